@@ -1,0 +1,52 @@
+# Works on a bare machine with Python 3.11 or later: each target first builds what it needs in .venv.
+
+PYTHON = python3
+BIN = .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@echo "make demo   eigenfaces and kernel PCA on a small data set; writes ./gramian-demo/"
+	@echo "make test   the test suite"
+	@echo "make lint   style, types and the import layers"
+	@echo "make bench  speed and accuracy side by side with the peers"
+	@echo "make docs   runs the code in the docstrings, the README and docs/"
+	@echo "make clean  removes .venv and everything generated"
+
+demo: .venv/installed-core
+	$(BIN)/gramian demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: .venv/installed-dev
+	$(BIN)/python benchmarks
+
+docs: .venv/installed-dev
+	$(BIN)/python -m pytest src tests/test_documentation.py
+
+clean:
+	rm -rf .venv build dist src/*.egg-info gramian-demo .coverage .hypothesis
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "gramian needs Python 3.11 or later. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# Two stamps: the demo needs less, and a newcomer should not wait for the linters.
+.venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet -e ".[images]"
+	@touch $@
+
+.venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch .venv/installed-core $@

@@ -1,0 +1,83 @@
+"""gramian: PCA and kernel PCA that say how they were computed and what is guaranteed.
+
+Names are loaded when they are first used, so ``import gramian`` is immediate and a program that
+only wants the error classes never waits for scikit-learn.
+
+Examples
+--------
+>>> import gramian
+>>> issubclass(gramian.DataError, ValueError)
+True
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gramian.version import __version__
+
+if TYPE_CHECKING:
+    from gramian import errors, kernels, plots
+    from gramian.errors import (
+        CertificateWarning,
+        CostWarning,
+        DataError,
+        FileError,
+        GramianError,
+        IndefiniteKernelError,
+        InputTypeError,
+        MemoryLimitError,
+        MissingExtraError,
+        ModelFileError,
+        ParameterError,
+        RankWarning,
+    )
+    from gramian.estimators.kernel_pca import KernelPCA
+    from gramian.estimators.pca import PCA
+    from gramian.estimators.saving import load
+    from gramian.rows.scan import scan
+
+__all__ = [
+    "PCA",
+    "CertificateWarning",
+    "CostWarning",
+    "DataError",
+    "FileError",
+    "GramianError",
+    "IndefiniteKernelError",
+    "InputTypeError",
+    "KernelPCA",
+    "MemoryLimitError",
+    "MissingExtraError",
+    "ModelFileError",
+    "ParameterError",
+    "RankWarning",
+    "__version__",
+    "errors",
+    "kernels",
+    "load",
+    "plots",
+    "scan",
+]
+
+_SUBMODULES = frozenset({"errors", "kernels", "plots"})
+_HOME = {
+    "PCA": "gramian.estimators.pca",
+    "KernelPCA": "gramian.estimators.kernel_pca",
+    "load": "gramian.estimators.saving",
+    "scan": "gramian.rows.scan",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"gramian.{name}")
+    if name.startswith("_") or name not in __all__:
+        raise AttributeError(f"module 'gramian' has no attribute {name!r}")
+    value = getattr(import_module(_HOME.get(name, "gramian.errors")), name)
+    # Kept, so that the second use costs a dictionary look-up and `gramian.PCA is gramian.PCA`.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

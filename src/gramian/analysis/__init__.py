@@ -1,0 +1,1 @@
+"""Says what eigenpairs mean: certificates, numbers of components, projections."""

@@ -1,0 +1,106 @@
+"""From eigenpairs to components: signs, completion of a basis, the table of variances."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal
+from gramian.records import FloatArray
+
+__all__ = ["Summary", "complete_basis", "component_names", "fixed_signs"]
+
+
+def component_names(k: int) -> list[str]:
+    """Return PC1, PC2, ..., the names in every table and figure."""
+    return [f"PC{j}" for j in range(1, k + 1)]
+
+
+def fixed_signs(vectors: Any) -> FloatArray:
+    """Return +1 or -1 for each column, which makes its first largest entry positive.
+
+    The first entry within 1e-6 (float64; 1e-3 float32) of the largest magnitude, relatively, decides, so
+    that rounding cannot choose between entries of equal size.
+
+    Parameters
+    ----------
+    vectors : array of shape (m, k)
+    """
+    if vectors.shape[1] == 0:
+        return np.empty(0)
+    near = 1e-6 if numpy_dtype(vectors) == np.float64 else 1e-3
+    xp = namespace(vectors)
+    size = xp.abs(vectors)
+    candidates = as_float64(xp.astype(size >= (1 - near) * xp.max(size, axis=0), xp.int8) if xp is not np else size >= (1 - near) * size.max(axis=0))
+    first = candidates.argmax(axis=0)
+    columns = range(vectors.shape[1])
+    values = np.array([float(vectors[int(first[j]), j]) for j in columns])
+    return np.where(values < 0, -1.0, 1.0)
+
+
+def complete_basis(vectors: Any, k: int) -> Any:
+    """Extend orthonormal columns to k of them, by directions orthogonal to all given ones.
+
+    Parameters
+    ----------
+    vectors : array of shape (m, r)
+        Orthonormal columns, r <= k <= m.
+    """
+    m, r = vectors.shape
+    if r >= k:
+        return vectors[:, :k]
+    xp = namespace(vectors)
+    # A fixed seed: these directions carry no information, and must not differ from run to run.
+    rng = np.random.default_rng(0)
+    extra = from_numpy(rng.standard_normal((m, k - r)).astype(numpy_dtype(vectors)), vectors)
+    for _ in range(2):
+        extra = extra - vectors @ (vectors.T @ extra)
+        extra, _ = orthonormal(extra)
+    return xp.concat([vectors, extra], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Importance of components, as a table.
+
+    Attributes
+    ----------
+    names : list of str
+        PC1, PC2, ...
+    standard_deviation, share, cumulative : ndarray of shape (k,)
+        Square roots of the variances; their shares of the total variance; the sums of the shares.
+    """
+
+    names: list[str]
+    standard_deviation: FloatArray
+    share: FloatArray
+    cumulative: FloatArray
+
+    def rows(self) -> list[tuple[str, float, float, float]]:
+        """Return one tuple a component."""
+        return list(
+            zip(
+                self.names,
+                self.standard_deviation.tolist(),
+                self.share.tolist(),
+                self.cumulative.tolist(),
+                strict=True,
+            )
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{'':6} {'standard deviation':>20} {'share':>9} {'cumulative':>11}"]
+        shown = self.rows()
+        for name, deviation, share, total in shown[:30]:
+            lines.append(f"{name:6} {deviation:20.6g} {share:9.4f} {total:11.4f}")
+        if len(shown) > 30:
+            lines.append(f"... and {len(shown) - 30} more")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"

@@ -1,0 +1,302 @@
+"""Array namespaces, dtypes, exact scaling and the one guard over BLAS threads.
+
+Operators and solvers call the array-API namespace of the data that came in; the few places where NumPy can
+save a copy ask :func:`is_numpy`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import ParameterError
+from gramian.records import FloatArray
+
+__all__ = [
+    "as_float64",
+    "blas_threads",
+    "column_norms",
+    "each_thread",
+    "from_numpy",
+    "is_numpy",
+    "memory_limit_bytes",
+    "namespace",
+    "numpy_dtype",
+    "orthonormal",
+    "parallel_map",
+    "power_of_two",
+    "random_normal",
+    "to_dtype",
+    "to_float64",
+    "to_numpy",
+]
+
+T = TypeVar("T")
+R = TypeVar("R")
+DEFAULT_MEMORY_SHARE = 0.8
+
+
+# ---------------------------------------------------------------- array kinds
+
+
+def namespace(*arrays: Any) -> Any:
+    """Return the array-API namespace shared by ``arrays``."""
+    if all(isinstance(a, np.ndarray) for a in arrays):
+        return np
+    return array_api_compat.array_namespace(*arrays)
+
+
+def is_numpy(array: Any) -> bool:
+    """Return whether ``array`` is a NumPy array, for which work can be done in place."""
+    return isinstance(array, np.ndarray)
+
+
+def to_numpy(array: Any) -> npt.NDArray[Any]:
+    """Copy ``array`` to NumPy, from whatever device it lives on."""
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "detach"):
+        array = array.detach().cpu()
+    elif hasattr(array, "get") and type(array).__module__.startswith("cupy"):
+        array = array.get()
+    return np.asarray(array)
+
+
+def from_numpy(array: npt.NDArray[Any], like: Any) -> Any:
+    """Move a NumPy array to the kind and device of ``like``, keeping its own dtype."""
+    if is_numpy(like):
+        return array
+    xp = namespace(like)
+    return xp.asarray(np.ascontiguousarray(array), device=array_api_compat.device(like))
+
+
+def numpy_dtype(array: Any) -> np.dtype[Any]:
+    """Return the NumPy dtype that corresponds to the dtype of ``array``."""
+    if isinstance(array, np.ndarray):
+        return array.dtype
+    return np.dtype(str(array.dtype).rsplit(".", 1)[-1])
+
+
+def as_float64(array: Any) -> FloatArray:
+    """Copy ``array`` to a float64 NumPy array, where small problems and sums are worked out."""
+    return np.asarray(to_numpy(array), dtype=np.float64)
+
+
+def to_float64(array: Any) -> Any:
+    """Return ``array`` as float64 of the same kind."""
+    if is_numpy(array):
+        return array.astype(np.float64, copy=False)
+    xp = namespace(array)
+    return xp.astype(array, xp.float64)
+
+
+def to_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
+    """Return ``array`` as float32 or float64 of the same kind."""
+    if is_numpy(array):
+        return array.astype(dtype, copy=False)
+    xp = namespace(array)
+    return xp.astype(array, xp.float32 if dtype == np.float32 else xp.float64)
+
+
+def random_normal(rng: np.random.Generator, shape: tuple[int, int], like: Any) -> Any:
+    """Draw standard normal numbers in the kind and dtype of ``like``; the same on every device."""
+    return from_numpy(rng.standard_normal(shape).astype(numpy_dtype(like), copy=False), like)
+
+
+def column_norms(array: Any) -> FloatArray:
+    """Return the Euclidean norm of every column, float64."""
+    xp = namespace(array)
+    return np.sqrt(as_float64(xp.sum(array * array, axis=0)))
+
+
+def orthonormal(V: Any) -> tuple[Any, FloatArray]:
+    """Return ``Q, R`` with ``V = Q R``, Q orthonormal float64 of V's kind and R upper triangular in NumPy.
+
+    Two rounds of Cholesky QR, which run at the speed of a product; where V is too ill-conditioned for them,
+    Householder's method (Yamamoto et al. 2015, Roundoff error analysis of the CholeskyQR2 algorithm).
+    """
+    xp = namespace(V)
+    if is_numpy(V):
+        try:
+            R = np.eye(V.shape[1])
+            Q = V
+            for _ in range(2):
+                factor = np.linalg.cholesky(Q.T @ Q).T
+                spread = np.abs(np.diag(factor))
+                if not spread.min(initial=1.0) > 1e-6 * spread.max(initial=1.0):
+                    break
+                Q = Q @ np.linalg.inv(factor)
+                R = factor @ R
+            else:
+                return Q, R
+        except np.linalg.LinAlgError:
+            pass
+        Q, R = np.linalg.qr(V)
+        return Q, R
+    Q, R = xp.linalg.qr(V)
+    return Q, as_float64(R)
+
+
+def power_of_two(value: float) -> int:
+    """Return the exponent e for which ``value / 2**e`` lies in [1, 2); 0 for zero."""
+    return int(np.frexp(value)[1]) - 1 if value > 0 and np.isfinite(value) else 0
+
+
+# -------------------------------------------------------------------- threads
+
+
+class _BlasGuard:
+    """Reference-counted limit on BLAS threads: the first one in sets it, the last one out restores it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._limiter: Any = None
+        self.workers = 1
+
+    def enter(self) -> int:
+        with self._lock:
+            if self._depth == 0:
+                from threadpoolctl import ThreadpoolController
+
+                controller = ThreadpoolController().select(user_api="blas")
+                counts = [library.num_threads for library in controller.lib_controllers]
+                self.workers = max(counts, default=1)
+                self._limiter = controller.limit(limits=1)
+            self._depth += 1
+            return self.workers
+
+    def leave(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limiter.restore_original_limits()
+                self._limiter = None
+
+
+_guard = _BlasGuard()
+
+
+@contextmanager
+def blas_threads() -> Iterator[int]:
+    """Hold BLAS at one thread and yield how many workers may run in its place.
+
+    The number is what BLAS was allowed when the first guard was entered, so joblib's workers,
+    ``OMP_NUM_THREADS`` and threadpoolctl's own limits are respected.
+    """
+    workers = _guard.enter()
+    try:
+        yield workers
+    finally:
+        _guard.leave()
+
+
+def parallel_map(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Apply ``work`` to every item on as many threads as BLAS may use, one BLAS thread each.
+
+    Results come in the order of ``items``. The first exception stops what has not started yet.
+    """
+    todo = list(items)
+    if len(todo) <= 1:
+        return [work(item) for item in todo]
+    with blas_threads() as workers:
+        if workers == 1:
+            return [work(item) for item in todo]
+        pool = ThreadPoolExecutor(min(workers, len(todo)))
+        try:
+            return list(pool.map(work, todo))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T]) -> list[R]:
+    """Run ``share`` once on each worker; the calls draw their items from one common queue.
+
+    For work that needs its own scratch memory or its own sums: each call makes them once.
+    """
+    todo = list(items)
+    queue = iter(todo)
+    lock = threading.Lock()
+
+    def draw() -> Iterator[T]:
+        while True:
+            with lock:
+                item = next(queue, stop)
+            if item is stop:
+                return
+            yield item  # type: ignore[misc]
+
+    stop = object()
+    if len(todo) <= 1:
+        return [share(draw())]
+    with blas_threads() as workers:
+        count = min(workers, len(todo))
+        if count == 1:
+            return [share(draw())]
+        with ThreadPoolExecutor(count) as pool:
+            futures = [pool.submit(share, draw()) for _ in range(count)]
+            return [future.result() for future in futures]
+
+
+# --------------------------------------------------------------------- memory
+
+
+def memory_limit_bytes(memory_limit: int | float | str | None) -> int:
+    """Return the working memory that may be used, in bytes.
+
+    Parameters
+    ----------
+    memory_limit : int, float, str or None
+        Bytes, or text such as ``"4GB"`` or ``"512 MiB"``. None reads ``GRAMIAN_MEMORY_LIMIT``
+        and otherwise takes 80 % of what the machine, or the control group, has in total.
+    """
+    if memory_limit is None:
+        memory_limit = os.environ.get("GRAMIAN_MEMORY_LIMIT") or None
+    if memory_limit is None:
+        return int(DEFAULT_MEMORY_SHARE * _total_memory())
+    if isinstance(memory_limit, str):
+        return _parse_bytes(memory_limit)
+    if isinstance(memory_limit, bool) or not memory_limit > 0:
+        raise ParameterError(
+            f"memory_limit={memory_limit!r} is not a positive amount. Give bytes or text such as '4GB'."
+        )
+    return int(memory_limit)
+
+
+def _parse_bytes(text: str) -> int:
+    units = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+    units |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+    number = text.strip().rstrip("BbKkMmGgTtIi ")
+    unit = text.strip()[len(number) :].strip().upper()
+    unit = unit if unit in units else unit + "B"
+    try:
+        amount = float(number) * units[unit]
+    except (ValueError, KeyError):
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise ParameterError(
+            f"memory_limit={text!r} is not an amount of memory. "
+            "Give bytes or text such as '4GB' or '512MiB'."
+        )
+    return int(amount)
+
+
+def _total_memory() -> int:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(path, encoding="ascii") as file:
+                text = file.read().strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            total = min(total, int(text))
+    return total

@@ -1,0 +1,1 @@
+"""scikit-learn estimators: they remember what was computed."""

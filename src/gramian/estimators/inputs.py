@@ -1,0 +1,145 @@
+"""The one place where estimators check their parameters and the features of new data."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.records import FloatArray, Target
+from gramian.rows import Rows
+
+__all__ = [
+    "check_choice",
+    "check_ddof",
+    "check_features",
+    "check_scale",
+    "check_target",
+    "check_tol",
+    "generators",
+    "remember_features",
+]
+
+
+def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
+    """Turn ``n_components`` into a target, or refuse it.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None
+        What the user asked for.
+    limit : int
+        Largest integer that makes sense.
+    shape : tuple of int
+        Shape of the data, for the message.
+    """
+    if n_components is None:
+        return Target()
+    advice = f"Give an integer from 1 to {limit}, a fraction such as 0.95, or None for all."
+    if isinstance(n_components, (bool, np.bool_)) or not np.isscalar(n_components) or isinstance(n_components, str):
+        raise ParameterError(f"n_components={n_components!r} is not a number. {advice}")
+    if isinstance(n_components, (int, np.integer)):
+        count = int(n_components)
+        if count > limit:
+            raise ParameterError(
+                f"n_components={count} but {shape[0]} rows x {shape[1]} columns have at most {limit} {of}. "
+                f"Ask for at most {limit}, or a fraction such as 0.95."
+            )
+        if count < 1:
+            raise ParameterError(f"n_components={count} is not a positive number of components. {advice}")
+        return Target(count=count)
+    fraction = float(n_components)
+    if not 0.0 < fraction < 1.0:
+        raise ParameterError(f"n_components={n_components!r} is not a fraction between 0 and 1. {advice}")
+    return Target(fraction=fraction)
+
+
+def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``allowed``."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    near = difflib.get_close_matches(str(value), allowed, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ParameterError(f"{name}={value!r} is not known. Allowed: {', '.join(map(repr, allowed))}.{hint}")
+
+
+def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
+    """Return the tolerance on residuals, relative to the largest eigenvalue."""
+    if tol is None:
+        return 1e-6 if dtype == np.float64 else 1e-5
+    if isinstance(tol, bool) or not np.isscalar(tol) or isinstance(tol, str) or not 0 < float(tol) < 1:  # type: ignore[arg-type]
+        raise ParameterError(
+            f"tol={tol!r} must lie between 0 and 1: it bounds residuals relative to the largest eigenvalue. "
+            "None means 1e-6 for float64 and 1e-5 for float32."
+        )
+    return float(tol)  # type: ignore[arg-type]
+
+
+def check_ddof(ddof: Any, n: int) -> int:
+    """Return the delta degrees of freedom."""
+    if isinstance(ddof, bool) or not isinstance(ddof, (int, np.integer)) or not 0 <= ddof < n:
+        raise ParameterError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1), and less than n={n}.")
+    return int(ddof)
+
+
+def check_scale(scale: Any, d: int) -> str | FloatArray | None:
+    """Return the scaling rule, or the given divisors as float64."""
+    if scale is None:
+        return None
+    if isinstance(scale, str):
+        return check_choice("scale", scale, ("unit", "pareto"))
+    divisors = np.asarray(scale, dtype=np.float64)
+    if divisors.shape != (d,) or not np.isfinite(divisors).all() or not (divisors > 0).all():
+        raise ParameterError(
+            f"scale is an array of shape {divisors.shape}; it must hold {d} positive numbers, one for each column, "
+            'or be None, "unit" or "pareto".'
+        )
+    return divisors
+
+
+def generators(random_state: Any) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return two independent generators: one for the solver, one for the probe that checks it."""
+    if isinstance(random_state, np.random.Generator):
+        seeds = random_state.integers(2**32, size=4)
+    else:
+        seeds = check_random_state(random_state).randint(0, 2**31 - 1, size=4)
+    solver, probe = np.random.SeedSequence(seeds.tolist()).spawn(2)
+    return np.random.default_rng(solver), np.random.default_rng(probe)
+
+
+def remember_features(estimator: Any, X: Any, rows: Rows) -> None:
+    """Store number and names of features as scikit-learn's estimators do."""
+    _validate(estimator, X, rows, reset=True)
+    if rows.table is not None and rows.feature_names is not None:
+        estimator.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+
+
+def check_features(estimator: Any, X: Any, rows: Rows) -> None:
+    """Refuse new data whose features are not those of the fitted data."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if rows.table is not None and rows.feature_names is not None and known is not None:
+        missing = [name for name in known if name not in rows.feature_names]
+        if missing or list(known) != list(rows.feature_names):
+            what = f"lack {', '.join(map(repr, missing[:8]))}" if missing else "come in another order or with others"
+            raise DataError(
+                f"The columns of {rows.table.source} {what}, compared with the data the model was fitted on. "
+                f"Expected: {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}. "
+                "Choose them with columns=[...] (--columns)."
+            )
+        return
+    _validate(estimator, X, rows, reset=False)
+
+
+def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
+    source = X if hasattr(X, "columns") and rows.table is None else rows.values
+    try:
+        validate_data(estimator, source, skip_check_array=True, reset=reset)
+    except TypeError as error:
+        raise InputTypeError(str(error)) from error
+    except ValueError as error:
+        raise DataError(str(error)) from error

@@ -1,0 +1,198 @@
+"""Carries out a plan for kernel PCA: from tiles to eigenvectors and coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.certificates import certify
+from gramian.analysis.components import complete_basis, fixed_signs
+from gramian.arrays import from_numpy, is_numpy, to_dtype
+from gramian.errors import IndefiniteKernelError, ParameterError
+from gramian.operators.centered_kernel import CenteredKernelOperator
+from gramian.operators.kernel_source import KernelSource, MatrixSource
+from gramian.operators.tiles import TileMatrix
+from gramian.records import Certificate, FloatArray, Plan, Spectrum, Target
+from gramian.rows import Rows
+from gramian.solvers.dense import count_for_fraction, solve_dense
+from gramian.solvers.krylov import Stalled, krylov
+
+__all__ = ["KernelDecomposition", "KernelRequest", "decompose_kernel"]
+
+SAMPLE = 512  # rows on which the effect of float32 tiles is estimated
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRequest:
+    """What is asked of a decomposition, apart from the data."""
+
+    target: Target
+    tol: float
+    center: bool
+    psd: bool
+    solver_rng: np.random.Generator
+    probe_rng: np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDecomposition:
+    """Eigenpairs of ``Kc`` with what maps new rows.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,)
+        Eigenvalues, zero beyond the rank.
+    vectors, coefficients : array of shape (n, k)
+        Unit eigenvectors with fixed signs; the same divided by square roots of the eigenvalues.
+    total : float or None
+        Trace of Kc where the kernel is valid, as far as is known.
+    row_means, mean : ndarray of shape (n,), float
+        Means of the rows of K and of all of it; zero without centring.
+    """
+
+    values: FloatArray
+    vectors: Any
+    coefficients: Any
+    total: float | None
+    rank: int
+    row_means: FloatArray
+    mean: float
+    spectrum: Spectrum
+    certificate: Certificate
+
+
+def decompose_kernel(
+    source: KernelSource | MatrixSource, rows: Rows, plan: Plan, request: KernelRequest
+) -> KernelDecomposition:
+    """Run a plan on the kernel matrix of rows."""
+    operator = _operator(source, rows, plan, request)
+    spectrum = _spectrum(operator, plan, request)
+    _require_definite(spectrum, request, operator)
+    spectrum, total = _kept(spectrum, operator, request)
+    certificate = certify(
+        spectrum, operator, tol=request.tol, rng=request.probe_rng, unit="eigenvalues of Kc"
+    )
+    k = request.target.count if request.target.count is not None else spectrum.values.size
+    rank = min(spectrum.rank, k)
+    values = np.zeros(k)
+    values[:rank] = spectrum.values[:rank]
+    vectors = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k)
+    vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), rows.like), rows.dtype)[None, :]
+    inverse = np.zeros(k)
+    inverse[:rank] = 1.0 / np.sqrt(values[:rank])
+    coefficients = vectors * to_dtype(from_numpy(inverse, rows.like), rows.dtype)[None, :]
+    return KernelDecomposition(
+        values, vectors, coefficients, total, rank, operator.row_means, operator.mean, spectrum, certificate
+    )
+
+
+def _operator(
+    source: KernelSource | MatrixSource, rows: Rows, plan: Plan, request: KernelRequest
+) -> CenteredKernelOperator:
+    xp = rows.xp
+    like = np.empty(0) if is_numpy(rows.values) else xp.zeros((0,), dtype=xp.float64, device=rows.values.device)
+    storage: Any = np.float64
+    if plan.solver == "krylov":
+        keep = plan.options["keep"] and isinstance(source, KernelSource)
+        storage = _storage(source, rows, request) if keep else None
+    elif isinstance(source, MatrixSource):
+        storage = None
+    tiles = TileMatrix(rows.shape[0], source, like, storage)
+    return CenteredKernelOperator(
+        tiles,
+        source.diagonal,
+        relative=source.relative,
+        absolute=source.absolute,
+        center=request.center,
+        psd=request.psd,
+    )
+
+
+def _storage(source: Any, rows: Rows, request: KernelRequest) -> Any:
+    """float32 tiles for float32 data where their rounding stays well inside the tolerance, else float64.
+
+    The rounding changes the matrix by at most ``u ||K||_F``; its ratio to the largest eigenvalue of Kc is
+    read off a sample of rows. The certificate states the true bound whatever is chosen here.
+    """
+    if rows.dtype == np.float64:
+        return np.float64
+    n = rows.shape[0]
+    step = max(1, n // SAMPLE)
+    picked = slice(0, n, step)
+    K = np.asarray(source.evaluator.tile(source.left[picked, :], source.right[picked, :]))
+    norm = float(np.linalg.norm(K))
+    if request.center:
+        K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    top = float(np.linalg.norm(K, 2))
+    unit = float(np.finfo(np.float32).eps) / 2
+    return np.float32 if unit * norm < request.tol / 4 * top else np.float64
+
+
+def _spectrum(operator: CenteredKernelOperator, plan: Plan, request: KernelRequest) -> Spectrum:
+    if plan.solver == "dense":
+        # All of them: whether the matrix is definite, and which eigenvalues are zero, is read off the rest.
+        whole = request.target if request.psd and request.target.count is not None else Target()
+        return solve_dense(operator, whole, "dense")
+    try:
+        return krylov(
+            operator,
+            request.target,
+            tol=request.tol,
+            block=plan.options["block"],
+            columns=plan.options["columns"],
+            max_passes=plan.options["max_passes"],
+            rng=request.solver_rng,
+        )
+    except Stalled as stalled:
+        found = solve_dense(operator, request.target, "dense")
+        return replace(found, note=f"block Krylov {stalled}; the dense route took over")
+
+
+def _kept(
+    spectrum: Spectrum, operator: CenteredKernelOperator, request: KernelRequest
+) -> tuple[Spectrum, float | None]:
+    """Cut a whole spectrum down to what was asked for; the total where it means something."""
+    every = np.concatenate([spectrum.values, spectrum.rest])
+    total: float | None = operator.trace() if request.psd else None
+    if not request.psd and spectrum.complete and every.size == operator.size and float(every.min()) >= -operator.noise:
+        total = float(np.maximum(every, 0.0).sum())
+    if request.target.count is not None:
+        k = min(request.target.count, spectrum.values.size)
+    elif request.target.fraction is not None:
+        if total is None:
+            raise ParameterError(
+                f"n_components={request.target.fraction} asks for a share of the variance, which a kernel with "
+                f"negative eigenvalues does not have (smallest: {float(every.min()):.4g}). Ask for an integer."
+            )
+        k = count_for_fraction(spectrum.values, total, request.target.fraction) or spectrum.values.size
+    else:
+        k = max(spectrum.rank, 1)
+    cut = replace(
+        spectrum,
+        values=spectrum.values[:k],
+        vectors=spectrum.vectors[:, :k],
+        residuals=spectrum.residuals[:k],
+        rest=np.concatenate([spectrum.values[k:], spectrum.rest]),
+    )
+    return cut, total
+
+
+def _require_definite(spectrum: Spectrum, request: KernelRequest, operator: CenteredKernelOperator) -> None:
+    """Refuse a negative eigenvalue beyond rounding, unless it lies outside of what was asked for."""
+    smallest = spectrum.smallest
+    bound = spectrum.error_bound + operator.size * float(np.finfo(np.float64).eps) * float(
+        np.abs(spectrum.values).max(initial=0.0)
+    )
+    if request.psd or smallest is None or smallest >= -bound:
+        return
+    if request.target.count is not None:
+        wanted = spectrum.values[: request.target.count]
+        if wanted.size == request.target.count and float(wanted[-1]) > bound:
+            return
+    raise IndefiniteKernelError(
+        f"The Gram matrix has the eigenvalue {smallest:.6g}, negative beyond rounding ({bound:.1e}), so this is not "
+        f"a valid kernel on this data; {int((spectrum.values > bound).sum())} eigenvalues are positive. "
+        "Ask for no more components than that, or use a kernel that is positive semi-definite, such as rbf or poly."
+    )

@@ -1,0 +1,301 @@
+"""Kernel principal component analysis."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import component_names
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    is_numpy,
+    memory_limit_bytes,
+    numpy_dtype,
+    parallel_map,
+    to_float64,
+    to_numpy,
+)
+from gramian.errors import CertificateWarning, DataError, RankWarning
+from gramian.estimators.inputs import (
+    check_choice,
+    check_features,
+    check_target,
+    check_tol,
+    generators,
+    remember_features,
+)
+from gramian.estimators.kernel_decomposition import KernelDecomposition, KernelRequest, decompose_kernel
+from gramian.estimators.saving import Saved
+from gramian.kernels import Callable, Kernel, kernel_from_name
+from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
+from gramian.planning import plan_kernel_pca, warn_of_cost
+from gramian.records import Plan
+from gramian.rows import Rows, as_rows
+
+__all__ = ["KernelPCA"]
+
+SOLVERS = ("auto", "dense", "krylov")
+BLOCK = 480  # new rows mapped at a time by one worker
+
+
+class KernelPCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        Number of components, up to ``n_samples``: it may exceed the number of features; a fraction in
+        (0, 1) of the variance in feature space (kernels proven valid, or those whose whole spectrum shows
+        no negative eigenvalue); None keeps every non-zero eigenvalue.
+    kernel : str, callable or Kernel, default="linear"
+        "linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed", a function k(x, y) of two
+        rows, or an object such as ``gramian.kernels.RBF(sigma=2.0)``.
+    gamma : float or None, default=None
+        Factor of rbf, poly, sigmoid and laplacian; None means ``1 / n_features``.
+    degree : int, default=3
+        Power of poly.
+    coef0 : float, default=1
+        Constant of poly and sigmoid.
+    kernel_params : dict or None, default=None
+        Keyword arguments of a kernel function.
+    center : bool, default=True
+        Centre in feature space.
+    solver : {"auto", "dense", "krylov"}, default="auto"
+        Full decomposition, or block Krylov on tiles of the kernel matrix.
+    tol : float or None, default=None
+        Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
+    random_state : int, RandomState, Generator or None, default=None
+        Start of the iteration and of the probe that certifies it.
+    memory_limit : int, str or None, default=None
+        Working memory beside the data and the results; where tiles do not fit they are computed in each pass.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components_,), float64
+        Eigenvalues of the centred kernel matrix Kc, descending.
+    eigenvectors_ : array of shape (n_samples, n_components_)
+        Unit eigenvectors of Kc; in each, the first largest entry is positive.
+    explained_variance_ : ndarray of shape (n_components_,), float64
+        Eigenvalues divided by ``n_samples - 1``, so that the linear kernel gives those of PCA.
+    explained_variance_ratio_ : ndarray of shape (n_components_,), float64, or None
+        Shares of the variance in feature space; None where the kernel is not proven valid.
+    projection_coef_ : array of shape (n_samples, n_components_)
+        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``.
+    X_fit_ : array of shape (n_samples, n_features)
+        The fitted rows (None for a precomputed kernel).
+    n_components_, rank_ : int
+        Number of components, and of those above the rank tolerance.
+    kernel_ : Kernel or None
+        The kernel with every parameter a number.
+    plan_, spectrum_, certificate_
+        How it was computed, the solver's record, and what is guaranteed.
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import KernelPCA
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> KernelPCA(2, kernel="rbf", gamma=0.5).fit(X).eigenvalues_.round(4)
+    array([0.632..., 0.632...])
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        center: bool = True,
+        solver: str = "auto",
+        tol: float | None = None,
+        random_state: Any = None,
+        memory_limit: int | str | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.center = center
+        self.solver = solver
+        self.tol = tol
+        self.random_state = random_state
+        self.memory_limit = memory_limit
+
+    # ------------------------------------------------------------------ fit
+
+    def plan(self, X: Any) -> Plan:
+        """Return the plan that ``fit(X)`` would follow, without doing it."""
+        return self._plan(self._rows(X, minimum=2))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components of X in the kernel's feature space.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+        y : ignored
+
+        Raises
+        ------
+        IndefiniteKernelError
+            When an eigenvalue among those asked for is negative beyond rounding.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
+        self._fit(X)
+        scale = np.sqrt(self.eigenvalues_)
+        vectors = self.eigenvectors_
+        return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
+
+    def _rows(self, X: Any, minimum: int = 1) -> Rows:
+        rows = as_rows(X, estimator="KernelPCA", minimum=minimum)
+        if rows.is_sparse:
+            raise DataError(
+                "KernelPCA takes dense data; X is sparse. Pass X.toarray(), or use PCA, which keeps sparse data sparse."
+            )
+        return rows
+
+    def _kernel(self) -> Kernel | None:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return None
+        return kernel_from_name(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params
+        )
+
+    def _plan(self, rows: Rows) -> Plan:
+        n, d = rows.shape
+        kernel = self._kernel()
+        return plan_kernel_pca(
+            n,
+            d,
+            rows.dtype,
+            check_target(self.n_components, n, (n, d), of="kernel components"),
+            check_choice("solver", self.solver, SOLVERS),
+            memory_limit_bytes(self.memory_limit),
+            psd=kernel is not None and kernel.psd,
+            scalar=isinstance(kernel, Callable),
+        )
+
+    def _fit(self, X: Any) -> None:
+        rows = self._rows(X, minimum=2)
+        n, d = rows.shape
+        kernel = self._kernel()
+        evaluator = None if kernel is None else kernel.bind(rows.values)
+        source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
+        plan = self._plan(rows)
+        warn_of_cost(plan, "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.")
+        solver_rng, probe_rng = generators(self.random_state)
+        request = KernelRequest(
+            target=check_target(self.n_components, n, (n, d), of="kernel components"),
+            tol=check_tol(self.tol, rows.dtype),
+            center=bool(self.center),
+            psd=kernel is not None and kernel.psd,
+            solver_rng=solver_rng,
+            probe_rng=probe_rng,
+        )
+        found = decompose_kernel(source, rows, plan, request)
+        remember_features(self, X, rows)
+        self.kernel_ = None if evaluator is None else evaluator.kernel
+        self.X_fit_ = None if evaluator is None else rows.values
+        self._remember(rows, plan, found)
+
+    def _remember(self, rows: Rows, plan: Plan, found: KernelDecomposition) -> None:
+        n = rows.shape[0]
+        k = found.values.size
+        self.eigenvalues_ = found.values
+        self.eigenvectors_ = found.vectors
+        self.explained_variance_ = found.values / (n - 1)
+        self.explained_variance_ratio_ = None if found.total is None else found.values / (found.total or 1.0)
+        self.projection_coef_ = found.coefficients
+        self._row_means = found.row_means
+        self._mean = found.mean
+        self.n_samples_ = n
+        self.n_components_ = k
+        self.rank_ = found.rank
+        self.plan_ = plan
+        self.spectrum_ = replace(found.spectrum, vectors=None)
+        self.certificate_ = found.certificate
+        if self.n_components is not None and found.rank < k:
+            warnings.warn(
+                f"n_components={k} but the centred kernel matrix has rank {found.rank}: the last {k - found.rank} "
+                "components have eigenvalue 0 and scores 0.",
+                RankWarning,
+                stacklevel=4,
+            )
+        if not found.certificate.ok and found.rank > 0:
+            warnings.warn("; ".join(found.certificate.reasons), CertificateWarning, stacklevel=4)
+
+    # ------------------------------------------------------------ transform
+
+    def transform(self, X: Any) -> Any:
+        """Return the scores of new rows, shape (n_samples, n_components_).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            For a precomputed kernel the matrix k(new, fitted), (n_samples, n_fitted).
+
+        Notes
+        -----
+        The kernel matrix between new and fitted rows is filled tile by tile and never held as a whole.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        check_features(self, X, rows)
+        xp, like = rows.xp, rows.like
+        alpha = as_float64(self.projection_coef_)
+        offset = np.zeros(alpha.shape[1])
+        if self.center:
+            # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
+            alpha = alpha - alpha.mean(axis=0)
+            offset = self._row_means @ alpha
+        work = self._block_scores(rows, from_numpy(alpha, like))
+        n = rows.shape[0]
+        slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
+        parts = parallel_map(work, slices) if is_numpy(rows.values) else [work(part) for part in slices]
+        scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+        scores = scores - from_numpy(offset, like)
+        return scores.astype(rows.dtype, copy=False) if is_numpy(scores) else xp.astype(scores, rows.values.dtype)
+
+    def _block_scores(self, rows: Rows, alpha: Any) -> Any:
+        """Return the function that maps a slice of new rows to uncentred scores."""
+        if self.kernel_ is None:
+            return lambda part: to_float64(rows.values[part, :]) @ alpha
+        fitted = from_numpy(to_numpy(self.X_fit_), rows.like)
+        evaluator = self.kernel_.bind(fitted)
+        _, right = evaluator.encode(fitted)
+
+        def work(part: slice) -> Any:
+            left, _ = evaluator.encode(rows.values[part, :])
+            return cross_times(evaluator, left, right, alpha)
+
+        return work
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the scores: PC1, PC2, ..."""
+        check_is_fitted(self)
+        return np.array(component_names(self.n_components_), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags

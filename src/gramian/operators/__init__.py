@@ -1,0 +1,1 @@
+"""Symmetric matrices known by what they do: multiply a block of vectors."""

@@ -1,0 +1,437 @@
+"""The centred, scaled data matrix C, block by block and never stored.
+
+Both PCA operators, the covariance side ``C.T C`` and the dual side ``C C.T``, are built on it. C is formed
+from each block before anything is multiplied (never ``E[x^2] - E[x]^2``), after division by an exact power
+of two where squares would overflow or underflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import as_float64, each_thread, from_numpy, is_numpy, namespace, power_of_two
+from gramian.errors import DataError
+from gramian.records import FloatArray
+from gramian.rows import Rows
+
+__all__ = ["CenteredRows", "Moments", "center_rows", "merge_moments", "moments", "scatter"]
+
+CACHE_BYTES = 1 << 20
+CHUNK = 256  # rows summed in float32 before the sum moves to float64
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count, mean and sums of squares about the mean, in float64.
+
+    ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d).
+    """
+
+    count: int
+    mean: FloatArray
+    squares: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CenteredRows:
+    """C = (X / 2**exponent - mean) / divisor for rows in memory.
+
+    Attributes
+    ----------
+    rows : Rows
+        The data as it came.
+    mean : ndarray of shape (d,)
+        Column means of ``X / 2**exponent``, or zeros without centring.
+    divisor : ndarray of shape (d,) or None
+        What each column of ``X / 2**exponent - mean`` is divided by.
+    exponent : int
+        Power of two that the data is divided by.
+    column_squares : ndarray of shape (d,)
+        Sum of squares of each column of C.
+    noise : float
+        Size of eigenvalues of ``C.T C`` that the rounding of data and mean alone can make.
+    double : bool
+        Whether float32 data is multiplied in float64.
+    """
+
+    rows: Rows
+    mean: FloatArray
+    divisor: FloatArray | None
+    exponent: int
+    column_squares: FloatArray
+    noise: float
+    double: bool = False
+
+    @property
+    def total(self) -> float:
+        """Sum of squares of C, the trace of both operators."""
+        return float(self.column_squares.sum())
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Unit roundoff of the arithmetic that blocks are multiplied in."""
+        return float(np.finfo(self.arithmetic).eps) / 2
+
+    @property
+    def arithmetic(self) -> np.dtype[Any]:
+        """Type that blocks of C have."""
+        return np.dtype(np.float64) if self.double or self.rows.is_sparse else self.rows.dtype
+
+    def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
+        """Return one dense block of C, written into ``scratch`` where NumPy can."""
+        values = self.rows.values[rows, columns]
+        if self.rows.is_sparse:
+            values = values.toarray()
+        return self._centered(values, columns, scratch)
+
+    def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
+        if not is_numpy(values):
+            values = namespace(values).astype(values, namespace(values).float64) if self.double else values
+        high, low, factor = self._offsets(columns, values)
+        if not is_numpy(values):
+            values = values * 2.0**-self.exponent if self.exponent else values
+            values = values - high if high is not None else values
+            values = values - low if low is not None else values
+            return values * factor if factor is not None else values
+        if high is None and factor is None and not self.exponent and values.dtype == self.arithmetic:
+            return values
+        if scratch is None:
+            scratch = np.empty(values.shape, dtype=self.arithmetic)
+        out = scratch[: values.shape[0], : values.shape[1]]
+        if self.exponent:
+            values = np.ldexp(values, -self.exponent, out=out)
+        if high is not None:
+            values = np.subtract(values, high, out=out)
+        if low is not None:
+            values = np.subtract(values, low, out=out)
+        if values is not out:
+            out[...] = values
+        return out if factor is None else np.multiply(out, factor, out=out)
+
+    def _offsets(self, columns: slice, like: Any) -> tuple[Any, Any, Any]:
+        """Mean as a float32 pair or one float64, and the factor, for the columns asked for."""
+        mean = self.mean[columns]
+        high = low = factor = None
+        if mean.any():
+            rounded = mean.astype(self.arithmetic)
+            high = from_numpy(rounded, like)
+            rest = mean - rounded.astype(np.float64)
+            # The second half of the mean matters only where it shows among the squares.
+            if self.rows.shape[0] * float(rest @ rest) > 1e-12 * self.total:
+                low = from_numpy(rest.astype(self.arithmetic), like)
+        if self.divisor is not None:
+            factor = from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), like)
+        return high, low, factor
+
+    # ------------------------------------------------------------ products
+
+    def row_slices(self, least: int = 1) -> list[slice]:
+        """Slices of rows whose block of C fits into the cache."""
+        n, d = self.rows.shape
+        return _slices(n, max(least, CACHE_BYTES // (d * self.arithmetic.itemsize)))
+
+    def column_slices(self, least: int = 16) -> list[slice]:
+        """Slices of columns whose block of C fits into the cache."""
+        n, d = self.rows.shape
+        return _slices(d, max(least, CACHE_BYTES // (n * self.arithmetic.itemsize)))
+
+    def scratch(self, rows: int, columns: int) -> Any:
+        """Memory for one block, where blocks are written in place."""
+        if self.rows.is_sparse or not is_numpy(self.rows.values):
+            return None
+        return np.empty((rows, columns), dtype=self.arithmetic)
+
+    def row_blocks(self, draw: Iterator[slice], scratch: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield blocks of whole rows of C for the slices drawn."""
+        for rows in draw:
+            yield rows, self.block(rows, slice(None), scratch)
+
+    def column_blocks(self, draw: Iterator[slice], scratch: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield blocks of whole columns of C for the slices drawn."""
+        for columns in draw:
+            yield columns, self.block(slice(None), columns, scratch)
+
+    def times(self, V: Any) -> Any:
+        """Return ``C V`` for V of shape (d, k), in the dtype of V."""
+        if self.rows.is_sparse:
+            return self._sparse_times(V)
+        n, d = self.rows.shape
+        if is_numpy(V):
+            out = np.empty((n, V.shape[1]), dtype=V.dtype)
+
+            def share(draw: Iterator[slice]) -> None:
+                scratch = self.scratch(self.row_slices()[0].stop, d)
+                for rows, block in self.row_blocks(draw, scratch):
+                    np.matmul(block, V, out=out[rows])
+
+            each_thread(share, self.row_slices())
+            return out
+        parts = [block @ V for _, block in self.row_blocks(iter(self.row_slices()), None)]
+        return self.rows.xp.concat(parts, axis=0)
+
+    def transposed_times(self, W: Any) -> Any:
+        """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
+        if self.rows.is_sparse:
+            return self._sparse_transposed_times(W)
+        n, d = self.rows.shape
+        slices = self.column_slices()
+        if is_numpy(W):
+            out = np.empty((d, W.shape[1]), dtype=W.dtype)
+
+            def share(draw: Iterator[slice]) -> None:
+                scratch = self.scratch(n, slices[0].stop)
+                for columns, block in self.column_blocks(draw, scratch):
+                    np.matmul(block.T, W, out=out[columns])
+
+            each_thread(share, slices)
+            return out
+        parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
+        return self.rows.xp.concat(parts, axis=0)
+
+    def _sparse_times(self, V: Any) -> Any:
+        factor = 2.0**-self.exponent
+        V = V / self.divisor[:, None] if self.divisor is not None else V
+        return (self.rows.values @ V) * factor - self.mean @ V
+
+    def _sparse_transposed_times(self, W: Any) -> Any:
+        product = (self.rows.values.T @ W) * 2.0**-self.exponent
+        product -= np.outer(self.mean, W.sum(axis=0))
+        return product / self.divisor[:, None] if self.divisor is not None else product
+
+
+# ------------------------------------------------------------------ moments
+
+
+def merge_moments(a: Moments, b: Moments) -> Moments:
+    """Combine the moments of two blocks of rows.
+
+    References
+    ----------
+    Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
+    """
+    count = a.count + b.count
+    gap = b.mean - a.mean
+    spread = np.outer(gap, gap) if a.squares.ndim == 2 else gap * gap
+    return Moments(
+        count,
+        a.mean + gap * (b.count / count),
+        a.squares + b.squares + spread * (a.count * b.count / count),
+    )
+
+
+def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredRows:
+    """Measure mean, spread and size of the data in one pass and return its centred view.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data, possibly not yet searched for NaN.
+    center : bool
+        Whether column means are subtracted.
+    scale : None, "unit", "pareto" or ndarray of shape (d,)
+        What columns are divided by: nothing, the standard deviation, its square root, or given numbers.
+    ddof : int
+        Divisor of the variance is ``n - ddof``.
+    """
+    exponent, found = _safe(rows, lambda e: moments(rows, e, center))
+    return from_moments(rows, found, exponent, center=center, scale=scale, ddof=ddof)
+
+
+def from_moments(
+    rows: Rows, found: Moments, exponent: int, *, center: bool, scale: Any, ddof: int
+) -> CenteredRows:
+    """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
+    n, d = rows.shape
+    squares = np.diag(found.squares).copy() if found.squares.ndim == 2 else found.squares
+    eps = float(np.finfo(rows.dtype).eps)
+    mean = found.mean if center else np.zeros(d)
+    rounding = (eps * np.abs(found.mean)) ** 2 * n if center else np.zeros(d)
+    constant = squares <= rounding
+    squares = np.where(constant, 0.0, squares) if center and constant.all() else squares
+    divisor = _divisor(squares, constant, scale, n - ddof, exponent)
+    if divisor is not None:
+        squares, rounding = squares / divisor**2, rounding / divisor**2
+    return CenteredRows(rows, mean, divisor, exponent, squares, float(rounding.sum()))
+
+
+def _divisor(
+    squares: FloatArray, constant: Any, scale: Any, degrees: int, exponent: int
+) -> FloatArray | None:
+    if scale is None:
+        return None
+    if not isinstance(scale, str):
+        return np.asarray(scale, dtype=np.float64)
+    deviation = np.sqrt(np.where(constant, 1.0, squares) / degrees)
+    if scale == "unit":
+        return np.where(constant, 1.0, deviation)
+    # The square root of a standard deviation depends on the unit, so the true unit is restored first.
+    return np.where(constant, 1.0, np.sqrt(deviation * 2.0**-exponent))
+
+
+def moments(rows: Rows, exponent: int, center: bool) -> Moments:
+    """Return mean and sums of squares of the columns of ``X / 2**exponent``."""
+    n, d = rows.shape
+    if rows.is_sparse:
+        return _sparse_moments(rows, exponent, center)
+    view = _uncentered(rows, exponent)
+    if n <= 8192:
+        slices = view.column_slices()
+        parts = each_thread(lambda draw: [(c, _block_moments(view, slice(None), c, center)) for c in draw], slices)
+        done = sorted((item for part in parts for item in part), key=lambda item: item[0].start)
+        means, squares = ([getattr(m, name) for _, m in done] for name in ("mean", "squares"))
+        return Moments(n, np.concatenate(means), np.concatenate(squares))
+
+    def share(draw: Iterator[slice]) -> Moments | None:
+        total = None
+        for block in draw:
+            part = _block_moments(view, block, slice(None), center)
+            total = part if total is None else merge_moments(total, part)
+        return total
+
+    return _merge_all(each_thread(share, view.row_slices(512)))
+
+
+def scatter(
+    rows: Rows, *, center: bool, double: bool = False, workers_limit: int = 1024
+) -> tuple[int, Moments]:
+    """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
+
+    Each block is centred on its own mean, multiplied in the data's dtype, and added in float64; blocks are
+    merged by the between-block scatter of their means. The search for NaN is part of the pass: a NaN shows
+    in the scatter.
+
+    Returns
+    -------
+    exponent, moments : tuple
+        The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``.
+    """
+    return _safe(rows, lambda exponent: _scatter(_uncentered(rows, exponent, double), center, workers_limit))
+
+
+def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
+    n, d = view.rows.shape
+    least = max(64, min(4 * d, 4096))
+
+    def share(draw: Iterator[slice]) -> tuple[list[int], list[FloatArray], FloatArray]:
+        counts: list[int] = []
+        means: list[FloatArray] = []
+        squares = np.zeros((d, d))
+        scratch = view.scratch(view.row_slices(least)[0].stop, d)
+        for block in draw:
+            values = view.block(block, slice(None), scratch)
+            count, mean, deviations = _deviations(values, center, scratch)
+            gram = as_float64(_gram(deviations))
+            if center:
+                left = as_float64(view.rows.xp.mean(deviations, axis=0))
+                gram -= count * np.outer(left, left)
+                mean = mean + left
+            squares += gram
+            counts.append(count)
+            means.append(mean)
+        return counts, means, squares
+
+    slices = view.row_slices(least)
+    parts = each_thread(share, slices) if d <= workers_limit else [share(iter(slices))]
+    squares = parts[0][2]
+    for part in parts[1:]:
+        squares += part[2]
+    counts = np.array([c for part in parts for c in part[0]], dtype=np.float64)
+    means = np.array([m for part in parts for m in part[1]])
+    mean = counts @ means / n
+    if center:
+        spread = (means - mean) * np.sqrt(counts)[:, None]
+        squares += spread.T @ spread
+    return Moments(n, mean, squares)
+
+
+def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
+    """Measure; where squares left the range of floating point, look for NaN, rescale and measure again."""
+    info = np.finfo(np.float64 if rows.is_sparse else rows.dtype)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        found = measure(0)
+        total = float(np.trace(found.squares) if found.squares.ndim == 2 else found.squares.sum())
+        sure = np.isfinite(total) and np.isfinite(found.mean).all()
+        if sure and float(info.tiny) ** 0.75 < total < float(info.max) ** 0.75:
+            return 0, found
+        rows.require_finite()
+        largest = _largest(rows, found.mean if sure else None)
+        exponent = power_of_two(largest)
+        if exponent == 0:
+            return 0, found
+        return exponent, measure(exponent)
+
+
+def _largest(rows: Rows, mean: FloatArray | None) -> float:
+    """Largest absolute entry, about the mean where that is known."""
+    best = 0.0
+    for block in rows.blocks():
+        values = as_float64(rows.dense_block(block))
+        best = max(best, float(np.abs(values if mean is None else values - mean).max()))
+    return best
+
+
+def _uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:
+    d = rows.shape[1]
+    return CenteredRows(rows, np.zeros(d), None, exponent, np.ones(d), 0.0, double)
+
+
+def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool) -> Moments:
+    xp = view.rows.xp
+    values = view.block(rows, columns)
+    count, mean, deviations = _deviations(values, center, None)
+    squares = np.zeros(values.shape[1])
+    for start in range(0, count, CHUNK):
+        part = deviations[start : start + CHUNK, :]
+        squares += as_float64(np.einsum("ij,ij->j", part, part) if is_numpy(part) else xp.sum(part * part, axis=0))
+    if center:
+        left = as_float64(xp.mean(deviations, axis=0))
+        squares = np.maximum(squares - count * left * left, 0.0)
+        mean = mean + left
+    return Moments(count, mean, squares)
+
+
+def _deviations(values: Any, center: bool, scratch: Any) -> tuple[int, FloatArray, Any]:
+    count, d = values.shape
+    if not center:
+        return count, np.zeros(d), values
+    mean = np.mean(values, axis=0) if is_numpy(values) else values.mean(axis=0)
+    if is_numpy(values):
+        out = scratch[:count, :d] if scratch is not None else None
+        return count, mean.astype(np.float64), np.subtract(values, mean, out=out)
+    return count, as_float64(mean), values - mean
+
+
+def _gram(values: Any) -> Any:
+    # NumPy recognises A.T @ A and computes one triangle only.
+    return values.T @ values
+
+
+def _merge_all(parts: list[Moments | None]) -> Moments:
+    found = [part for part in parts if part is not None]
+    total = found[0]
+    for part in found[1:]:
+        total = merge_moments(total, part)
+    return total
+
+
+def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
+    n = rows.shape[0]
+    values = rows.values * 2.0**-exponent if exponent else rows.values
+    mean = np.asarray(values.mean(axis=0)).ravel() if center else np.zeros(rows.shape[1])
+    by_column = values.tocsc(copy=True)
+    counts = np.diff(by_column.indptr)
+    by_column.data -= np.repeat(mean, counts)
+    by_column.data **= 2
+    squares = np.asarray(by_column.sum(axis=0)).ravel() + (n - counts) * mean**2
+    return Moments(n, mean, squares)
+
+
+def _slices(length: int, size: int) -> list[slice]:
+    size = min(size, length)
+    return [slice(start, min(length, start + size)) for start in range(0, length, size)]
+
+

@@ -1,0 +1,107 @@
+"""The centred kernel matrix ``Kc = H K H``, applied without being formed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import from_numpy, is_numpy, namespace
+from gramian.operators.tiles import TileMatrix
+from gramian.records import BoundKind, FloatArray
+
+__all__ = ["CenteredKernelOperator"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class CenteredKernelOperator:
+    """``H K H`` with ``H = I - 1 1.T / n``, or K itself without centring.
+
+    Parameters
+    ----------
+    tiles : TileMatrix
+        K.
+    diagonal : ndarray of shape (n,)
+        k(x_i, x_i).
+    relative, absolute : float
+        Bound on the evaluation error of an entry: ``absolute + relative * |k|``.
+    center : bool
+        Whether to centre.
+    psd : bool
+        Whether K is proven positive semi-definite.
+
+    Notes
+    -----
+    An entrywise error of ``absolute + relative |k|`` has a spectral norm of at most
+    ``n absolute + relative ||K||_F``, and centring never enlarges it. Tiles kept in float32 add their
+    rounding to ``relative``.
+    """
+
+    error_kind: BoundKind = "deterministic"
+    noise = 0.0
+
+    def __init__(
+        self,
+        tiles: TileMatrix,
+        diagonal: FloatArray,
+        *,
+        relative: float,
+        absolute: float,
+        center: bool,
+        psd: bool,
+    ) -> None:
+        n = tiles.n
+        self.tiles = tiles
+        self.center = center
+        self.psd = psd
+        self.size = n
+        self.like = tiles.like
+        self.row_means: FloatArray = tiles.row_sums / n if center else np.zeros(n)
+        self.mean = float(self.row_means.mean()) if center else 0.0
+        self._diagonal = diagonal
+        norm = math.sqrt(tiles.squares)
+        if tiles.storage is not None and tiles.storage != np.float64:
+            relative += float(np.finfo(tiles.storage).eps) / 2
+        rounding = (math.sqrt(n) + 10) * EPS * norm
+        self.error_bound = n * absolute + relative * norm + rounding
+        self.relative_tolerance = n * EPS
+        self.noise = self.error_bound
+
+    def matmat(self, V: Any) -> Any:
+        """Return ``Kc V``, centring V before and the product after."""
+        if not self.center:
+            return self.tiles.matmat(V)
+        xp = namespace(V)
+        KV = self.tiles.matmat(V - xp.mean(V, axis=0))
+        return KV - xp.mean(KV, axis=0)
+
+    def dense(self) -> Any:
+        """Return ``Kc`` in memory."""
+        A = self.tiles.dense()
+        if not self.center:
+            return A
+        t = from_numpy(self.row_means, self.like)
+        if is_numpy(A):
+            A -= t[:, None]
+            A -= t[None, :]
+            A += self.mean
+            return A
+        return A - t[:, None] - t[None, :] + self.mean
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of ``Kc``."""
+        return self._diagonal - 2 * self.row_means + self.mean
+
+    def trace(self) -> float:
+        """Return ``sum k(x_i, x_i) - n mean(K)``."""
+        return float(self._diagonal.sum()) - self.size * self.mean
+
+    def frobenius(self) -> float:
+        """Return the Frobenius norm of ``Kc``, from that of K and its row means."""
+        n = self.size
+        square = self.tiles.squares - 2 * n * float(self.row_means @ self.row_means) + (n * self.mean) ** 2
+        return math.sqrt(max(square, 0.0))
+
+

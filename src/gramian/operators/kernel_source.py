@@ -1,0 +1,117 @@
+"""Fills tiles of a Gram matrix: from a kernel and rows, or from a matrix that is already there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import as_float64, is_numpy, namespace, to_float64
+from gramian.errors import DataError
+from gramian.kernels import Evaluator
+from gramian.records import FloatArray
+
+__all__ = ["KernelSource", "MatrixSource", "cross_times"]
+
+
+class KernelSource:
+    """Tiles of ``k(x_i, x_j)``; the diagonal is set exactly.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Kernel bound to the rows.
+    X : array of shape (n, d)
+        The rows.
+    """
+
+    def __init__(self, evaluator: Evaluator, X: Any) -> None:
+        self.evaluator = evaluator
+        self.left, self.right = evaluator.encode(X)
+        self.diagonal: FloatArray = as_float64(evaluator.kernel.diagonal(X))
+        self.relative, self.absolute = evaluator.relative, evaluator.absolute
+
+    def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
+        """Return the float64 tile for two slices of rows."""
+        tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
+        if rows == columns and is_numpy(tile):
+            # Exactly symmetric with an exact diagonal, whatever the product rounded to.
+            tile = np.tril(tile, -1)
+            tile += tile.T
+            np.fill_diagonal(tile, self.diagonal[rows])
+        return tile
+
+
+class MatrixSource:
+    """Tiles of a Gram matrix given by the user.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Checked for symmetry as far as rounding allows.
+    """
+
+    relative = 0.0
+    absolute = 0.0
+
+    def __init__(self, K: Any) -> None:
+        n, m = K.shape
+        if n != m:
+            raise DataError(
+                f"kernel='precomputed' needs the square matrix of k(x_i, x_j) to fit; got {n} rows x {m} columns. "
+                "Precomputed matrix must be a square matrix."
+            )
+        self.K = K
+        xp = namespace(K)
+        self.diagonal: FloatArray = as_float64(xp.linalg.diagonal(K) if not is_numpy(K) else np.diag(K))
+        self._require_symmetric()
+
+    def _require_symmetric(self) -> None:
+        xp = namespace(self.K)
+        eps = float(np.finfo(np.float32 if "float32" in str(self.K.dtype) else np.float64).eps)
+        size, worst, where = 0.0, 0.0, (0, 0)
+        step = 1024
+        n = self.K.shape[0]
+        for start in range(0, n, step):
+            rows = slice(start, min(n, start + step))
+            block = self.K[rows, : rows.stop]
+            gap = as_float64(xp.abs(block - self.K[: rows.stop, rows].T))
+            size = max(size, float(xp.max(xp.abs(block))))
+            if float(gap.max()) > worst:
+                i, j = np.unravel_index(int(gap.argmax()), gap.shape)
+                worst, where = float(gap.max()), (start + int(i), int(j))
+        if worst > 100 * eps * size:
+            i, j = where
+            raise DataError(
+                f"The precomputed matrix is not symmetric: K[{i}, {j}] and K[{j}, {i}] differ by {worst:.3g}. "
+                "A kernel is symmetric; pass (K + K.T) / 2 if the difference means nothing."
+            )
+
+    def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
+        """Return the float64 tile for two slices of rows; of a pair (i, j), (j, i) the lower one counts."""
+        tile = to_float64(self.K[rows, columns])
+        return (tile + tile.T) / 2 if rows == columns else tile
+
+
+def cross_times(evaluator: Evaluator, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:
+    """Return ``k(new, fitted) @ coefficients`` for encoded rows, tile by tile.
+
+    Parameters
+    ----------
+    new : array of shape (b, .)
+        Left factor of encoded new rows.
+    fitted : array of shape (n, .)
+        Right factor of encoded fitted rows.
+    coefficients : array of shape (n, k), float64
+    """
+    xp = namespace(coefficients)
+    total = None
+    scratch = np.empty((new.shape[0], min(size, fitted.shape[0]))) if is_numpy(new) else None
+    for start in range(0, fitted.shape[0], size):
+        part = slice(start, min(fitted.shape[0], start + size))
+        out = None
+        if scratch is not None:
+            out = scratch if part.stop - part.start == scratch.shape[1] else None
+        product = evaluator.tile(new, fitted[part, :], out) @ coefficients[part, :]
+        total = product if total is None else total + product
+    return total if total is not None else xp.zeros((new.shape[0], coefficients.shape[1]), dtype=xp.float64)

@@ -1,0 +1,55 @@
+"""What every operator offers; solvers and certificates see nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from gramian.records import BoundKind
+
+__all__ = ["Operator"]
+
+
+class Operator(Protocol):
+    """A symmetric ``(m, m)`` matrix in float64 arithmetic at its surface.
+
+    Attributes
+    ----------
+    size : int
+        m.
+    like : array
+        Empty float64 array of the kind that products are returned in.
+    psd : bool
+        Whether the exact matrix is proven positive semi-definite.
+    error_bound : float
+        Bound on the spectral norm of (what ``matmat`` and ``dense`` compute - exact matrix).
+    error_kind : str
+        ``"deterministic"``, or ``"probabilistic"`` where rounding errors are taken as independent.
+    relative_tolerance : float
+        Eigenvalues at or below this multiple of the largest one are rounding of the route.
+    noise : float
+        Eigenvalues at or below this absolute size are rounding of the data.
+    """
+
+    size: int
+    like: Any
+    psd: bool
+    error_bound: float
+    error_kind: BoundKind
+    relative_tolerance: float
+    noise: float
+
+    def matmat(self, V: Any) -> Any:
+        """Return the product with a float64 block of vectors of shape (m, b), as float64."""
+        ...
+
+    def dense(self) -> Any:
+        """Return the whole matrix, float64, in memory."""
+        ...
+
+    def trace(self) -> float | None:
+        """Return the sum of the eigenvalues, or None where it is not known cheaply."""
+        ...
+
+    def frobenius(self) -> float | None:
+        """Return the Frobenius norm, or None where it is not known cheaply."""
+        ...

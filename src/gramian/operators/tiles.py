@@ -1,0 +1,165 @@
+"""A symmetric matrix as lower-triangular tiles, each used twice in a product.
+
+Tiles are filled by a source function, kept in memory (half of n^2) or filled anew in every pass. Sums run in
+float64 even where tiles are kept as float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import as_float64, each_thread, is_numpy, namespace
+from gramian.records import FloatArray
+
+__all__ = ["TILE", "TileMatrix", "tile_slices"]
+
+# OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full speed:
+# 240 x 240 x 16. Larger tiles reach 60 % of that.
+TILE = 240
+COLUMNS = 16
+
+Source = Callable[[slice, slice, Any], Any]
+
+
+def tile_slices(n: int, size: int = TILE) -> list[slice]:
+    """Cut ``range(n)`` into slices of at most ``size``."""
+    return [slice(start, min(n, start + size)) for start in range(0, n, size)]
+
+
+class TileMatrix:
+    """A symmetric (n, n) matrix that is multiplied tile by tile.
+
+    Parameters
+    ----------
+    n : int
+        Order.
+    source : callable
+        ``source(rows, columns, out)`` returns a float64 tile; ``out`` is memory it may use.
+    like : array
+        Empty float64 array of the kind that vectors have.
+    storage : numpy dtype or None
+        Type in which tiles are kept; None fills them anew in every pass.
+
+    Attributes
+    ----------
+    row_sums : ndarray of shape (n,)
+        Sums of the rows.
+    squares : float
+        Sum of all squared entries.
+    """
+
+    def __init__(
+        self, n: int, source: Source, like: Any, storage: npt.DTypeLike | None = np.float64
+    ) -> None:
+        self.n = n
+        self.like = like
+        self.storage = None if storage is None else np.dtype(storage)
+        self._source = source
+        self._slices = tile_slices(n, TILE if is_numpy(like) else 2048)
+        self._kept: dict[tuple[int, int], Any] = {}
+        self.row_sums, self.squares = self._measure()
+
+    def matmat(self, V: Any) -> Any:
+        """Return the product with V of shape (n, b), float64."""
+        xp = namespace(V)
+        width = COLUMNS if is_numpy(V) else V.shape[1]
+        chunks = [V[:, start : start + width] for start in range(0, V.shape[1], width)]
+        chunks = [np.ascontiguousarray(chunk) for chunk in chunks] if is_numpy(V) else chunks
+        parts = self._share_out(lambda draw: self._multiply(draw, chunks))
+        columns = [sum_parts([part[c] for part in parts]) for c in range(len(chunks))]
+        return columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
+
+    def dense(self) -> Any:
+        """Return the whole matrix as float64."""
+        xp = namespace(self.like)
+        if is_numpy(self.like):
+            A = np.empty((self.n, self.n))
+        else:
+            A = xp.empty((self.n, self.n), dtype=xp.float64, device=self.like.device)
+        for i, j in self._pairs():
+            tile = self._tile(i, j, None)
+            A[self._slices[i], self._slices[j]] = tile
+            A[self._slices[j], self._slices[i]] = tile.T
+        return A
+
+    # ---------------------------------------------------------------- tiles
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        return [(i, j) for i in range(len(self._slices)) for j in range(i + 1)]
+
+    def _share_out(self, share: Callable[[Iterator[tuple[int, int]]], Any]) -> list[Any]:
+        return each_thread(share, self._pairs()) if is_numpy(self.like) else [share(iter(self._pairs()))]
+
+    def _tile(self, i: int, j: int, scratch: Any) -> Any:
+        kept = self._kept.get((i, j))
+        if kept is None:
+            return self._fill(i, j, scratch)
+        if kept.dtype == self.like.dtype:
+            return kept
+        if scratch is None:
+            return kept.astype(np.float64) if is_numpy(kept) else namespace(kept).astype(kept, self.like.dtype)
+        view = scratch[: kept.size].reshape(kept.shape)
+        view[...] = kept
+        return view
+
+    def _fill(self, i: int, j: int, scratch: Any) -> Any:
+        rows, columns = self._slices[i], self._slices[j]
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        out = None if scratch is None else scratch[: shape[0] * shape[1]].reshape(shape)
+        return self._source(rows, columns, out)
+
+    def _scratch(self) -> Any:
+        side = self._slices[0].stop
+        return np.empty(side * side) if is_numpy(self.like) else None
+
+    def _measure(self) -> tuple[FloatArray, float]:
+        """Fill every tile once: keep it, and add up row sums and squares while it is in the cache."""
+
+        def share(draw: Iterator[tuple[int, int]]) -> tuple[FloatArray, float]:
+            sums, squares = np.zeros(self.n), 0.0
+            scratch = self._scratch()
+            for i, j in draw:
+                own = self.storage is not None and self.storage == np.float64
+                tile = self._fill(i, j, None if own else scratch)
+                xp = namespace(tile)
+                sums[self._slices[i]] += as_float64(xp.sum(tile, axis=1))
+                square = float(np.vdot(tile, tile)) if is_numpy(tile) else float(xp.sum(tile * tile))
+                squares += square if i == j else 2 * square
+                if i != j:
+                    sums[self._slices[j]] += as_float64(xp.sum(tile, axis=0))
+                if self.storage is not None:
+                    self._kept[i, j] = self._rounded(tile)
+            return sums, squares
+
+        parts = self._share_out(share)
+        return sum_parts([p[0] for p in parts]), float(sum(p[1] for p in parts))
+
+    def _rounded(self, tile: Any) -> Any:
+        if self.storage == np.float64:
+            return tile
+        return tile.astype(self.storage) if is_numpy(tile) else namespace(tile).astype(tile, namespace(tile).float32)
+
+    def _multiply(self, draw: Iterator[tuple[int, int]], chunks: list[Any]) -> list[Any]:
+        xp = namespace(self.like)
+        totals = [xp.zeros_like(V) for V in chunks]
+        scratch = self._scratch()
+        for i, j in draw:
+            rows, columns = self._slices[i], self._slices[j]
+            tile = self._tile(i, j, scratch)
+            for V, total in zip(chunks, totals, strict=True):
+                total[rows, :] += tile @ V[columns, :]
+                if i != j:
+                    total[columns, :] += tile.T @ V[rows, :]
+        return totals
+
+
+def sum_parts(parts: list[Any]) -> Any:
+    """Add up what the workers return."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

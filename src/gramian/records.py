@@ -1,0 +1,271 @@
+"""The frozen nouns that one step hands to the next.
+
+Nothing here computes: a record is what a step found out, in a form that can be printed, compared and saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "BoundKind",
+    "Certificate",
+    "Completeness",
+    "FloatArray",
+    "Plan",
+    "Spectrum",
+    "Step",
+    "Target",
+]
+
+FloatArray = npt.NDArray[np.float64]
+BoundKind = Literal["deterministic", "probabilistic", "estimate"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """How many eigenpairs are wanted: a number, a fraction of the trace, or all of them."""
+
+    count: int | None = None
+    fraction: float | None = None
+
+    def __str__(self) -> str:
+        if self.count is not None:
+            return f"{self.count} component{'s' if self.count != 1 else ''}"
+        if self.fraction is not None:
+            return f"{self.fraction:.6g} of the total"
+        return "all components"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One piece of work in a plan, with its predicted cost."""
+
+    name: str
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The route to the eigenpairs, chosen before any work is done.
+
+    Attributes
+    ----------
+    operator : str
+        The symmetric matrix whose eigenpairs are computed: ``"covariance"``, ``"gram"``,
+        ``"centered kernel"`` or ``"data (SVD)"``.
+    solver : str
+        The solver's name as the estimator's ``solver`` parameter spells it.
+    steps : tuple of Step
+        What is done, in order, each with predicted seconds.
+    bytes : int
+        Predicted peak of working memory beside the input and the returned arrays.
+    reason : str
+        Why this route, in a sentence.
+    options : mapping
+        What the route needs to know: block width, tile storage, fallback.
+    """
+
+    operator: str
+    solver: str
+    steps: tuple[Step, ...]
+    bytes: int
+    reason: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds on two ordinary cores; a guide for choosing, not a promise."""
+        return sum(step.seconds for step in self.steps)
+
+    def __str__(self) -> str:
+        lines = [
+            f"Plan: {self.solver} on the {self.operator}, about {_seconds(self.seconds)} and "
+            f"{_bytes(self.bytes)} of working memory.",
+            f"Why: {self.reason}",
+        ]
+        lines += [f"  {i}. {s.name}: {s.detail}" for i, s in enumerate(self.steps, 1)]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenpairs of a symmetric operator, largest first.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,), float64
+        Eigenvalues, descending.
+    vectors : array of shape (m, k)
+        Orthonormal eigenvectors as columns, in the array kind and dtype of the input.
+    residuals : ndarray of shape (k,), float64
+        Norms of ``A v - value v`` for the matrix that was computed.
+    total : float or None
+        Trace of the operator; None where it says nothing (a kernel not proven positive semi-definite).
+    squares : float or None
+        Squared Frobenius norm of the operator where it was free, else None.
+    rank_tolerance : float
+        Eigenvalues at or below this multiple of the largest one are rounding.
+    error_bound : float
+        Bound on the spectral norm of (computed matrix - exact matrix).
+    error_kind : str
+        Kind of that bound.
+    route : str
+        Which route the pairs came from: ``"full"``, ``"covariance"``, ``"gram"``, ``"dense"``, ``"krylov"``.
+    complete : bool
+        Whether a full decomposition was computed, which cannot miss an eigenvalue.
+    rest : ndarray
+        The remaining eigenvalues, where a full decomposition knows them.
+    passes : int
+        Number of block products with the operator (0 for a direct solver).
+    smallest : float or None
+        Smallest (Ritz) value seen.
+    note : str
+        What happened on the way that the user should know, such as a fallback.
+    """
+
+    values: FloatArray
+    vectors: Any
+    residuals: FloatArray
+    total: float | None
+    squares: float | None
+    rank_tolerance: float
+    error_bound: float
+    error_kind: BoundKind
+    route: str
+    complete: bool
+    rest: FloatArray = field(default_factory=lambda: np.empty(0))
+    passes: int = 0
+    smallest: float | None = None
+    note: str = ""
+
+    @property
+    def rank(self) -> int:
+        """Number of computed eigenvalues above the rank tolerance."""
+        if not self.values.size:
+            return 0
+        top = float(self.values[0])
+        every = np.concatenate([self.values, self.rest])
+        return int(np.sum(every > max(self.rank_tolerance * top, 0.0))) if top > 0 else 0
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """What is known about eigenvalues that are not among the computed ones.
+
+    Attributes
+    ----------
+    method : str
+        ``"full decomposition"``, ``"trace"``, ``"Frobenius norm"`` or ``"Lanczos"``.
+    kind : str
+        Kind of the bound.
+    bound : float
+        No missed eigenvalue exceeds this, in the units of the certificate's eigenvalues.
+    delta : float
+        The same relative to the last computed eigenvalue: ``bound = (1 + delta) * value``.
+    probability : float
+        Probability that the statement is wrong (0 for a deterministic bound).
+    """
+
+    method: str
+    kind: BoundKind
+    bound: float
+    delta: float
+    probability: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What is guaranteed about a set of eigenvalues, by which bound and of which kind.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,)
+        The computed eigenvalues, in ``unit``.
+    residuals : ndarray of shape (k,)
+        Residual norms in the same unit.
+    radii : ndarray of shape (k,)
+        An eigenvalue of the exact matrix lies within ``radii[j]`` of ``values[j]``.
+    set_radius : float
+        k distinct eigenvalues of the exact matrix lie within this distance of the k values, pair by pair.
+    widening : float
+        The part of the radii that covers forming the matrix: evaluation of the kernel and rounding.
+    widening_kind : str
+        Kind of the bound behind ``widening``.
+    orthogonality : float
+        Spectral norm of ``V.T V - I`` of the computed vectors.
+    completeness : Completeness or None
+        What is known about eigenvalues that were not computed; None when nothing is.
+    tol : float
+        The tolerance relative to the largest eigenvalue that was asked for.
+    unit : str
+        What the eigenvalues are.
+    ok : bool
+        Every radius is within ``tol`` of the largest value and no larger eigenvalue was missed.
+    reasons : tuple of str
+        Why ``ok`` is False, one sentence each.
+    """
+
+    values: FloatArray
+    residuals: FloatArray
+    radii: FloatArray
+    set_radius: float
+    widening: float
+    widening_kind: BoundKind
+    orthogonality: float
+    completeness: Completeness | None
+    tol: float
+    unit: str
+    ok: bool
+    reasons: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        k = len(self.values)
+        if k == 0:
+            return "Certificate: no components were computed, so there is nothing to certify."
+        top = float(self.values[0]) or 1.0
+        lines = [
+            f"Certificate: {'holds' if self.ok else 'DOES NOT HOLD'} "
+            f"(tolerance {self.tol:.1e} of the largest eigenvalue).",
+            f"Each of the {k} {self.unit} is within {float(self.radii.max()) / top:.1e} (relative to the "
+            f"largest, {top:.6g}) of an eigenvalue of the exact matrix [{self.widening_kind}].",
+            f"Taken together, {k} distinct eigenvalues lie within {self.set_radius / top:.1e} of them; "
+            f"the vectors are orthonormal to {self.orthogonality:.1e} [{self.widening_kind}].",
+            f"Forming the matrix contributes {self.widening / top:.1e} of that; the largest residual is "
+            f"{float(self.residuals.max()) / top:.1e}.",
+            _completeness_sentence(self.completeness),
+        ]
+        return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
+
+
+def _completeness_sentence(c: Completeness | None) -> str:
+    if c is None:
+        return "Nothing is guaranteed about eigenvalues that were not computed."
+    if c.method == "full decomposition":
+        return "No larger eigenvalue was missed: the decomposition is complete [deterministic]."
+    how = f"No missed eigenvalue exceeds {c.bound:.6g} = (1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g})"
+    how += f" times the last one computed, by the {c.method}"
+    if c.probability:
+        how += f", except with probability {c.probability:.1e}"
+    return f"{how} [{c.kind}]."
+
+
+def _seconds(value: float) -> str:
+    if value < 0.95:
+        return f"{max(value, 0.01):.2g} s"
+    return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min"
+
+
+def _bytes(value: int) -> str:
+    amount = float(value)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.3g} {unit}"
+        amount /= 1000
+    return f"{amount:.3g} GB"

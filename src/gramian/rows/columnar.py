@@ -1,0 +1,269 @@
+"""From Arrow columns to a table: which become numbers, names and labels, and which are refused."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, ParameterError
+from gramian.rows.table import Choice, Table, list_names, pick_columns, pick_rows, unique_names
+
+__all__ = ["table_from_columns"]
+
+# Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
+_INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
+_NUMBER_PATTERN = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
+_TEXTS_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Arrow columns with unique names, before any of them is chosen."""
+
+    arrays: tuple[Any, ...]
+    names: tuple[str, ...]
+    first_is_index: bool
+    source: str
+
+    def is_number(self, index: int) -> bool:
+        import pyarrow as pa
+
+        kind = self.arrays[index].type
+        return bool(
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_decimal(kind)
+            or pa.types.is_null(kind)
+        )
+
+    def is_text(self, index: int) -> bool:
+        import pyarrow as pa
+
+        kind = self.arrays[index].type
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def table_from_columns(
+    arrays: Sequence[Any],
+    names: Sequence[str] | None,
+    choice: Choice,
+    source: str,
+    notes: tuple[str, ...] = (),
+) -> Table:
+    """Make a table of Arrow columns.
+
+    Parameters
+    ----------
+    arrays : sequence of pyarrow.ChunkedArray
+        One per column, all of one length.
+    names : sequence of str or None
+        None where the columns have no names: then a choice knows them by position, counted from 0.
+    choice : Choice
+    source : str
+    notes : tuple of str
+        Notes to carry along.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, no numeric columns, or columns of text that were not given a use.
+    ParameterError
+        If the choice names rows or columns that do not exist.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table_from_columns([pa.chunked_array([[1, 2]])], ["x"], Choice(), "memory").values.tolist()
+    [[1.0], [2.0]]
+    """
+    if not arrays or len(arrays[0]) == 0:
+        raise DataError(f"{source} has no rows. Add at least one row of numbers.")
+    columns, name_notes = _with_names(arrays, names, source)
+    picked = pick_columns(columns.names, choice, source)
+    id_column, kept, id_notes = _find_row_names(columns, choice, picked.id, list(picked.kept))
+    if id_column is not None and id_column == picked.label:
+        raise ParameterError(f"id and label both name {choice.label!r}. Use it for one of them.")
+    _refuse_text(columns, kept)
+    rows = pick_rows(len(arrays[0]), choice.rows, source)
+    return Table(
+        values=_fill(columns, kept, rows),
+        feature_names=None if names is None else tuple(columns.names[index] for index in kept),
+        row_names=None if id_column is None else _as_names(_cut(columns.arrays[id_column], rows)),
+        labels=None
+        if picked.label is None
+        else _as_labels(_cut(columns.arrays[picked.label], rows)),
+        label_name=choice.label,
+        source=source,
+        notes=(*notes, *name_notes, *id_notes),
+        row_numbers=None if choice.rows is None else rows,
+    )
+
+
+def _with_names(
+    arrays: Sequence[Any], names: Sequence[str] | None, source: str
+) -> tuple[_Columns, tuple[str, ...]]:
+    import pyarrow as pa
+
+    notes: tuple[str, ...] = ()
+    arrays = tuple(map(_decoded, arrays))
+    if names is None:
+        return _Columns(arrays, tuple(map(str, range(len(arrays)))), False, source), notes
+    if len(arrays) > 1 and names[-1] == "" and pa.types.is_null(arrays[-1].type):
+        arrays, names = arrays[:-1], names[:-1]
+        notes = ("an empty last column without a name was left out",)
+    unique, repeated = unique_names(names)
+    if repeated:
+        notes = (*notes, f"column names {list_names(repeated)} occur more than once: numbered")
+    return _Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source), notes
+
+
+def _decoded(column: Any) -> Any:
+    """Give dictionary-encoded columns and string views in the plain form that functions take."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
+
+
+def _find_row_names(
+    columns: _Columns, choice: Choice, given: int | None, kept: list[int]
+) -> tuple[int | None, list[int], tuple[str, ...]]:
+    """Take the first column for row names where it can be nothing else."""
+    import pyarrow as pa
+
+    taken = {choice.label, *(choice.drop or ()), *(choice.columns or ())}
+    free = [index for index, name in enumerate(columns.names) if name not in taken]
+    if not free or free[0] == given or len(columns.names) == 1:
+        return given, kept, ()
+    first = free[0]
+    column, name = columns.arrays[first], columns.names[first]
+    rest = [index for index in kept if index != first]
+    countable = pa.types.is_integer(column.type) or columns.is_text(first)
+    if first == 0 and columns.first_is_index and countable and _all_different(column):
+        if given is not None:
+            return given, rest, (f"{name!r} left out: it names rows, as does the id {choice.id!r}",)
+        known = "which has no name" if name == "column 0" else repr(name)
+        return first, rest, (f"first column, {known}, used as row names",)
+    if given is not None or not columns.is_text(first) or not _all_different(column):
+        return given, kept, ()
+    if _mostly_numbers(column):
+        return None, kept, ()
+    return first, rest, (f"column {name!r} holds unique text: used as row names",)
+
+
+def _all_different(column: Any) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(column.null_count == 0 and pc.count_distinct(column).as_py() == len(column))
+
+
+def _number_like(column: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.match_substring_regex(pc.cast(column, pa.string()), _NUMBER_PATTERN)
+
+
+def _mostly_numbers(column: Any) -> bool:
+    """Say whether text is rather a column of numbers with a slip in it."""
+    import pyarrow.compute as pc
+
+    return bool(2 * (pc.sum(_number_like(column)).as_py() or 0) > len(column))
+
+
+def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
+    text = [index for index in kept if not columns.is_number(index)]
+    if len(text) == len(kept):
+        held = f": {_describe(columns, text)}" if text else ""
+        raise DataError(
+            f"{columns.source} has no numeric columns{held}. "
+            "At least one column must hold numbers and not be dropped, an id or a label."
+        )
+    if not text:
+        return
+    names = [columns.names[index] for index in text[:_TEXTS_SHOWN]]
+    more = ", ..." if len(text) > _TEXTS_SHOWN else ""
+    listed = ", ".join(f'"{name}"' for name in names)
+    raise DataError(
+        f"{columns.source} has {len(text)} column{'s' * (len(text) > 1)} that "
+        f"{'hold' if len(text) > 1 else 'holds'} no numbers: {_describe(columns, text)}. "
+        f"Leave out with drop=[{listed}{more}] (--drop {_for_shell(names)}{more}), "
+        f'or take one out as labels with label="{names[0]}" (--label {_for_shell(names[:1])}) '
+        f'or as row names with id="{names[0]}" (--id {_for_shell(names[:1])}).'
+    )
+
+
+def _for_shell(names: Sequence[str]) -> str:
+    text = ",".join(names)
+    return f'"{text}"' if any(character.isspace() for character in text) else text
+
+
+def _describe(columns: _Columns, text: Sequence[int]) -> str:
+    parts = [
+        f"{columns.names[index]!r} ({_sample_value(columns, index)})"
+        for index in text[:_TEXTS_SHOWN]
+    ]
+    hidden = len(text) - _TEXTS_SHOWN
+    return ", ".join(parts) + (f" and {hidden} more" if hidden > 0 else "")
+
+
+def _sample_value(columns: _Columns, index: int) -> str:
+    """Show the first value that is no number: in a column of numbers with a slip, the slip."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = columns.arrays[index]
+    if not columns.is_text(index):
+        return str(column.type)
+    odd = pc.index(_number_like(column), pa.scalar(False)).as_py()
+    row = max(odd, 0)
+    value = str(column[row].as_py())
+    shown = value if len(value) <= 24 else f"{value[:21]}..."
+    return f"{shown!r} in row {row}"
+
+
+def _cut(column: Any, rows: range) -> Any:
+    if rows.step == 1:
+        return column.slice(rows.start, len(rows))
+    return column.take(np.arange(rows.start, rows.stop, rows.step))
+
+
+def _fill(columns: _Columns, kept: Sequence[int], rows: range) -> npt.NDArray[Any]:
+    """Copy column by column into one array, so that never more than one column exists twice."""
+    import pyarrow as pa
+
+    single = all(
+        pa.types.is_float32(columns.arrays[index].type)
+        or pa.types.is_float16(columns.arrays[index].type)
+        for index in kept
+    )
+    kind = pa.float32() if single else pa.float64()
+    values = np.empty((len(rows), len(kept)), dtype=np.float32 if single else np.float64)
+    for place, index in enumerate(kept):
+        start = 0
+        for chunk in _cut(columns.arrays[index], rows).chunks:
+            stop = start + len(chunk)
+            # Integers beyond 2**53 are rounded like everywhere in NumPy, not refused.
+            numbers = chunk if chunk.type == kind else chunk.cast(kind, safe=False)
+            values[start:stop, place] = numbers.to_numpy(zero_copy_only=False)
+            start = stop
+    return values
+
+
+def _as_names(column: Any) -> tuple[str, ...]:
+    return tuple("" if value is None else str(value) for value in column.to_pylist())
+
+
+def _as_labels(column: Any) -> npt.NDArray[Any]:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_integer(kind) and column.null_count == 0:
+        return np.asarray(column.to_numpy())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
+    return np.array(_as_names(column), dtype=np.str_)

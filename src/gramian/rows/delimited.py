@@ -1,0 +1,357 @@
+"""Delimited text: its separator, whether it has a header, and its columns as Arrow arrays."""
+
+import contextlib
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gramian.errors import DataError, FileError
+
+__all__ = ["MISSING_TOKENS", "Layout", "detect_layout", "parse_delimited", "to_utf8"]
+
+MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>")
+
+# Earlier wins where two separators explain the text equally well: a tab is never part of a value by
+# accident, a space often is.
+_SEPARATORS = ("\t", ";", "|", ",", " ")
+_SAMPLE_LINES = 12
+_SAMPLE_BYTES = 1 << 24
+_LARGEST_BLOCK = (1 << 31) - 1
+_ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
+_DIGITS = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_NUMBER = re.compile(rf"{_DIGITS}|[+-]?(?i:inf|infinity)")
+_NUMBER_COMMA = re.compile(rf"{_DIGITS}|[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?|[+-]?(?i:inf|infinity)")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text is laid out: its separator, its header if it has one, and its number of fields."""
+
+    separator: str
+    names: tuple[str, ...] | None
+    n_fields: int
+
+
+def to_utf8(data: bytes, source: str) -> tuple[bytes, tuple[str, ...]]:
+    """Give text as UTF-8 without a byte order mark, and a note where the encoding was a guess.
+
+    Raises
+    ------
+    FileError
+        If the bytes are no text.
+
+    Examples
+    --------
+    >>> to_utf8("a,é".encode("utf-16"), "memory")[0].decode()
+    'a,é'
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return data.decode("utf-16").encode("utf-8"), ()
+        except UnicodeError as error:
+            raise FileError(
+                f"{source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
+            ) from error
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in data[:_SAMPLE_BYTES]:
+        raise FileError(f"{source} is not text: it holds zero bytes. Save it as CSV in UTF-8.")
+    if data.isascii():
+        return data, ()
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        note = "text is not UTF-8: read as Windows-1252 (Western European)"
+        return data.decode("cp1252", errors="replace").encode("utf-8"), (note,)
+    return data, ()
+
+
+def detect_layout(data: bytes, source: str) -> Layout:
+    """Find the separator and the header in the first lines.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it.
+
+    Examples
+    --------
+    >>> detect_layout(b"x;y\\n1,5;2\\n", "memory")
+    Layout(separator=';', names=('x', 'y'), n_fields=2)
+    """
+    text = _sample(data)
+    best: tuple[float, str, list[list[str]]] | None = None
+    for separator in _SEPARATORS:
+        rows = _split(text, separator)
+        score = _score(rows, separator)
+        if score > 0 and (best is None or score > best[0] + 1e-9):
+            best = score, separator, rows
+    separator, rows = (",", _split(text, ",")) if best is None else best[1:]
+    if not rows and text.strip():
+        raise DataError(
+            f"{source} begins with a field of more than {csv.field_size_limit()} characters. "
+            "Is it a table? A closing quote may be missing."
+        )
+    if not rows:
+        raise DataError(f"{source} has no rows: there is no text in it.")
+    if not _has_header(rows, separator):
+        return Layout(separator, None, len(rows[0]))
+    names = [name.strip() for name in rows[0]]
+    body = rows[1:]
+    if body and all(len(row) == len(names) + 1 for row in body):
+        names = ["", *names]
+    return Layout(separator, tuple(names), len(names))
+
+
+def _sample(data: bytes) -> str:
+    end = 0
+    for _ in range(_SAMPLE_LINES):
+        found = data.find(b"\n", end, _SAMPLE_BYTES)
+        if found < 0:
+            end = min(len(data), _SAMPLE_BYTES)
+            break
+        end = found + 1
+    return data[:end].decode("utf-8", errors="replace")
+
+
+def _split(text: str, separator: str) -> list[list[str]]:
+    if separator == " ":
+        text = _collapse_spaces(text.encode()).decode()
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows: list[list[str]] = []
+    # A field beyond the limit of the csv module ends the sample early.
+    with contextlib.suppress(csv.Error):
+        rows.extend(row for row in itertools.islice(lines, _SAMPLE_LINES) if row)
+    # A quoted field may have been cut where the sample ends.
+    return rows[:-1] if len(rows) > 2 else rows
+
+
+def _is_number(field: str, separator: str) -> bool:
+    pattern = _NUMBER if separator == "," else _NUMBER_COMMA
+    return pattern.fullmatch(field.strip()) is not None
+
+
+def _is_missing(field: str) -> bool:
+    return field.strip() in MISSING_TOKENS
+
+
+def _score(rows: Sequence[Sequence[str]], separator: str) -> float:
+    """Say how well a separator explains the rows: even lengths, and numbers between separators."""
+    body = rows[1:] or rows
+    if not body:
+        return 0.0
+    length, count = Counter(map(len, body)).most_common(1)[0]
+    if length < 2:
+        return 0.0
+    cells = [field for row in body for field in row if not _is_missing(field)]
+    numbers = sum(_is_number(field, separator) for field in cells)
+    return count / len(body) * (0.05 + numbers / max(1, len(cells)))
+
+
+def _has_header(rows: Sequence[Sequence[str]], separator: str) -> bool:
+    first, body = rows[0], rows[1:]
+    if not body:
+        return not any(_is_number(field, separator) for field in first)
+    shift = 1 if all(len(row) == len(first) + 1 for row in body) else 0
+    if shift:
+        return True
+    if first[0].strip().casefold() in _ROW_NAME_HEADERS and not any(
+        _is_missing(row[0]) for row in body
+    ):
+        return True
+    numeric_first = False
+    for column, field in enumerate(first):
+        below = [row[column] for row in body if column < len(row) and not _is_missing(row[column])]
+        if not below or not all(_is_number(value, separator) for value in below):
+            continue
+        if not _is_missing(field) and not _is_number(field, separator):
+            return True
+        numeric_first = numeric_first or _is_number(field, separator)
+    return not numeric_first
+
+
+def _collapse_spaces(data: bytes) -> bytes:
+    """Make one space of every run of blanks outside quotes, and none at the ends of a line."""
+    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", data)
+    if b'"' not in data:
+        return re.sub(rb"[ \t]+", b" ", data)
+    return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
+
+
+def _strip_comments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Take out leading lines that start with ``#``, unless the last of them is the header."""
+    start = 0
+    lines = []
+    while data.startswith(b"#", start):
+        end = data.find(b"\n", start) + 1 or len(data)
+        lines.append(data[start:end])
+        start = end
+    if not lines:
+        return data, ()
+    rest = data[start:]
+    header = lines[-1].lstrip(b"# \t")
+    layout = detect_layout(rest, "the text") if rest.strip() else None
+    if layout is not None and layout.names is None:
+        fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
+        if fields and len(fields[0]) == layout.n_fields:
+            lines, rest = lines[:-1], header + rest
+    plural = "line was" if len(lines) == 1 else "lines were"
+    note = f"{len(lines)} comment {plural} left out at the top"
+    return rest, (note,) if lines else ()
+
+
+def parse_delimited(
+    data: bytes, source: str
+) -> tuple[list[Any], tuple[str, ...] | None, tuple[str, ...]]:
+    """Read delimited text into Arrow columns.
+
+    Returns
+    -------
+    columns : list of pyarrow.ChunkedArray
+    names : tuple of str or None
+        The header, or None where the text has none.
+    notes : tuple of str
+
+    Raises
+    ------
+    DataError
+        If rows have different numbers of fields, or there are none.
+    FileError
+        If the bytes are no text.
+
+    Examples
+    --------
+    >>> columns, names, notes = parse_delimited(b"x,y\\n1,2\\n", "memory")
+    >>> names, columns[1].to_pylist()
+    (('x', 'y'), [2])
+    """
+    data, notes = to_utf8(data, source)
+    data, comment_notes = _strip_comments(data)
+    layout = detect_layout(data, source)
+    if layout.separator == " ":
+        data = _collapse_spaces(data)
+    columns = _read_columns(data, layout, source)
+    if len(columns[0]) == 0:
+        raise DataError(
+            f"{source} has no rows: only a header line. Add at least one row of numbers."
+        )
+    columns, comma_notes = _numbers_from_text(columns, layout.separator)
+    if layout.names is None:
+        notes = (*notes, "no header line: columns are known by position, counted from 0")
+    return columns, layout.names, (*notes, *comment_notes, *comma_notes)
+
+
+def _read_columns(data: bytes, layout: Layout, source: str) -> list[Any]:
+    import pyarrow as pa
+
+    uneven: list[Any] = []
+    header = _header_short_by_one(data, layout)
+    # Without an end of line, Arrow takes a lone header for a row that was cut off.
+    end = b"" if data.endswith((b"\n", b"\r")) else b"\n"
+    if header or end:
+        data = b"".join((header, data, end))
+    # A block must hold a whole row, and the first rows tell how long one is.
+    longest = max(map(len, data[:_SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]))
+    block_size = min(_LARGEST_BLOCK, max(1 << 20, 4 * longest))
+    try:
+        try:
+            table = _read_arrow(data, layout, block_size, uneven)
+        except pa.ArrowInvalid:
+            if uneven or block_size >= len(data):
+                raise
+            table = _read_arrow(data, layout, min(_LARGEST_BLOCK, len(data)), uneven)
+    except (pa.ArrowException, OSError) as error:
+        if uneven:
+            raise _uneven_rows(data[len(header) :], uneven[0], source) from error
+        raise DataError(f"{source} cannot be read as delimited text: {error}.") from error
+    return list(table.columns)
+
+
+def _read_arrow(data: bytes, layout: Layout, block_size: int, uneven: list[Any]) -> Any:
+    """Let Arrow read the text; a row with another number of fields is put into ``uneven``."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    def note_uneven(row: Any) -> str:
+        uneven.append(row)
+        return "error"
+
+    return arrow_csv.read_csv(
+        pa.BufferReader(data),
+        read_options=arrow_csv.ReadOptions(
+            column_names=[str(index) for index in range(layout.n_fields)],
+            skip_rows_after_names=0 if layout.names is None else 1,
+            block_size=block_size,
+        ),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=layout.separator,
+            newlines_in_values=b'"' in data,
+            invalid_row_handler=note_uneven,
+        ),
+        convert_options=arrow_csv.ConvertOptions(null_values=list(MISSING_TOKENS)),
+    )
+
+
+def _header_short_by_one(data: bytes, layout: Layout) -> bytes:
+    """Give what the header lacks where it has no name for the first column, as R writes it."""
+    if layout.names is None or layout.names[0] != "":
+        return b""
+    first = _split(_sample(data), layout.separator)[0]
+    return layout.separator.encode() if len(first) == layout.n_fields - 1 else b""
+
+
+def _uneven_rows(data: bytes, row: Any, source: str) -> DataError:
+    text = row.text.strip("\r\n")
+    found = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
+    line = "a line" if found is None else f"line {1 + data[: found.start()].count(10)}"
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return DataError(
+        f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "
+        f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
+        "field that contains the separator."
+    )
+
+
+def _numbers_from_text(columns: list[Any], separator: str) -> tuple[list[Any], tuple[str, ...]]:
+    """Turn text columns of padded numbers, or of numbers with a decimal comma, into float64."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    comma = separator != "," and not any(pa.types.is_floating(column.type) for column in columns)
+    any_comma = False
+    result = []
+    for column in columns:
+        if pa.types.is_string(column.type):
+            text = pc.utf8_trim_whitespace(column)
+            missing = pc.is_in(text, value_set=pa.array(MISSING_TOKENS))
+            text = pc.if_else(missing, pa.scalar(None, pa.string()), text)
+            if _all_match(text, _NUMBER.pattern):
+                column = pc.cast(_plain(text), pa.float64())
+            elif comma and _all_match(text, _NUMBER_COMMA.pattern) and _is_decimal(text, separator):
+                column = pc.cast(_plain(pc.replace_substring(text, ",", ".")), pa.float64())
+                any_comma = True
+        result.append(column)
+    return result, ("comma read as the decimal separator",) if any_comma else ()
+
+
+def _plain(text: Any) -> Any:
+    """Write infinity and signs the one way that Arrow's own conversion knows."""
+    import pyarrow.compute as pc
+
+    text = pc.replace_substring_regex(text, "(?i)infinity", "inf")
+    return pc.replace_substring_regex(text, r"^\+", "")
+
+
+def _all_match(text: Any, pattern: str) -> bool:
+    import pyarrow.compute as pc
+
+    return pc.all(pc.match_substring_regex(text, f"^(?:{pattern})$")).as_py() is True
+
+
+def _is_decimal(text: Any, separator: str) -> bool:
+    """Say whether commas separate decimals: in ``12,345`` they may as well separate thousands."""
+    return separator == ";" or not _all_match(text, r"[+-]?[1-9]\d{0,2},\d{3}|[+-]?\d{1,3}")

@@ -1,0 +1,304 @@
+"""A promise to read a file: which one and which part of it, checked at once, read later."""
+
+import csv
+import io
+import operator
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any, get_args
+
+from gramian.errors import FileError, InputTypeError, ParameterError
+from gramian.rows.files import (
+    Location,
+    locate,
+    read_location,
+    read_picture_list,
+    read_stream,
+)
+from gramian.rows.missing import MissingPolicy, handle_missing
+from gramian.rows.table import (
+    Choice,
+    Table,
+    contiguous,
+    list_names,
+    transpose,
+)
+
+__all__ = ["Scan", "scan"]
+
+_MISSING_POLICIES = get_args(MissingPolicy)
+_LARGEST_SIDE = 100_000
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A file, folder or stream together with the part of it that is wanted; see :func:`scan`."""
+
+    path: Any
+    rows: Any = None
+    columns: Any = None
+    drop: Any = None
+    id: str | None = None
+    label: str | None = None
+    transpose: bool = False
+    missing: MissingPolicy | None = None
+    size: Any = None
+    _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked = {
+            "rows": _check_rows(self.rows),
+            "columns": _check_names("columns", self.columns),
+            "drop": _check_names("drop", self.drop),
+            "id": _check_name("id", self.id),
+            "label": _check_name("label", self.label),
+            "size": _check_size(self.size),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        _check_together(self)
+        object.__setattr__(self, "_place", _check_path(self.path))
+
+    def read(self) -> Table:
+        """Read what was asked for into memory.
+
+        Returns
+        -------
+        Table
+            Finite numbers, with the names, labels and notes that go with them.
+
+        Raises
+        ------
+        FileError
+            If the file is empty, truncated, damaged, or of another kind than its name says.
+        DataError
+            If it cannot be a table of numbers, or holds NaN without ``missing``, or inf.
+        ParameterError
+            If rows or columns are asked for that are not there.
+        MissingExtraError
+            If it holds pictures and Pillow is not installed.
+        """
+        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label)
+        if isinstance(self._place, Location):
+            table = read_location(self._place, choice, self.size)
+        elif isinstance(self._place, tuple):
+            table = read_picture_list(self._place, choice, self.size)
+        else:
+            table = read_stream(self._place, choice, self.size)
+        if self.transpose:
+            table = transpose(table)
+        table = handle_missing(table, self.missing)
+        return replace(table, values=contiguous(table.values))
+
+
+def scan(
+    path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | IO[bytes],
+    *,
+    rows: slice | str | None = None,
+    columns: Iterable[str] | str | None = None,
+    drop: Iterable[str] | str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    transpose: bool = False,
+    missing: MissingPolicy | None = None,
+    size: str | tuple[int, int] | None = None,
+) -> Scan:
+    """Say which part of a file is wanted, to be read when it is needed.
+
+    The path and the arguments are checked at once; the content is read by :meth:`Scan.read`.
+
+    Parameters
+    ----------
+    path : str, path, list of paths or binary file
+        A delimited text (.csv, .tsv, .txt, also with .gz), .parquet, .npy, .npz (as
+        ``"FILE.npz::KEY"``), a picture, a folder or .zip of pictures, a list of pictures, or a
+        binary stream whose kind is told from its content.
+    rows : slice or str, optional
+        Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
+        ``"::2"``. For pictures, those in natural order of their paths.
+    columns : list of str or comma-separated str, optional
+        The columns to use, in this order. Columns without names are known by position, counted
+        from 0: ``["0", "3"]``.
+    drop : list of str or comma-separated str, optional
+        Columns to leave out.
+    id : str, optional
+        Column to use as row names. By default a first column without a name or of unique text is.
+    label : str, optional
+        Column to take out as labels; it may hold text.
+    transpose : bool, default False
+        Swap rows and columns after choosing them, as for genes x samples.
+    missing : {"mean", "drop-rows", "drop-columns"}, optional
+        What to do with missing values, after transposing. By default they are refused; inf always
+        is.
+    size : "WIDTHxHEIGHT" or (width, height), optional
+        Resize pictures.
+
+    Returns
+    -------
+    Scan
+
+    Raises
+    ------
+    FileError
+        If the file is missing or of a kind that is not read.
+    ParameterError
+        If an argument is malformed or contradicts another one.
+    InputTypeError
+        If an argument is of another type.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "heights.csv"
+    >>> _ = file.write_text("name,height,weight,sex\\nAnn,1.7,60,f\\nBob,1.8,80,m\\n")
+    >>> table = scan(file, label="sex").read()
+    >>> table.values.tolist(), table.row_names, table.labels.tolist()
+    ([[1.7, 60.0], [1.8, 80.0]], ('Ann', 'Bob'), ['f', 'm'])
+    """
+    return Scan(path, rows, columns, drop, id, label, transpose, missing, size)
+
+
+def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
+    if isinstance(path, str | os.PathLike):
+        text = os.fspath(path)
+        if isinstance(text, bytes):
+            text = os.fsdecode(text)
+        return locate(text)
+    if isinstance(path, io.TextIOBase):
+        raise InputTypeError(
+            f"path={path!r} is open as text, but bytes are needed. "
+            'Open it with mode "rb", or pass sys.stdin.buffer.'
+        )
+    if hasattr(path, "read"):
+        return path  # type: ignore[no-any-return]
+    if isinstance(path, list | tuple):
+        return _check_list(path)
+    raise InputTypeError(
+        f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures, and a "
+        "binary file. Arrays and frames need no scan: pass them to fit as they are."
+    )
+
+
+def _check_list(paths: Iterable[Any]) -> tuple[Path, ...]:
+    paths = list(paths)
+    if not paths:
+        raise ParameterError("path=[] names no picture. Give at least one path.")
+    for path in paths:
+        if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+            raise InputTypeError(
+                f"path is a list with a {type(path).__name__} in it. A list holds paths of "
+                "pictures, each a str or pathlib.Path."
+            )
+    located = [locate(os.fspath(path)).path for path in paths]
+    folders = [path for path in located if path.is_dir()]
+    if folders:
+        raise FileError(f"{folders[0]} is a folder. A list holds paths of picture files.")
+    return tuple(located)
+
+
+def _check_rows(rows: Any) -> slice | None:
+    """Make a slice of "start:stop:step"; what it selects is known only when reading."""
+    if rows is None:
+        return None
+    how = 'Allowed are a slice and text such as "0:100", "10:", ":50" or "0:100:2".'
+    if isinstance(rows, str):
+        match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
+        if match is None:
+            raise ParameterError(f"rows={rows!r} is not understood. {how}")
+        rows = slice(*(None if part is None else int(part) for part in match.groups()))
+    if not isinstance(rows, slice):
+        raise InputTypeError(f"rows is a {type(rows).__name__}. {how}")
+    try:
+        parts = [
+            None if part is None else operator.index(part)
+            for part in (rows.start, rows.stop, rows.step)
+        ]
+    except TypeError as error:
+        raise ParameterError(f"rows={rows!r}: its parts must be integers. {how}") from error
+    if parts[2] is not None and parts[2] < 1:
+        raise ParameterError(f"rows has the step {parts[2]}. It must be 1 or more. {how}")
+    return slice(*parts)
+
+
+def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    how = f'Give {option}=["a", "b"], or "a,b".'
+    if isinstance(names, str):
+        # A name that contains a comma can be quoted, as in the file itself.
+        names = [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
+    elif not isinstance(names, list | tuple):
+        raise InputTypeError(f"{option} is a {type(names).__name__}. {how}")
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise InputTypeError(f"{option} holds {wrong[0]!r}, which is no name. {how}")
+    if not names or "" in names:
+        raise ParameterError(f"{option} names no column, or an empty one. {how}")
+    repeated = [name for index, name in enumerate(names) if name in names[:index]]
+    if repeated:
+        raise ParameterError(f"{option} names {list_names(repeated)} more than once. {how}")
+    return tuple(names)
+
+
+def _check_name(option: str, name: Any) -> str | None:
+    if name is not None and not isinstance(name, str):
+        raise InputTypeError(f"{option} is a {type(name).__name__}. Give the name of one column.")
+    if name == "":
+        raise ParameterError(f"{option} is empty. Give the name of one column, or leave it out.")
+    return name
+
+
+def _check_size(size: Any) -> tuple[int, int] | None:
+    if size is None:
+        return None
+    how = 'Give width and height in pixels: size="92x112" or (92, 112).'
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d{1,9})\s*[xX]\s*(\d{1,9})\s*", size, re.ASCII)
+        if match is None:
+            raise ParameterError(f"size={size!r} is not understood. {how}")
+        size = (int(match[1]), int(match[2]))
+    try:
+        width, height = map(operator.index, size)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"size={size!r} is not two integers. {how}") from error
+    if not (1 <= width <= _LARGEST_SIDE and 1 <= height <= _LARGEST_SIDE):
+        raise ParameterError(f"size={width}x{height}: each must be 1 to {_LARGEST_SIDE}. {how}")
+    return width, height
+
+
+def _check_together(scan: Scan) -> None:
+    if scan.missing is not None and scan.missing not in _MISSING_POLICIES:
+        raise ParameterError(
+            f"missing={scan.missing!r} is not known. Allowed are {list_names(_MISSING_POLICIES)} "
+            "and None."
+        )
+    if not isinstance(scan.transpose, bool):
+        raise InputTypeError(f"transpose is a {type(scan.transpose).__name__}. Give True or False.")
+    uses = {
+        "columns": set(scan.columns or ()),
+        "drop": set(scan.drop or ()),
+        "id": {scan.id} - {None},
+        "label": {scan.label} - {None},
+    }
+    options = list(uses)
+    for place, first in enumerate(options):
+        for second in options[place + 1 :]:
+            both = sorted(uses[first] & uses[second])
+            if both:
+                raise ParameterError(
+                    f"{first} and {second} both name {list_names(both)}. A column has one use: "
+                    "leave it out of one of them."
+                )
+    if scan.transpose and scan.label is not None:
+        raise ParameterError(
+            "transpose=True makes columns of the rows of the file, so that label would label "
+            "columns. Leave out one of them."
+        )
+    if scan.size is not None and (scan.transpose or any(uses.values())):
+        raise ParameterError(
+            "size is for pictures; transpose, columns, drop, id and label are for tables. "
+            "Leave out one or the other."
+        )

@@ -1,0 +1,318 @@
+"""A table of numbers in memory with its names, and the operations that a reader applies to it."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, ParameterError
+
+__all__ = [
+    "NAMES_SHOWN",
+    "Choice",
+    "Picked",
+    "Table",
+    "contiguous",
+    "list_names",
+    "pick_columns",
+    "pick_rows",
+    "table_from_array",
+    "transpose",
+    "unique_names",
+]
+
+NAMES_SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Numeric data read from somewhere, with everything that was learned about it.
+
+    Attributes
+    ----------
+    values : ndarray
+        Shape (n_samples, n_features), or (n_samples, height, width) for pictures. Contiguous, in C
+        or Fortran order as it was stored; the numeric dtype is the stored one.
+    feature_names : tuple of str or None
+        One name per column; None for pictures and for columns without names.
+    row_names : tuple of str or None
+        One name per row.
+    labels : ndarray of shape (n_samples,) or None
+        The column that was taken out as labels; numbers or text.
+    label_name : str or None
+        Name of that column.
+    picture_shape : (height, width) or None
+        Set when each row is a picture.
+    source : str
+        Where it came from, readable.
+    notes : tuple of str
+        What the reader decided by itself, for the person who asked.
+    sha256 : str
+        Hash of the bytes that were read.
+    row_numbers : range or None
+        Numbers of the rows in the file, counted from 0, where only some of them were asked for.
+    """
+
+    values: npt.NDArray[Any]
+    feature_names: tuple[str, ...] | None = None
+    row_names: tuple[str, ...] | None = None
+    labels: npt.NDArray[Any] | None = None
+    label_name: str | None = None
+    picture_shape: tuple[int, int] | None = None
+    source: str = "memory"
+    notes: tuple[str, ...] = ()
+    sha256: str = ""
+    row_numbers: range | None = None
+
+    def __repr__(self) -> str:
+        size = " x ".join(str(length) for length in self.values.shape)
+        return f"Table({size}, {self.values.dtype}, source={self.source!r})"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which rows and columns of a stored table are wanted; all in the terms of the file."""
+
+    rows: slice | None = None
+    columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
+    id: str | None = None
+    label: str | None = None
+
+    def names_columns(self) -> bool:
+        """Say whether any column is asked for by name."""
+        return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Positions of the columns that a choice asks for."""
+
+    kept: tuple[int, ...]
+    id: int | None = None
+    label: int | None = None
+
+
+def list_names(names: Iterable[str]) -> str:
+    """List names in quotes, the first eight and then a count.
+
+    Examples
+    --------
+    >>> list_names(["a", "b"])
+    "'a', 'b'"
+    """
+    quoted = [repr(name) for name in names]
+    text = ", ".join(quoted[:NAMES_SHOWN])
+    hidden = len(quoted) - NAMES_SHOWN
+    return f"{text} and {hidden} more" if hidden > 0 else text
+
+
+def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Make names unique by numbering repeats, and fill in the empty ones by position.
+
+    Returns
+    -------
+    names : tuple of str
+    repeated : tuple of str
+        The names that occurred more than once.
+
+    Examples
+    --------
+    >>> unique_names(["a", "b", "a", ""])
+    (('a', 'b', 'a_2', 'column 3'), ('a',))
+    """
+    filled = [name or f"column {position}" for position, name in enumerate(names)]
+    taken = set(filled)
+    seen: dict[str, int] = {}
+    result: list[str] = []
+    for name in filled:
+        count = seen.get(name, 0) + 1
+        new = name
+        while count > 1 and (new := f"{name}_{count}") in taken:
+            count += 1
+        taken.add(new)
+        seen[name] = count
+        result.append(new)
+    return tuple(result), tuple(name for name, count in seen.items() if count > 1)
+
+
+def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
+    """Turn a slice into row numbers, refusing one that reaches outside the table.
+
+    Raises
+    ------
+    ParameterError
+        If the slice reaches outside or selects nothing.
+
+    Examples
+    --------
+    >>> pick_rows(10, slice(2, 8, 3), "memory")
+    range(2, 8, 3)
+    """
+    if rows is None:
+        return range(n_rows)
+    shown = _show_slice(rows)
+    limits = [limit for limit in (rows.start, rows.stop) if limit is not None]
+    if any(limit > n_rows or limit < -n_rows for limit in limits):
+        raise ParameterError(
+            f"rows={shown} reaches outside {source}, which has {n_rows} rows. "
+            f"Rows are counted from 0; ask for at most 0:{n_rows}."
+        )
+    picked = range(n_rows)[rows]
+    if not picked:
+        raise ParameterError(
+            f"rows={shown} selects none of the {n_rows} rows of {source}. "
+            f"Rows are counted from 0; ask for a part of 0:{n_rows}."
+        )
+    return picked
+
+
+def _show_slice(rows: slice) -> str:
+    parts = [rows.start, rows.stop] if rows.step is None else [rows.start, rows.stop, rows.step]
+    return '"' + ":".join("" if part is None else str(part) for part in parts) + '"'
+
+
+def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
+    """Find the columns that a choice names.
+
+    Raises
+    ------
+    ParameterError
+        If a name is unknown; the message suggests the closest ones.
+
+    Examples
+    --------
+    >>> pick_columns(["name", "x", "y"], Choice(drop=("y",), id="name"), "memory")
+    Picked(kept=(1,), id=0, label=None)
+    """
+    position = {name: index for index, name in enumerate(names)}
+
+    def find(option: str, wanted: Iterable[str]) -> list[int]:
+        wanted = list(wanted)
+        unknown = [name for name in wanted if name not in position]
+        if unknown:
+            raise _unknown_columns(option, unknown, names, source)
+        return [position[name] for name in wanted]
+
+    id_column = find("id", [choice.id])[0] if choice.id is not None else None
+    label_column = find("label", [choice.label])[0] if choice.label is not None else None
+    kept = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
+    out = {*find("drop", choice.drop or ()), id_column, label_column}
+    return Picked(tuple(index for index in kept if index not in out), id_column, label_column)
+
+
+def _unknown_columns(
+    option: str, unknown: Sequence[str], names: Sequence[str], source: str
+) -> ParameterError:
+    close = [name for wanted in unknown[:3] for name in _closest(wanted, names)]
+    hint = f"Did you mean {list_names(dict.fromkeys(close))}?" if close else ""
+    columns = f"Its {len(names)} columns are {list_names(names)}." if not close else ""
+    return ParameterError(
+        f"{option}={list_names(unknown)}: {source} has no such column. {hint}{columns}"
+    )
+
+
+def _closest(wanted: str, names: Sequence[str]) -> list[str]:
+    folded = {name.casefold(): name for name in reversed(names)}
+    matches = difflib.get_close_matches(wanted.casefold(), folded, n=3)
+    return [folded[match] for match in matches]
+
+
+def contiguous(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give values in native byte order and in C or Fortran order, copied only if they are not."""
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    if values.flags.c_contiguous or values.flags.f_contiguous:
+        return values
+    return np.ascontiguousarray(values)
+
+
+def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Table:
+    """Make a table of a numeric array with two axes, or three for pictures.
+
+    Columns of an array have no names: a choice names them by position, counted from 0.
+
+    Raises
+    ------
+    ParameterError
+        If the choice names columns of pictures, or rows or columns that do not exist.
+
+    Examples
+    --------
+    >>> table = table_from_array(np.eye(3), Choice(label="2"), "memory")
+    >>> table.values.shape, table.labels.tolist()
+    ((3, 2), [0.0, 0.0, 1.0])
+    """
+    if array.dtype.kind == "b":
+        array = array.view(np.uint8)
+    rows = pick_rows(len(array), choice.rows, source)
+    numbers = None if choice.rows is None else rows
+    if numbers is not None:
+        array = array[rows.start : rows.stop : rows.step]
+    if array.ndim == 3:
+        if choice.names_columns():
+            raise ParameterError(
+                f"columns, drop, id and label name columns of a table, but {source} holds "
+                "pictures, whose columns are pixels. Leave them out."
+            )
+        height, width = array.shape[1:]
+        return Table(
+            contiguous(array),
+            picture_shape=(height, width),
+            source=source,
+            row_numbers=numbers,
+        )
+    if not choice.names_columns():
+        return Table(contiguous(array), source=source, row_numbers=numbers)
+    picked = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
+    if not picked.kept:
+        raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
+    return Table(
+        np.take(array, picked.kept, axis=1),
+        row_names=None if picked.id is None else tuple(map(str, array[:, picked.id].tolist())),
+        labels=None if picked.label is None else array[:, picked.label].copy(),
+        label_name=choice.label,
+        source=source,
+        row_numbers=numbers,
+    )
+
+
+def transpose(table: Table) -> Table:
+    """Swap rows and columns, and their names.
+
+    Raises
+    ------
+    ParameterError
+        If the table holds pictures or has labels, which belong to its rows.
+
+    Examples
+    --------
+    >>> genes = Table(np.zeros((2, 3)), row_names=("g1", "g2"))
+    >>> transpose(genes).feature_names
+    ('g1', 'g2')
+    """
+    if table.picture_shape is not None:
+        raise ParameterError(
+            f"transpose=True is for tables, but {table.source} holds pictures. Leave it out."
+        )
+    if table.labels is not None:
+        raise ParameterError(
+            f"transpose=True makes columns of the rows of {table.source}, so that label="
+            f"{table.label_name!r} would label columns. Leave out label or transpose."
+        )
+    names, notes = table.row_names, table.notes
+    if names is not None:
+        names, repeated = unique_names(names)
+        if repeated:
+            notes = (*notes, f"row names {list_names(repeated)} occur more than once: numbered")
+    return replace(
+        table,
+        values=table.values.T,
+        feature_names=names,
+        row_names=table.feature_names,
+        row_numbers=None,
+        notes=notes,
+    )

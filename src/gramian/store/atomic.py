@@ -1,0 +1,109 @@
+"""Output files appear under their name complete, or not at all."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from gramian.errors import FileError, InputTypeError, ParameterError
+
+__all__ = ["as_path", "atomic_write"]
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that appears under its name when the block ends well, or not at all.
+
+    Until then it has a temporary name in the same folder. When the block raises anything, the
+    temporary file is removed and whatever had the name before is untouched. A link is followed, an
+    existing file keeps its permissions, and a device or pipe such as ``/dev/stdout`` is written
+    to directly.
+
+    Raises
+    ------
+    FileError
+        If the place cannot be written to or the disk is full.
+    """
+    target = as_path(path)
+    existing = _existing_mode(target)
+    if existing is not None and not stat.S_ISREG(existing):
+        with open(target, "wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(target))
+    # A short name of its own: the target's name plus a suffix may exceed what the disk allows.
+    temporary = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
+    try:
+        with _as_file_error(target):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(temporary, flags, 0o666)
+        try:
+            # The descriptor outlives the file object: writers such as Arrow's close what they get.
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                yield file
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        with _as_file_error(target):
+            if existing is not None:
+                os.chmod(temporary, stat.S_IMODE(existing))
+            os.replace(temporary, target)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise FileError(
+                f"{target} was not written: {error.strerror}. Free some space."
+            ) from error
+        raise
+    _sync_folder(target.parent)
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Check that an argument can be the name of a file."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise InputTypeError(f"{path!r} is not a path. Pass a string or a pathlib.Path.")
+    if "\0" in os.fspath(path):
+        raise ParameterError(f"{path!r} contains a null character. Pass the name without it.")
+    return Path(path)
+
+
+def _existing_mode(target: Path) -> int | None:
+    with _as_file_error(target):
+        try:
+            mode = os.stat(target).st_mode
+        except FileNotFoundError:
+            return None
+    if stat.S_ISDIR(mode):
+        raise FileError(f"{target} is a folder. Name a file in it.")
+    if not os.access(target, os.W_OK):
+        raise FileError(f"{target} is write-protected. Choose another name or lift the protection.")
+    return mode
+
+
+@contextmanager
+def _as_file_error(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileError(
+            f"{target} cannot be written: there is no folder {target.parent}. Create it first."
+        ) from error
+    except OSError as error:
+        raise FileError(
+            f"{target} cannot be written: {error.strerror}. Choose another place for it."
+        ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    # Makes the rename survive a power cut. Systems that cannot open a folder lose only that.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,342 @@
+"""The model file: one safetensors file that holds a described set of arrays, and its seal.
+
+The layout is described field by field in ``docs/format.md``. What the header and the arrays mean is
+the business of whoever writes them; here they are only kept safe.
+"""
+
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
+from gramian.store.atomic import as_path, atomic_write
+from gramian.version import __version__
+
+__all__ = ["FORMAT_VERSION", "StoredModel", "read_model", "write_model"]
+
+FORMAT_VERSION = 1
+
+_FORMAT = "gramian-model"
+_KEY = "gramian"
+_DTYPES = {"BOOL": np.dtype("?")} | {
+    f"{kind}{8 * size}": np.dtype(f"<{kind.lower()}{size}")
+    for kind, sizes in {"F": (2, 4, 8), "I": (1, 2, 4, 8), "U": (1, 2, 4, 8)}.items()
+    for size in sizes
+}
+_CODES = {dtype: code for code, dtype in _DTYPES.items()}
+_ARRAY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./:-]*")
+# "checksum" sorts before every other key, so its entry is always this long prefix.
+_CHECKSUM_ENTRY = re.compile(r'\{"checksum":"([0-9a-f]{64})",')
+_LARGEST_EXACT_INT = 2**53
+# The safetensors limit on its own header; a larger figure is no length but some other file's bytes.
+_LARGEST_HEADER = 100_000_000
+_SIGNATURES = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"PK\x03\x04", "a zip archive, such as .npz or .pt"),
+    (b"\x93NUMPY", "a NumPy .npy file"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"%PDF", "a PDF document"),
+)
+_PICKLE = re.compile(rb"\x80[\x02-\x05]|x[\x01\x5e\x9c\xda]")
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a model file holds: its kind, a header of JSON values, named arrays, its writer."""
+
+    kind: str
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    versions: dict[str, str]
+
+
+def write_model(
+    path: str | os.PathLike[str],
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> None:
+    """Write one model file: complete under its name, or not at all.
+
+    The same arguments give the same bytes, on every platform with the same package versions.
+
+    Parameters
+    ----------
+    path : str or path-like
+        By convention it ends in ``.gramian``.
+    kind : str
+        What the model is; the reader looks its class up by this name.
+    header : mapping
+        JSON values: None, bool, int, float (infinite and NaN too), str, and lists and mappings of
+        them. Tuples come back as lists, NumPy scalars as Python numbers, keys in sorted order.
+    arrays : mapping of str to ndarray
+        Booleans, integers and floats up to 64 bits, of any shape, order and byte order.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    InputTypeError, ParameterError
+        If something in ``header`` or ``arrays`` cannot be kept; nothing is written then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> write_model(f"{folder.name}/a.gramian", "pca", {"tol": None}, {"mean": np.zeros(3)})
+    >>> stored = read_model(f"{folder.name}/a.gramian")
+    >>> stored.kind, stored.header, stored.arrays["mean"].shape
+    ('pca', {'tol': None}, (3,))
+    >>> folder.cleanup()
+    """
+    if not isinstance(kind, str) or not kind:
+        raise ParameterError(f"kind={kind!r} names no model. Pass a non-empty string.")
+    if not isinstance(header, Mapping):
+        raise InputTypeError(f"header is {type(header).__name__}. Pass a dictionary.")
+    ready = {name: _portable(name, array) for name, array in arrays.items()}
+    entry = {
+        "format": _FORMAT,
+        "format_version": FORMAT_VERSION,
+        "header": _encode(header, "header"),
+        "kind": kind,
+        "versions": _versions(),
+    }
+    text = json.dumps(entry, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    sealed = f'{{"checksum":"{_checksum(text, ready)}",{text[1:]}'
+    payload = safetensors.numpy.save(ready, metadata={_KEY: sealed})
+    with atomic_write(path) as file:
+        file.write(payload)
+
+
+def read_model(path: str | os.PathLike[str]) -> StoredModel:
+    """Read a file of :func:`write_model`, refusing everything that is not exactly as written.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, or it cannot be opened.
+    ModelFileError
+        If the file is empty, truncated, altered, of another kind, or of a newer format.
+    """
+    target = as_path(path)
+    if target.exists() and not target.is_file():
+        raise FileError(f"{target} is not a file. Name the .gramian file itself.")
+    try:
+        with open(target, "rb") as file:
+            outer = _outer_header(target, file)
+            text = _own_text(target, outer)
+            entry = _parse_entry(target, text)
+            _check_dtypes(target, outer)
+            file.seek(0)
+            payload = file.read()
+    except FileNotFoundError as error:
+        raise FileError(f"{target} does not exist. Check the name and the folder.") from error
+    except OSError as error:
+        raise FileError(
+            f"{target} cannot be read: {error.strerror}. Check its name and permissions."
+        ) from error
+    arrays = _arrays(target, payload)
+    sealed = _CHECKSUM_ENTRY.match(text)
+    if sealed is None or sealed[1] != _checksum("{" + text[sealed.end() :], arrays):
+        raise _damaged(target, "its content does not match its checksum")
+    kind, header, versions = (entry.get(name) for name in ("kind", "header", "versions"))
+    if not (isinstance(kind, str) and isinstance(header, dict) and isinstance(versions, dict)):
+        raise _damaged(target, "its kind, header or versions are missing or malformed")
+    try:
+        return StoredModel(kind, _decode(header), arrays, versions)
+    except (TypeError, ValueError) as error:
+        raise _damaged(target, "a value of its header is no number") from error
+
+
+def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    if not isinstance(name, str) or not _ARRAY_NAME.fullmatch(name):
+        raise ParameterError(
+            f"{name!r} is not a name for an array. "
+            "Begin with a letter or digit; _ . / : - may follow."
+        )
+    if not isinstance(array, np.ndarray):
+        raise InputTypeError(f"{name} is {type(array).__name__}. Pass a NumPy array.")
+    little = array.dtype.newbyteorder("<")
+    if little not in _CODES:
+        raise InputTypeError(
+            f"{name} has dtype {array.dtype}. A model file keeps booleans, integers and floats of "
+            "at most 64 bits; text belongs into the header."
+        )
+    return np.asarray(array, dtype=little, order="C")
+
+
+def _versions() -> dict[str, str]:
+    # Only writing asks for it, and it would be a quarter of what this module costs to import.
+    from importlib.metadata import version
+
+    return {
+        "gramian": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "scikit-learn": version("scikit-learn"),
+    }
+
+
+def _checksum(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\n")
+    for name in sorted(arrays):
+        array = arrays[name]
+        line = " ".join([name, _CODES[array.dtype.newbyteorder("<")], *map(str, array.shape)])
+        digest.update(line.encode("utf-8") + b"\n")
+        digest.update(np.asarray(array, order="C").data if array.size else b"")
+    return digest.hexdigest()
+
+
+def _encode(value: Any, where: str) -> Any:
+    """Turn a value into strict JSON; what JSON cannot say is spelled ``{"$float": "inf"}``."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value) if abs(value) <= _LARGEST_EXACT_INT else {"$int": str(int(value))}
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$float": str(float(value))}
+    if isinstance(value, list | tuple):
+        return [_encode(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        return {_key(key, where): _encode(item, f"{where}[{key!r}]") for key, item in value.items()}
+    raise InputTypeError(
+        f"{where} is {type(value).__name__}, which a model file cannot keep. "
+        "Use None, bool, int, float, str, lists and dictionaries; arrays go into arrays."
+    )
+
+
+def _key(key: Any, where: str) -> str:
+    if not isinstance(key, str) or key.startswith("$"):
+        raise ParameterError(f"{where} has the key {key!r}. Use strings that do not begin with $.")
+    return str(key)
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"$float"}:
+        return float(value["$float"])
+    if set(value) == {"$int"}:
+        return int(value["$int"])
+    return {key: _decode(item) for key, item in value.items()}
+
+
+def _damaged(target: Path, how: str) -> ModelFileError:
+    return ModelFileError(
+        f"{target} is damaged: {how}. Only an unaltered file is read. "
+        "Copy it again from where it was written, or save the model again."
+    )
+
+
+def _foreign(target: Path, what: str) -> ModelFileError:
+    return ModelFileError(
+        f"{target} is {what}, not a model saved by gramian. "
+        "Name a .gramian file, or fit the model again and save it."
+    )
+
+
+def _outer_header(target: Path, file: BinaryIO) -> dict[str, Any]:
+    size = os.fstat(file.fileno()).st_size
+    head = file.read(4096)
+    if not head:
+        raise ModelFileError(
+            f"{target} is empty. A model file has at least a header: save the model again."
+        )
+    length = int.from_bytes(head[:8], "little")
+    if head[8:9] != b"{" or length > _LARGEST_HEADER:
+        raise _unknown(target, head)
+    if size < 8 + length:
+        raise _damaged(target, f"it ends after {size} of at least {8 + length} bytes")
+    file.seek(8)
+    try:
+        # It begins with a brace, so that what parses is an object.
+        outer: dict[str, Any] = json.loads(file.read(length))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(target, "its header is not JSON") from error
+    return outer
+
+
+def _unknown(target: Path, head: bytes) -> ModelFileError:
+    for signature, what in _SIGNATURES:
+        if head.startswith(signature):
+            return _foreign(target, what)
+    if _PICKLE.match(head):
+        return _foreign(target, "a pickle or joblib file, which could run code when opened")
+    if len(head) <= 8:
+        return _damaged(target, f"it ends after {len(head)} bytes")
+    return _foreign(target, "of another kind")
+
+
+def _own_text(target: Path, outer: Mapping[str, Any]) -> str:
+    metadata = outer.get("__metadata__")
+    text = metadata.get(_KEY) if isinstance(metadata, dict) else None
+    if not isinstance(text, str):
+        raise _foreign(target, "a safetensors file of another program")
+    return text
+
+
+def _parse_entry(target: Path, text: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(target, "its description is not strict JSON") from error
+    if not isinstance(entry, dict) or entry.get("format") != _FORMAT:
+        raise _foreign(target, "a safetensors file of another program")
+    found = entry.get("format_version")
+    if not isinstance(found, int) or found < 1:
+        raise _damaged(target, f"its format version is {found!r}")
+    # Before the checksum, which a later format may compute in another way.
+    if found > FORMAT_VERSION:
+        versions = entry.get("versions")
+        writer = versions.get("gramian", "unknown") if isinstance(versions, dict) else "unknown"
+        raise ModelFileError(
+            f"{target} was written by gramian {writer}, format {found}; this gramian {__version__} "
+            f"reads up to format {FORMAT_VERSION}: upgrade with pip install -U gramian"
+        )
+    return entry
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check_dtypes(target: Path, outer: Mapping[str, Any]) -> None:
+    for name, tensor in outer.items():
+        code = tensor.get("dtype") if isinstance(tensor, dict) else None
+        if name != "__metadata__" and code not in _DTYPES:
+            raise ModelFileError(
+                f"{target} holds {name} with dtype {code!r}. "
+                f"Known are {', '.join(sorted(_DTYPES))}. "
+                "It was altered or written by another program: save the model again."
+            )
+
+
+def _arrays(target: Path, payload: bytes) -> dict[str, NDArray[Any]]:
+    try:
+        return safetensors.numpy.load(payload)
+    except safetensors.SafetensorError as error:
+        raise _damaged(target, f"its arrays are cut short or displaced ({error})") from error

@@ -1,0 +1,31 @@
+"""Plain functions shared by the tests: ``from helpers import spectrum_matrix``."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def spectrum_matrix(
+    n: int,
+    d: int,
+    singular_values: Sequence[float],
+    seed: int,
+    mean: ArrayLike = 0.0,
+) -> NDArray[np.float64]:
+    """Return an (n, d) matrix whose centred version has exactly these singular values.
+
+    The left vectors are orthogonal to the ones vector, so the column means are ``mean`` (a number
+    or one number a column), the covariance's eigenvalues are ``singular_values**2 / (n - 1)``, and
+    at most ``min(n - 1, d)`` values can be prescribed.
+    """
+    values = np.asarray(singular_values, dtype=np.float64)
+    r = values.size
+    if r > min(n - 1, d):
+        raise ValueError(f"{r} singular values, but a centred {n} x {d} matrix has rank <= n-1, d")
+    rng = np.random.default_rng(seed)
+    ones = np.ones((n, 1))
+    left = np.linalg.qr(np.hstack([ones, rng.standard_normal((n, r))]))[0][:, 1:]
+    right = np.linalg.qr(rng.standard_normal((d, r)))[0]
+    centred: NDArray[np.float64] = (left * values) @ right.T
+    return centred + np.asarray(mean, dtype=np.float64)

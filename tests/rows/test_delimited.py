@@ -1,0 +1,179 @@
+"""Delimited text: separators, headers, encodings, and text that no table can be made of."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from gramian.errors import DataError, FileError
+from gramian.rows.columnar import table_from_columns
+from gramian.rows.delimited import detect_layout, parse_delimited, to_utf8
+from gramian.rows.table import Choice
+
+
+def read(text, **choice):
+    data = text.encode() if isinstance(text, str) else text
+    columns, names, notes = parse_delimited(data, "x.csv")
+    return table_from_columns(columns, names, Choice(**choice), "x.csv", notes)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", " ", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_separators_and_line_ends(separator, end):
+    lines = [["x", "y", "z"], ["1", "2.5", "-3e2"], ["4", "5", "6"]]
+    table = read(end.join(separator.join(line) for line in lines) + end)
+    assert table.values.tolist() == [[1, 2.5, -300], [4, 5, 6]]
+    assert table.feature_names == ("x", "y", "z")
+
+
+@pytest.mark.parametrize("separator", [";", "\t", " ", "|"])
+def test_decimal_comma(separator):
+    table = read(f"x{separator}y\n1,5{separator}2\n,25{separator}-3,75e1\n")
+    assert table.values.tolist() == [[1.5, 2], [0.25, -37.5]]
+    assert "comma read as the decimal separator" in table.notes
+
+
+def test_commas_that_may_separate_thousands_are_not_read():
+    with pytest.raises(DataError, match=r"'x' \('12,345' in row 0\)"):
+        read("x\ty\n12,345\t2\n1,234\t5\n")
+
+
+def test_decimal_points_and_commas_in_one_file_are_not_mixed():
+    with pytest.raises(DataError, match="no numbers: 'y'"):
+        read("x;y\n1.5;2,5\n2.5;3,5\n")
+
+
+def test_blanks_in_runs_separate_as_one():
+    table = read("   1.0   2.0\t3.0  \n  4.0   5.0   6.0\n")
+    assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert table.feature_names is None
+
+
+def test_quoted_fields_may_hold_separators_and_line_ends():
+    table = read('name,"a, b","c\nd"\n"x, y",1,2\n"z\n",3,4\n')
+    assert table.feature_names == ("a, b", "c\nd")
+    assert table.row_names == ("x, y", "z\n")
+
+
+def test_quoted_names_with_blanks_in_text_separated_by_blanks():
+    table = read('"first  name" "b c"\n1 2\n')
+    assert table.feature_names == ("first  name", "b c")
+
+
+@pytest.mark.parametrize("token", ["", "NA", "NaN", "nan", "null", "?", " NA "])
+def test_missing_tokens(token):
+    values = read(f"x,y\n1,{token}\n3,4\n").values
+    np.testing.assert_array_equal(values, [[1, np.nan], [3, 4]])
+
+
+def test_padded_and_signed_numbers_and_infinity():
+    values = read("x,y\n 1 , +2.5\n 3 , -Infinity\n").values
+    assert values.tolist() == [[1, 2.5], [3, -np.inf]]
+
+
+def test_booleans_are_zero_and_one():
+    assert read("x,y\ntrue,1\nfalse,2\n").values.tolist() == [[1, 1], [0, 2]]
+
+
+def test_integers_beyond_64_bits_are_rounded():
+    assert read("x,y\n12345678901234567890,9007199254740993\n").values.shape == (1, 2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1251", "cp1252"])
+def test_encodings(encoding):
+    text = "имя,x\nЮлия,1\nИлья,2\n" if encoding != "cp1252" else "naïve,x\né,1\nè,2\n"
+    table = read(text.encode(encoding))
+    assert table.values.tolist() == [[1], [2]]
+    if encoding == "cp1252":
+        assert table.row_names == ("é", "è")
+    guessed = "text is not UTF-8: read as Windows-1252 (Western European)" in table.notes
+    assert guessed == encoding.startswith("cp")
+
+
+def test_text_that_is_not_text_is_refused():
+    with pytest.raises(FileError, match="holds zero bytes"):
+        to_utf8(b"1,2\n\x00\x00", "x.csv")
+    with pytest.raises(FileError, match="damaged or cut off"):
+        to_utf8(b"\xff\xfea", "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("x,y\n1,2\n", ("x", "y")),
+        ("1,2\n3,4\n", None),
+        ("1,2,3", None),
+        ("x,y", ("x", "y")),
+        (",900,902\ns1,1,2\ns2,3,4\n", ("", "900", "902")),
+        ("a,1.5,2\nb,3,4\n", None),
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n", None),
+        ("NA,2\n3,4\n", None),
+        ("x,y\nNA,2\n3,4\n", ("x", "y")),
+        ("a b\nr1 1 2\nr2 3 4\n", ("", "a", "b")),
+        ("name,town\nAnn,Rome\n", ("name", "town")),
+    ],
+)
+def test_header(text, names):
+    assert detect_layout(text.encode(), "x.csv").names == names
+
+
+def test_header_of_r_that_lacks_the_row_names():
+    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
+    assert table.feature_names == ("Murder", "Rape")
+    assert table.row_names == ("Alabama", "New York")
+
+
+def test_comments_at_the_top():
+    table = read("# made by a machine\n# x y\n1 2\n3 4\n")
+    assert table.feature_names == ("x", "y")
+    assert "1 comment line was left out at the top" in table.notes
+    assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
+    assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
+
+
+def test_uneven_rows_are_refused_with_their_line():
+    with pytest.raises(DataError, match=r"x.csv, line 3: 2 fields where 3 .* \('4,5'\)"):
+        read("4,5,6\n1,2,3\n4,5\n6,7,8\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n", "only a header line"),
+        ("\n\n", "there is no text in it"),
+        ("   \n", "has no rows"),
+        ("# only a comment\n", "has no rows"),
+        ("name,town\nAnn,Rome\nBob,Oslo\n", "no numeric columns: "),
+        ("hello", "has no rows"),
+        ("a" * 200_000, "begins with a field of more than"),
+        ("x,y\n1," + "b" * 200_000 + "\n", "holds no numbers: 'y'"),
+        ('x,y\n1,"2\n3,4', "no numbers|fields where"),
+    ],
+)
+def test_text_without_a_table_is_refused(text, message):
+    with pytest.raises(DataError, match=message):
+        read(text)
+
+
+def test_one_column():
+    assert read("x\n1\n2\n").values.tolist() == [[1], [2]]
+    assert read("1.5\n2\n").values.tolist() == [[1.5], [2]]
+
+
+def test_wide_rows_do_not_depend_on_the_block_size():
+    # Padding makes a row longer than a block without making the table wide.
+    long = ",".join(f"{' ' * 800_000}{number}" for number in range(3))
+    values = read("\n".join(["1,2,3"] * 20 + [long])).values
+    assert values.shape == (21, 3)
+    assert values[20].tolist() == [0, 1, 2]
+
+
+def test_many_rows():
+    values = np.arange(200_000.0).reshape(-1, 2) / 7
+    text = "\n".join(f"{a!r},{b!r}" for a, b in values.tolist())
+    np.testing.assert_array_equal(read(text).values, values)
+
+
+def test_gzip_is_left_to_the_caller():
+    with pytest.raises(FileError, match="zero bytes"):
+        parse_delimited(gzip.compress(b"1,2\n", mtime=0), "x.csv")

@@ -1,0 +1,266 @@
+"""Files of every kind by their path, and streams by their content."""
+
+import gzip
+import hashlib
+import io
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+from pyarrow import parquet
+
+from gramian.errors import DataError, FileError, InputTypeError, ParameterError
+from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
+from gramian.rows.table import Choice
+
+CSV = b"x,y\n1,2\n3,4.5\n"
+VALUES = [[1, 2], [3, 4.5]]
+
+
+def png(height=4, width=3):
+    buffer = io.BytesIO()
+    Image.fromarray(np.arange(height * width, dtype=np.uint8).reshape(height, width)).save(
+        buffer, "PNG"
+    )
+    return buffer.getvalue()
+
+
+def content(kind):
+    buffer = io.BytesIO()
+    if kind == "npy":
+        np.save(buffer, VALUES)
+    elif kind == "npz":
+        np.savez(buffer, X=VALUES)
+    elif kind == "parquet":
+        parquet.write_table(pa.table({"x": [1, 3], "y": [2, 4.5]}), buffer)
+    elif kind == "zip":
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("a.png", png())
+    else:
+        return {"csv": CSV, "csv.gz": gzip.compress(CSV, mtime=0), "png": png()}[kind]
+    return buffer.getvalue()
+
+
+def read(path, **choice):
+    return read_location(locate(str(path)), Choice(**choice))
+
+
+KINDS = ["csv", "csv.gz", "npy", "npz", "parquet"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stem", ["plain", "with blank", "имя", "a.b", "UPPER"])
+def test_tables_of_every_kind(tmp_path, kind, stem):
+    path = tmp_path / f"{stem}.{kind.upper() if stem == 'UPPER' else kind}"
+    path.write_bytes(content(kind))
+    table = read(path)
+    assert table.values.tolist() == VALUES
+    assert table.source == str(path)
+    assert table.sha256 == hashlib.sha256(content(kind)).hexdigest()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "zip", "png"])
+def test_streams_of_every_kind(kind):
+    data = content(kind)
+    table = read_stream(io.BytesIO(data), Choice())
+    assert table.source == "standard input"
+    assert table.sha256 == hashlib.sha256(data).hexdigest()
+    if kind in KINDS:
+        assert table.values.tolist() == VALUES
+    else:
+        assert table.picture_shape == (4, 3)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"])
+def test_streams_of_pictures(kind):
+    buffer = io.BytesIO()
+    Image.fromarray(np.zeros((4, 3), np.uint8)).save(buffer, kind)
+    assert read_stream(io.BytesIO(buffer.getvalue()), Choice()).values.shape == (1, 4, 3)
+
+
+def test_text_that_begins_like_a_picture_is_text():
+    assert read_stream(io.BytesIO(b"BMI,age\n1,2\n"), Choice()).feature_names == ("BMI", "age")
+    assert read_stream(io.BytesIO(b"P5,P6\n1,2\n"), Choice()).feature_names == ("P5", "P6")
+
+
+def test_keys_of_archives(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, X=VALUES, Z=np.eye(3))
+    assert read(f"{path}::Z").values.shape == (3, 3)
+    assert str(locate(f"{path}::Z")) == f"{path}::Z"
+    with pytest.raises(DataError, match=r"X \(2 x 2 float64\), Z .*x\.npz::X"):
+        read(path)
+
+
+def test_two_colons_may_be_part_of_a_name(tmp_path):
+    path = tmp_path / "a::b.csv"
+    path.write_bytes(CSV)
+    assert locate(str(path)) == Location(path)
+
+
+def test_keys_belong_to_archives_only(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(CSV)
+    with pytest.raises(ParameterError, match=r"names an array in an \.npz file"):
+        locate(f"{path}::X")
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_empty_path(text):
+    with pytest.raises(ParameterError, match="path is empty"):
+        locate(text)
+
+
+def test_missing_file_is_answered_with_the_closest(tmp_path):
+    (tmp_path / "USArrests.csv").write_bytes(CSV)
+    with pytest.raises(FileError, match=r"no such file or folder\. Did you mean USArrests\.csv"):
+        locate(str(tmp_path / "USArests.csv"))
+    with pytest.raises(FileError, match="Neither is there a folder"):
+        locate(str(tmp_path / "gone" / "x.csv"))
+    with pytest.raises(FileError, match="no such file"):
+        locate(str(tmp_path / "USArrests.csv" / "x.csv"))
+    with pytest.raises(FileError, match="no such file"):
+        locate(str(tmp_path / "gone.npz::X"))
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "a" * 5000])
+def test_impossible_paths(name):
+    with pytest.raises(FileError, match="cannot be opened"):
+        locate(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("x.xlsx", r"of the kind \.xlsx.*Readable are \.csv.*Save the sheet as CSV"),
+        ("x.pkl", r"of the kind \.pkl.*Save the array as \.npy"),
+        ("x.docx", r"of the kind \.docx.*Readable are \.csv"),
+        ("x.npy.gz", r"of the kind \.npy\.gz"),
+        ("x", "without a suffix"),
+    ],
+)
+def test_other_kinds_are_refused(tmp_path, name, message):
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(FileError, match=message):
+        locate(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "zip", "png", "tsv", "txt"])
+def test_files_of_no_bytes_are_refused(tmp_path, kind):
+    path = tmp_path / f"x.{kind}"
+    path.write_bytes(b"")
+    with pytest.raises(FileError, match=r"is empty \(0 bytes\)"):
+        read(path)
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "npy", "npz", "parquet", "zip"])
+@pytest.mark.parametrize("share", [0.4, 0.7, 0.95])
+def test_truncated_files_are_refused(tmp_path, kind, share):
+    path = tmp_path / f"x.{kind}"
+    data = content(kind)
+    path.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(FileError, match="truncated"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (name, kind)
+        for name in ("csv", "npy", "npz", "parquet", "zip", "png", "csv.gz")
+        for kind in ("csv", "npy", "npz", "parquet", "zip", "png")
+        # An archive of arrays is a zip archive; what the wrong one lacks is said elsewhere.
+        if kind != name and {name, kind} not in ({"npz", "zip"}, {"csv", "csv.gz"})
+    ],
+)
+def test_files_named_like_another_kind_are_refused(tmp_path, name, kind):
+    path = tmp_path / f"x.{name}"
+    path.write_bytes(content(kind))
+    with pytest.raises(FileError, match=r"is named like|is no picture"):
+        read(path)
+
+
+def test_archives_of_the_other_kind_say_what_they_lack(tmp_path):
+    (tmp_path / "x.npz").write_bytes(content("zip"))
+    with pytest.raises(DataError, match="holds no NumPy arrays"):
+        read(tmp_path / "x.npz")
+    (tmp_path / "x.zip").write_bytes(content("npz"))
+    with pytest.raises(DataError, match="holds no pictures"):
+        read(tmp_path / "x.zip")
+
+
+def test_binary_content_named_csv_is_refused(tmp_path):
+    (tmp_path / "x.csv").write_bytes(bytes(range(1, 256)) + b"\0")
+    with pytest.raises(FileError, match="is not text"):
+        read(tmp_path / "x.csv")
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"", mtime=0))
+    with pytest.raises(FileError, match="0 bytes when unpacked"):
+        read(tmp_path / "x.csv.gz")
+
+
+def test_folder_list_and_single_picture(tmp_path):
+    paths = [tmp_path / "s1" / "2.png", tmp_path / "s1" / "10.png"]
+    paths[0].parent.mkdir()
+    for path in paths:
+        path.write_bytes(png())
+    (tmp_path / "notes.txt").write_text("x")
+    table = read(tmp_path, rows=slice(1, 2))
+    assert table.row_names == ("s1/10.png",)
+    assert table.notes == (f"1 other file was skipped in folder {tmp_path}: notes.txt",)
+    assert read_picture_list(paths[::-1], Choice()).row_names[0].endswith("s1/10.png")
+    single = read(paths[0])
+    assert single.values.shape == (1, 4, 3)
+    assert single.row_names == ("2.png",)
+    assert single.sha256 == hashlib.sha256(png()).hexdigest()
+
+
+def test_columns_of_pictures_and_sizes_of_tables_are_refused(tmp_path):
+    (tmp_path / "x.png").write_bytes(png())
+    (tmp_path / "x.csv").write_bytes(CSV)
+    with pytest.raises(ParameterError, match=r"x\.png holds pictures"):
+        read(tmp_path / "x.png", label="y")
+    with pytest.raises(ParameterError, match=r"x\.csv holds a table"):
+        read_location(locate(str(tmp_path / "x.csv")), Choice(), (3, 4))
+
+
+def test_damaged_zip(tmp_path):
+    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04" + b"x" * 50)
+    with pytest.raises(FileError, match="truncated or damaged zip"):
+        read(tmp_path / "x.zip")
+    with pytest.raises(FileError, match="truncated or damaged zip"):
+        read_stream(io.BytesIO(b"PK\x03\x04"), Choice())
+
+
+def test_streams_that_give_nothing_or_no_bytes():
+    with pytest.raises(FileError, match="standard input is empty"):
+        read_stream(io.BytesIO(), Choice())
+    with pytest.raises(InputTypeError, match="gives str, but bytes are needed"):
+        read_stream(io.StringIO("1,2"), Choice())
+    closed = io.BytesIO(CSV)
+    closed.close()
+    with pytest.raises(FileError, match="cannot be read"):
+        read_stream(closed, Choice())
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no /dev/fd on this system")
+def test_pipes_are_read_by_their_content():
+    reading, writing = os.pipe()
+    os.write(writing, CSV)
+    os.close(writing)
+    try:
+        assert read(f"/dev/fd/{reading}").values.tolist() == VALUES
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+def test_file_without_permission(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(CSV)
+    path.chmod(0)
+    with pytest.raises(FileError, match="Permission denied"):
+        read(path)

@@ -1,0 +1,132 @@
+"""Missing values: refused, filled, dropped."""
+
+import numpy as np
+import pytest
+
+from gramian.errors import DataError, ParameterError
+from gramian.rows.missing import handle_missing
+from gramian.rows.table import Table
+
+NAN = np.nan
+
+
+def table(values, **fields):
+    return Table(np.array(values, dtype=float), **fields)
+
+
+def test_finite_and_integer_tables_come_back_as_they_are():
+    for values in (np.eye(3), np.asfortranarray(np.eye(3)), np.eye(3, dtype=int)):
+        whole = Table(values)
+        assert handle_missing(whole, "mean") is whole
+
+
+def test_nan_is_refused_with_its_place_and_the_ways_out():
+    holed = table(
+        [[1, 2], [3, NAN], [NAN, 4]], feature_names=("x", "Rape"), row_names=("a", "Alaska", "c")
+    )
+    message = (
+        r"NaN in row 1 \(Alaska\), column 'Rape' \(2 missing values in total; rows are counted "
+        r'from 0\)\. Use missing="mean", "drop-rows" or "drop-columns" \(--missing'
+    )
+    with pytest.raises(DataError, match=message):
+        handle_missing(holed)
+
+
+def test_row_numbers_are_those_of_the_file():
+    with pytest.raises(DataError, match=r"row 14, column 0 \(1 missing value in total"):
+        handle_missing(table([[1, 2], [3, 4], [NAN, 4]], row_numbers=range(10, 16, 2)))
+
+
+def test_nan_in_a_picture_names_the_pixel():
+    pictures = np.ones((2, 2, 3))
+    pictures[1, 1, 2] = NAN
+    with pytest.raises(DataError, match=r"row 1, pixel \(1, 2\)"):
+        handle_missing(Table(pictures, picture_shape=(2, 3)))
+
+
+@pytest.mark.parametrize("policy", [None, "mean", "drop-rows", "drop-columns"])
+def test_inf_is_refused_under_every_policy(policy):
+    with pytest.raises(DataError, match=r"inf in row 1, column 1 \(1 infinite value in total"):
+        handle_missing(table([[NAN, 1], [2, -np.inf]]), policy)
+
+
+def test_mean_fills_with_the_mean_of_the_others():
+    filled = handle_missing(table([[1, NAN], [NAN, 3], [2, 5]], notes=("before",)), "mean")
+    np.testing.assert_allclose(filled.values, [[1, 4], [1.5, 3], [2, 5]], rtol=1e-15)
+    assert filled.notes == ("before", "2 missing values in 2 columns filled with column means")
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1.7e308])
+def test_mean_holds_at_every_scale(scale):
+    filled = handle_missing(table([[scale], [scale], [NAN]]), "mean")
+    np.testing.assert_allclose(filled.values[2, 0], scale, rtol=1e-15)
+
+
+def test_mean_keeps_type_order_and_the_original():
+    holed = Table(np.asfortranarray([[1, NAN], [3, 4]], dtype=np.float32))
+    filled = handle_missing(holed, "mean").values
+    assert filled.dtype == np.float32
+    assert filled.flags.f_contiguous
+    assert np.isnan(holed.values[0, 1])
+
+
+def test_mean_fills_pictures_pixel_by_pixel():
+    pictures = np.arange(12.0).reshape(2, 2, 3)
+    pictures[0, 1, 1] = NAN
+    filled = handle_missing(Table(pictures, picture_shape=(2, 3)), "mean").values
+    assert filled.shape == (2, 2, 3)
+    assert filled[0, 1, 1] == filled[1, 1, 1]
+
+
+def test_mean_of_an_empty_column_is_refused():
+    with pytest.raises(DataError, match="column 'x' of memory has no value to take a mean of"):
+        handle_missing(table([[1, NAN], [2, NAN]], feature_names=("y", "x")), "mean")
+    many = np.full((2, 12), NAN)
+    with pytest.raises(DataError, match="and 4 more of memory have no value"):
+        handle_missing(Table(many), "mean")
+
+
+def test_drop_rows_takes_names_and_labels_along():
+    dropped = handle_missing(
+        table(
+            [[1, 2], [NAN, 3], [4, 5]],
+            row_names=("a", "b", "c"),
+            labels=np.array(["u", "v", "w"]),
+            row_numbers=range(3),
+        ),
+        "drop-rows",
+    )
+    assert dropped.values.tolist() == [[1, 2], [4, 5]]
+    assert dropped.row_names == ("a", "c")
+    assert dropped.labels.tolist() == ["u", "w"]
+    assert dropped.row_numbers is None
+    assert dropped.notes == ("1 of 3 rows with missing values dropped",)
+
+
+def test_drop_columns_takes_names_along():
+    dropped = handle_missing(
+        table([[1, 2, NAN], [4, 5, 6]], feature_names=("a", "b", "c")), "drop-columns"
+    )
+    assert dropped.values.tolist() == [[1, 2], [4, 5]]
+    assert dropped.feature_names == ("a", "b")
+    assert dropped.notes == ("1 of 3 columns with missing values dropped",)
+
+
+def test_dropping_everything_is_refused():
+    with pytest.raises(DataError, match="leaves none of the 2 rows"):
+        handle_missing(table([[1, NAN], [NAN, 2]]), "drop-rows")
+    with pytest.raises(DataError, match="leaves none of the 2 columns"):
+        handle_missing(table([[1, NAN], [NAN, 2]]), "drop-columns")
+
+
+def test_drop_columns_would_break_pictures():
+    with pytest.raises(ParameterError, match="would drop pixels"):
+        handle_missing(Table(np.full((2, 1, 1), NAN), picture_shape=(1, 1)), "drop-columns")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_single_nan_is_found_in_a_table_of_many_blocks(order):
+    values = np.zeros((1500, 900), order=order)
+    values[1499, 7] = NAN
+    with pytest.raises(DataError, match="row 1499, column 7"):
+        handle_missing(Table(values))

@@ -1,0 +1,288 @@
+"""Pictures from folders, lists and archives, whole and damaged."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from gramian.errors import DataError, FileError, GramianError, MissingExtraError
+from gramian.rows.pictures import (
+    Picture,
+    natural_key,
+    pictures_in_folder,
+    pictures_in_list,
+    pictures_in_zip,
+    read_pictures,
+)
+
+
+def grey(height=4, width=3, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (height, width), dtype=np.uint8)
+
+
+def encoded(array, kind="PNG", **options):
+    buffer = io.BytesIO()
+    Image.fromarray(array).save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def pictures(*data, names=None):
+    names = names or [f"{index}.png" for index in range(len(data))]
+    return [Picture(n, partial(io.BytesIO, d)) for n, d in zip(names, data, strict=True)]
+
+
+def read(*data, **options):
+    return read_pictures(pictures(*data), "memory", **options)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "PPM", "BMP", "GIF", "TIFF"])
+def test_grey_pictures_are_read_as_they_are(kind):
+    table = read(encoded(grey(), kind), encoded(grey(seed=1), kind))
+    np.testing.assert_array_equal(table.values, [grey(), grey(seed=1)])
+    assert table.values.dtype == np.uint8
+    assert table.picture_shape == (4, 3)
+    assert table.row_names == ("0.png", "1.png")
+
+
+def test_lossy_pictures_are_read():
+    flat = np.full((16, 16), 90, dtype=np.uint8)
+    for kind in ("JPEG", "WEBP"):
+        assert np.abs(read(encoded(flat, kind)).values.astype(int) - 90).max() <= 3
+
+
+def test_colour_becomes_grey_by_luma():
+    colour = np.random.default_rng(0).integers(0, 256, (5, 6, 3), dtype=np.uint8)
+    expected = colour @ [0.299, 0.587, 0.114]
+    assert np.abs(read(encoded(colour)).values[0] - expected).max() <= 1
+
+
+def test_palettes_with_transparency_are_read_without_a_warning():
+    image = Image.fromarray(grey()).convert("P")
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", transparency=bytes(range(256)))
+    np.testing.assert_array_equal(read(buffer.getvalue()).values[0], grey())
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "PPM"])
+def test_deep_grey_keeps_its_values(kind):
+    deep = grey().astype(np.uint16) * 257
+    deep[0, 0] = 40_001
+    table = read(encoded(deep, kind))
+    assert table.values.dtype == np.uint16
+    np.testing.assert_array_equal(table.values[0], deep)
+
+
+def test_floating_grey_keeps_its_values():
+    values = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    np.testing.assert_array_equal(read(encoded(values, "TIFF")).values[0], values)
+
+
+@pytest.mark.parametrize("array", [grey(8, 6), grey(8, 6).astype(np.uint16) * 257])
+def test_size_resizes(array):
+    table = read(encoded(array), encoded(np.ascontiguousarray(array[:4])), size=(3, 2))
+    assert table.values.shape == (2, 2, 3)
+    assert table.values.dtype == array.dtype
+    flat = read(encoded(np.full_like(array, 200)), size=(3, 2)).values
+    assert (flat == 200).all()
+
+
+def test_size_that_is_already_there_changes_nothing():
+    np.testing.assert_array_equal(read(encoded(grey()), size=(3, 4)).values[0], grey())
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_orientation_is_applied(orientation):
+    exif = Image.Exif()
+    exif[274] = orientation
+    turns = {1: lambda a: a, 2: np.fliplr, 3: lambda a: np.rot90(a, 2), 4: np.flipud,
+             5: np.transpose, 6: lambda a: np.rot90(a, -1),
+             7: lambda a: np.rot90(a, 2).T, 8: np.rot90}  # fmt: skip
+    table = read(encoded(grey(), exif=exif.tobytes()))
+    np.testing.assert_array_equal(table.values[0], turns[orientation](grey()))
+
+
+def test_different_sizes_are_refused_before_decoding():
+    message = r'0.png is 3x4, 1.png is 4x3 \(width x height\).*size="3x4" \(--size 3x4\)'
+    with pytest.raises(DataError, match=message):
+        read(encoded(grey()), encoded(grey(3, 4))[:60])
+
+
+def test_different_depths_are_refused():
+    with pytest.raises(DataError, match=r"0\.png has uint8 grey values, 1\.png has uint16"):
+        read(encoded(grey()), encoded(grey().astype(np.uint16)))
+
+
+def test_rows_open_only_what_is_asked_for():
+    table = read(b"not opened", encoded(grey()), b"nor this", rows=slice(1, 2))
+    assert table.row_names == ("1.png",)
+
+
+def test_several_frames_are_noted():
+    buffer = io.BytesIO()
+    frames = [Image.fromarray(grey(seed=seed)) for seed in (0, 1)]
+    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:])
+    assert read(buffer.getvalue()).notes == ("1 pictures have several frames: the first was used",)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello, I am text", b"\x89PNG\r\n\x1a\n"])
+def test_what_is_no_picture_is_refused(data):
+    with pytest.raises(FileError, match=r"0\.png (is no picture|cannot be read)"):
+        read(data)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"])
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_truncated_pictures_are_refused(kind, share):
+    data = encoded(grey(64, 48), kind)
+    with pytest.raises(FileError, match=r"0\.png (is no picture|cannot be read)"):
+        read(data[: int(len(data) * share)])
+
+
+@given(
+    st.sampled_from(["PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"]),
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(1, 255)), min_size=1, max_size=4),
+)
+def test_no_damage_raises_anything_foreign(kind, flips):
+    data = bytearray(encoded(grey(16, 12), kind))
+    for place, flip in flips:
+        data[place % len(data)] ^= flip
+    with contextlib.suppress(GramianError):
+        assert read(bytes(data)).values.ndim == 3
+
+
+def test_decompression_bombs_are_refused(monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 8)
+    with pytest.raises(DataError, match="too large to be decoded safely"):
+        read(encoded(grey(4, 3)))
+    with pytest.raises(DataError, match="too large to be decoded safely"):
+        read(encoded(grey(40, 30)))
+
+
+def test_natural_order():
+    names = ["s10/1.pgm", "s2/10.pgm", "s2/9.pgm", "s02/9.pgm", "9" * 5000 + ".pgm", "a", "1a"]
+    ordered = sorted(names, key=natural_key)
+    assert ordered.index("s2/9.pgm") < ordered.index("s2/10.pgm") < ordered.index("s10/1.pgm")
+
+
+def test_folder_in_natural_order_with_a_note_of_what_was_skipped(tmp_path):
+    for name in ["p10/Ünï 1.png", "p2/b 10.PNG", "p2/b 9.png", "p2/.hidden.png", ".git/x.png"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(encoded(grey()))
+    (tmp_path / "Thumbs.db").write_bytes(b"x")
+    found, notes = pictures_in_folder(tmp_path)
+    assert [picture.name for picture in found] == ["p2/b 9.png", "p2/b 10.PNG", "p10/Ünï 1.png"]
+    assert notes == (f"1 other file was skipped in folder {tmp_path}: Thumbs.db",)
+    assert read_pictures(found, "folder").values.shape == (3, 4, 3)
+
+
+def test_folder_without_pictures(tmp_path):
+    with pytest.raises(DataError, match="holds no pictures but no files"):
+        pictures_in_folder(tmp_path)
+    for index in range(5):
+        (tmp_path / f"{index}.csv").write_text("1")
+    with pytest.raises(DataError, match=r"5 other files \(0.csv, 1.csv, 2.csv, \.\.\.\)"):
+        pictures_in_folder(tmp_path)
+
+
+def test_folder_that_cannot_be_listed(tmp_path):
+    with pytest.raises(FileError, match="cannot be listed"):
+        pictures_in_folder(tmp_path / "gone")
+
+
+def test_picture_that_is_gone(tmp_path):
+    with pytest.raises(FileError, match=r"gone\.png cannot be opened: No such file"):
+        read_pictures(pictures_in_list([tmp_path / "gone.png"]), "list")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of arbitrary bytes exist on POSIX only")
+def test_names_that_are_not_unicode_can_be_printed(tmp_path):
+    try:
+        (tmp_path / os.fsdecode(b"\xff.png")).write_bytes(encoded(grey()))
+    except OSError:
+        pytest.skip("this file system takes only Unicode names")
+    names = read_pictures(pictures_in_folder(tmp_path)[0], "folder").row_names
+    assert names[0].encode("utf-8").endswith(b".png")
+
+
+def test_list_keeps_its_order_and_takes_only_pictures(tmp_path):
+    paths = [tmp_path / "b.png", tmp_path / "a.jpg"]
+    assert [picture.name for picture in pictures_in_list(paths)] == [p.as_posix() for p in paths]
+    with pytest.raises(DataError, match="is not named like a picture"):
+        pictures_in_list([tmp_path / "a.csv"])
+
+
+def archive(**entries):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in entries.items():
+            file.writestr(name, data)
+    return zipfile.ZipFile(buffer)
+
+
+def test_zip():
+    entries = {
+        "f/10.png": encoded(grey(seed=10)),
+        "f/9.png": encoded(grey(seed=9)),
+        "../up.png": encoded(grey(seed=1)),
+        "__MACOSX/f/._9.png": b"x",
+        "f/readme.txt": b"x",
+    }
+    with archive(**entries) as file:
+        found, notes = pictures_in_zip(file, "x.zip")
+        table = read_pictures(found, "x.zip")
+    assert table.row_names == ("../up.png", "f/9.png", "f/10.png")
+    assert "f/readme.txt" in notes[0]
+    np.testing.assert_array_equal(table.values[1], grey(seed=9))
+
+
+def test_zip_without_pictures_or_with_giants(monkeypatch):
+    with archive(**{"a.txt": b"x"}) as file, pytest.raises(DataError, match="no pictures but 1"):
+        pictures_in_zip(file, "x.zip")
+    monkeypatch.setattr("gramian.rows.pictures._LARGEST_FILE", 10)
+    with archive(**{"a.png": b"x" * 11}) as file, pytest.raises(DataError, match="unpacks to 11"):
+        pictures_in_zip(file, "x.zip")
+
+
+def test_hash_covers_names_and_contents():
+    one, two = encoded(grey()), encoded(grey(seed=1))
+    hashes = {
+        read(one, two).sha256,
+        read(two, one).sha256,
+        read_pictures(pictures(one, two, names=["a", "b"]), "x").sha256,
+    }
+    assert len(hashes) == 3
+    assert read(one, two).sha256 == read(one, two).sha256
+
+
+def test_without_pillow_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(
+        MissingExtraError, match=r"reading pictures needs pillow.*gramian\[images\]"
+    ):
+        read(encoded_once)
+
+
+encoded_once = encoded(grey())
+
+
+def test_pillow_is_not_imported_with_the_module():
+    code = "import sys, gramian.rows.files; assert 'PIL' not in sys.modules, 'imported early'"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_faces_of_orl(data_dir):
+    folder = data_dir / "faces" / "orl"
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}")
+    table = read_pictures(pictures_in_folder(folder)[0], "orl")
+    assert table.values.shape == (400, 112, 92)
+    assert table.row_names[8:12] == ("s1/9.pgm", "s1/10.pgm", "s2/1.pgm", "s2/2.pgm")

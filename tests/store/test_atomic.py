@@ -1,0 +1,199 @@
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gramian.errors import FileError, InputTypeError, ParameterError
+from gramian.store import atomic_write
+from gramian.store.atomic import as_path
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="about POSIX permissions and signals")
+needs_user = pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere"
+)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def write_half(target: Path, stop: type[BaseException]) -> None:
+    with atomic_write(target) as file:
+        file.write(b"half")
+        file.flush()
+        raise stop("midway")
+
+
+def test_file_appears_complete_under_its_name_only(tmp_path):
+    with atomic_write(tmp_path / "out.csv") as file:
+        file.write(b"PC1,PC2\n")
+        assert not (tmp_path / "out.csv").exists()
+    assert (tmp_path / "out.csv").read_bytes() == b"PC1,PC2\n"
+    assert names(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("before", [None, b"old"])
+def test_an_exception_leaves_everything_as_it_was(tmp_path, stop, before):
+    target = tmp_path / "out.csv"
+    if before is not None:
+        target.write_bytes(before)
+    with pytest.raises(stop, match="midway"):
+        write_half(target, stop)
+    assert names(tmp_path) == ([] if before is None else ["out.csv"])
+    assert before is None or target.read_bytes() == before
+
+
+def test_a_failing_rename_leaves_everything_as_it_was(tmp_path, monkeypatch):
+    target = tmp_path / "out.csv"
+    target.write_bytes(b"old")
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with (
+        pytest.raises(FileError, match=r"out\.csv cannot be written: Permission denied\. Choose"),
+        atomic_write(target) as file,
+    ):
+        file.write(b"new")
+    assert target.read_bytes() == b"old"
+    assert names(tmp_path) == ["out.csv"]
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
+    with (
+        pytest.raises(FileError, match=r"not written: No space left on device\. Free some space"),
+        atomic_write(tmp_path / "out.csv"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert names(tmp_path) == []
+
+
+def test_other_errors_of_the_block_are_its_own(tmp_path):
+    with pytest.raises(BrokenPipeError, match="pipe"), atomic_write(tmp_path / "out.csv"):
+        raise BrokenPipeError(errno.EPIPE, "pipe")
+
+
+def test_a_writer_that_closes_the_file_is_fine(tmp_path):
+    with atomic_write(tmp_path / "out.csv") as file:
+        file.write(b"all")
+        file.close()
+    assert (tmp_path / "out.csv").read_bytes() == b"all"
+
+
+def test_a_name_as_long_as_the_disk_allows(tmp_path):
+    target = tmp_path / ("x" * 251 + ".csv")
+    with atomic_write(target) as file:
+        file.write(b"all")
+    assert target.read_bytes() == b"all"
+
+
+def test_missing_folder(tmp_path):
+    with (
+        pytest.raises(FileError, match=r"there is no folder .*missing\. Create it first"),
+        atomic_write(tmp_path / "missing" / "out.csv"),
+    ):
+        pytest.fail("the block must not run")
+
+
+def test_a_file_in_place_of_the_folder(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    with (
+        pytest.raises(FileError, match="cannot be written: Not a directory"),
+        atomic_write(tmp_path / "plain" / "out.csv"),
+    ):
+        pytest.fail("the block must not run")
+
+
+def test_a_folder_is_refused(tmp_path):
+    with (
+        pytest.raises(FileError, match=r"is a folder\. Name a file in it"),
+        atomic_write(tmp_path),
+    ):
+        pytest.fail("the block must not run")
+
+
+def test_a_write_protected_file_is_refused(tmp_path, monkeypatch):
+    target = tmp_path / "out.csv"
+    target.write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(FileError, match="is write-protected"), atomic_write(target):
+        pytest.fail("the block must not run")
+    assert target.read_bytes() == b"old"
+
+
+@needs_user
+def test_a_write_protected_folder_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with (
+        pytest.raises(FileError, match="cannot be written: Permission denied"),
+        atomic_write(tmp_path / "out.csv"),
+    ):
+        pytest.fail("the block must not run")
+
+
+@needs_posix
+def test_permissions_are_those_of_the_old_file_or_the_usual_ones(tmp_path):
+    (tmp_path / "usual").write_bytes(b"")
+    (tmp_path / "private").write_bytes(b"")
+    (tmp_path / "private").chmod(0o600)
+    for name in ("new", "private"):
+        with atomic_write(tmp_path / name) as file:
+            file.write(b"x")
+    mode = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in names(tmp_path)}
+    assert mode["new"] == mode["usual"]
+    assert mode["private"] == 0o600
+
+
+@needs_posix
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    with atomic_write(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+@needs_posix
+def test_a_device_is_written_to_and_stays_a_device():
+    with atomic_write(os.devnull) as file:
+        file.write(b"gone")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@needs_posix
+def test_a_killed_process_leaves_the_old_file(tmp_path):
+    target = tmp_path / "out.csv"
+    target.write_bytes(b"old")
+    program = (
+        "import sys, time\n"
+        "from gramian.store import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n"
+        "    file.write(b'half')\n"
+        "    file.flush()\n"
+        "    print('writing', flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writing\n"
+        process.send_signal(signal.SIGKILL)
+    assert target.read_bytes() == b"old"
+
+
+def test_only_paths_are_paths():
+    with pytest.raises(InputTypeError, match=r"3 is not a path\. Pass a string"):
+        as_path(3)
+    with pytest.raises(InputTypeError, match="b'a' is not a path"):
+        as_path(b"a")
+    with pytest.raises(ParameterError, match="null character"):
+        as_path("a\0b")

@@ -1,0 +1,379 @@
+import io
+import json
+import math
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import gramian
+from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
+from gramian.store import FORMAT_VERSION, model_file, read_model, write_model
+
+HEADER = {"n_components": 2, "tol": None, "kernel": {"name": "rbf", "gamma": 0.1}, "names": ["a"]}
+ARRAYS = {
+    "components": np.arange(6.0).reshape(2, 3),
+    "mean": np.array([1.5, -0.0, 3e-320], dtype=np.float32),
+    "landmarks": np.arange(5, dtype=np.int32),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_model(tmp_path / "m.gramian", "pca", HEADER, ARRAYS)
+    return tmp_path / "m.gramian"
+
+
+def description(path: Path) -> str:
+    raw = path.read_bytes()
+    return json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]["gramian"]
+
+
+def rewrite(path: Path, arrays=ARRAYS, **changes) -> None:
+    """Write the file again with changed entries of its description and the right checksum."""
+    entry = json.loads(description(path)) | changes
+    del entry["checksum"]
+    text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
+    sealed = f'{{"checksum":"{model_file._checksum(text, arrays)}",{text[1:]}'
+    path.write_bytes(safetensors.numpy.save(arrays, metadata={"gramian": sealed}))
+
+
+def test_round_trip(path):
+    stored = read_model(path)
+    assert stored.kind == "pca"
+    assert stored.header == HEADER
+    assert stored.versions["gramian"] == gramian.__version__
+    assert set(stored.versions) == {"gramian", "numpy", "python", "scikit-learn"}
+    assert set(stored.arrays) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(stored.arrays[name], array, strict=True)
+
+
+@pytest.mark.parametrize("code", "?bhilqBHILQefd")
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1,), (2, 3, 4)])
+def test_every_dtype_and_shape(tmp_path, code, shape):
+    array = np.arange(math.prod(shape)).reshape(shape).astype(code)
+    write_model(tmp_path / "m", "k", {}, {"a": array})
+    np.testing.assert_array_equal(read_model(tmp_path / "m").arrays["a"], array, strict=True)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0).reshape(3, 4).T,
+        np.arange(24.0).reshape(4, 6)[::2, ::-3],
+        np.arange(6, dtype=">f8").reshape(2, 3),
+        np.array(7, dtype=">i2"),
+        np.broadcast_to(np.float32(2), (3, 2)),
+    ],
+    ids=["fortran", "strided", "big-endian", "big-endian-0d", "broadcast"],
+)
+def test_memory_layout_does_not_matter(tmp_path, array):
+    array.flags.writeable = False
+    native = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+    write_model(tmp_path / "given", "k", {}, {"a": array})
+    write_model(tmp_path / "plain", "k", {}, {"a": native})
+    assert (tmp_path / "given").read_bytes() == (tmp_path / "plain").read_bytes()
+    np.testing.assert_array_equal(read_model(tmp_path / "given").arrays["a"], native, strict=True)
+
+
+def test_same_input_gives_same_bytes(path, tmp_path):
+    other = tmp_path / "other"
+    turned = dict(reversed(ARRAYS.items()))
+    write_model(str(other), "pca", dict(reversed(HEADER.items())), turned)
+    assert other.read_bytes() == path.read_bytes()
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text().filter(lambda key: not key.startswith("$")), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(value=values, array=hnp.arrays(np.float64, hnp.array_shapes(min_dims=0, min_side=0)))
+def test_any_header_and_floats_come_back(tmp_path, value, array):
+    write_model(tmp_path / "m", "k", {"value": value}, {"a": array})
+    stored = read_model(tmp_path / "m")
+    # repr and not ==, because NaN differs from itself and -0.0 equals 0.0.
+    assert repr(in_order(stored.header["value"])) == repr(in_order(value))
+    assert stored.arrays["a"].tobytes() == array.tobytes()
+
+
+def in_order(value):
+    if isinstance(value, list):
+        return [in_order(item) for item in value]
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return value
+
+
+def test_numpy_scalars_and_tuples_become_plain_values(tmp_path):
+    header = {"a": (np.int64(3), np.float32(0.5), np.bool_(True), np.str_("x")), "b": 2**53 + 1}
+    write_model(tmp_path / "m", "k", header, {})
+    assert read_model(tmp_path / "m").header == {"a": [3, 0.5, True, "x"], "b": 2**53 + 1}
+
+
+def test_description_is_strict_json(tmp_path):
+    write_model(tmp_path / "m", "k", {"a": math.nan, "b": -math.inf, "c": 2**60}, {})
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    header = json.loads(description(tmp_path / "m"), parse_constant=refuse)["header"]
+    assert header["a"] == {"$float": "nan"}
+    assert header["b"] == {"$float": "-inf"}
+    assert header["c"] == {"$int": str(2**60)}
+
+
+def test_the_documented_reader_reads_it(path):
+    page = Path(__file__).parents[2] / "docs" / "format.md"
+    source = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    namespace = {}
+    exec(source[1], namespace)
+    entry, arrays = namespace["read"](path)
+    assert (entry["kind"], entry["header"]) == ("pca", HEADER)
+    assert arrays["components"] == ("F64", [2, 3], ARRAYS["components"].tobytes())
+
+
+@pytest.mark.parametrize(
+    ("header", "arrays", "error", "message"),
+    [
+        ({"a": {1, 2}}, {}, InputTypeError, r"header\['a'\] is set, which a model file cannot"),
+        ({"a": [0, b"x"]}, {}, InputTypeError, r"header\['a'\]\[1\] is bytes"),
+        ({"a": np.zeros(2)}, {}, InputTypeError, "is ndarray.*arrays go into arrays"),
+        ({"a": 1j}, {}, InputTypeError, "is complex"),
+        ({3: 1}, {}, ParameterError, "header has the key 3. Use strings"),
+        ({"a": {"$int": 1}}, {}, ParameterError, r"header\['a'\] has the key '\$int'"),
+        ([], {}, InputTypeError, "header is list. Pass a dictionary"),
+        ({}, {"a": [1.0]}, InputTypeError, "a is list. Pass a NumPy array"),
+        ({}, {"a": np.zeros(2, complex)}, InputTypeError, "a has dtype complex128. A model file"),
+        ({}, {"a": np.array(["x"])}, InputTypeError, "a has dtype <U1.*text belongs into the head"),
+        ({}, {"a": np.array([None])}, InputTypeError, "a has dtype object"),
+        ({}, {"a": np.zeros(2, "f,f")}, InputTypeError, "a has dtype"),
+        ({}, {"": np.zeros(2)}, ParameterError, "'' is not a name for an array"),
+        ({}, {"a b": np.zeros(2)}, ParameterError, "'a b' is not a name for an array"),
+        ({}, {"__metadata__": np.zeros(2)}, ParameterError, "'__metadata__' is not a name"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_before_writing(tmp_path, header, arrays, error, message):
+    with pytest.raises(error, match=message):
+        write_model(tmp_path / "m", "k", header, arrays)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_kind_is_needed(tmp_path):
+    with pytest.raises(ParameterError, match="kind='' names no model"):
+        write_model(tmp_path / "m", "", {}, {})
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileError, match=r"nowhere does not exist\. Check the name"):
+        read_model(tmp_path / "nowhere")
+
+
+def test_folder(tmp_path):
+    with pytest.raises(FileError, match=r"is not a file\. Name the \.gramian file"):
+        read_model(tmp_path)
+
+
+def test_unreadable_file(path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(FileError, match="cannot be read: Permission denied"):
+        read_model(path)
+
+
+def test_empty_file(tmp_path):
+    (tmp_path / "m").touch()
+    with pytest.raises(ModelFileError, match=r"m is empty\. .* save the model again"):
+        read_model(tmp_path / "m")
+
+
+def test_cut_anywhere(path):
+    whole = path.read_bytes()
+    for size in range(1, len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ModelFileError, match=r"is damaged: .*(ends after|cut short)"):
+            read_model(path)
+
+
+def test_any_altered_byte(path):
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        changed = bytearray(whole)
+        changed[position] ^= 0x01
+        path.write_bytes(changed)
+        try:
+            stored = read_model(path)
+        except ModelFileError:
+            continue
+        # Only the padding of the outer header may change without changing what is read.
+        assert stored.header == HEADER
+        assert changed[position : position + 1].isspace() or whole[position : position + 1] == b" "
+
+
+def test_altered_values_and_parameters(path):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 0xFF]))
+    with pytest.raises(ModelFileError, match="content does not match its checksum"):
+        read_model(path)
+    path.write_bytes(whole.replace(b'\\"n_components\\":2', b'\\"n_components\\":3'))
+    with pytest.raises(ModelFileError, match="content does not match its checksum"):
+        read_model(path)
+
+
+def test_appended_bytes(path):
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(ModelFileError, match="cut short or displaced"):
+        read_model(path)
+
+
+def npz() -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, a=np.zeros(2))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + bytes(20), "a PNG picture"),
+        (b"\xff\xd8\xff\xe0" + bytes(20), "a JPEG picture"),
+        (npz(), "a zip archive"),
+        (pickle.dumps({"a": 1}), "a pickle or joblib file, which could run code"),
+        (zlib.compress(b"joblib"), "a pickle or joblib file"),
+        (b"a,b\n1,2\n3,4\n", "of another kind"),
+        (b'{"mean": [1.0, 2.0]}', "of another kind"),
+        (safetensors.numpy.save({"a": np.zeros(2)}), "a safetensors file of another program"),
+        (
+            safetensors.numpy.save({"a": np.zeros(2)}, metadata={"format": "pt"}),
+            "a safetensors file of another program",
+        ),
+    ],
+)
+def test_foreign_files(tmp_path, content, message):
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(ModelFileError, match=f"m is {message}.*not a model saved by gramian.*Name"):
+        read_model(tmp_path / "m")
+
+
+def test_nothing_is_executed(tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "exploded",))
+
+    (tmp_path / "m").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ModelFileError, match="pickle"):
+        read_model(tmp_path / "m")
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_newer_format(path):
+    rewrite(path, format_version=FORMAT_VERSION + 1, versions={"gramian": "9.1"})
+    message = (
+        rf"written by gramian 9\.1, format {FORMAT_VERSION + 1}; this gramian .* reads up to "
+        rf"format {FORMAT_VERSION}: upgrade with pip install -U gramian"
+    )
+    with pytest.raises(ModelFileError, match=message):
+        read_model(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "other"}, "a safetensors file of another program"),
+        ({"format_version": "1"}, "its format version is '1'"),
+        ({"format_version": 0}, "its format version is 0"),
+        ({"kind": None}, "kind, header or versions are missing or malformed"),
+        ({"header": []}, "kind, header or versions are missing or malformed"),
+        ({"versions": 3}, "kind, header or versions are missing or malformed"),
+        ({"header": {"a": {"$int": "x"}}}, "is no number"),
+        ({"header": {"a": {"$float": []}}}, "is no number"),
+        ({"header": {"a": math.nan}}, "is not strict JSON"),
+    ],
+)
+def test_malformed_description(path, changes, message):
+    rewrite(path, **changes)
+    with pytest.raises(ModelFileError, match=message):
+        read_model(path)
+
+
+def outer(header: bytes) -> bytes:
+    return len(header).to_bytes(8, "little") + header
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (b"{not json}", "its header is not JSON"),
+        (b"{\xff}", "its header is not JSON"),
+        (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "its header is not JSON"),
+        (b'{"__metadata__": 3}', "a safetensors file of another program"),
+        (b'{"__metadata__": {"gramian": 3}}', "a safetensors file of another program"),
+        (b'{"__metadata__": {"gramian": "{"}}', "its description is not strict JSON"),
+        (b'{"__metadata__": {"gramian": "[]"}}', "a safetensors file of another program"),
+    ],
+)
+def test_malformed_header(tmp_path, header, message):
+    (tmp_path / "m").write_bytes(outer(header))
+    with pytest.raises(ModelFileError, match=message):
+        read_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("code", ["BF16", "F8_E4M3", "Q7", 3])
+def test_unknown_dtype(path, code):
+    entry = {"__metadata__": {"gramian": description(path)}}
+    entry["a"] = {"dtype": code, "shape": [0], "data_offsets": [0, 0]}
+    path.write_bytes(outer(json.dumps(entry).encode()))
+    with pytest.raises(ModelFileError, match=rf"holds a with dtype {code!r}\. Known are BOOL, F16"):
+        read_model(path)
+
+
+def test_failure_while_writing_leaves_the_old_file(path, monkeypatch):
+    before = path.read_bytes()
+
+    def stop(_):
+        raise KeyboardInterrupt("midway")
+
+    monkeypatch.setattr("os.fsync", stop)
+    with pytest.raises(KeyboardInterrupt, match="midway"):
+        write_model(path, "pca", {}, {})
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="about POSIX signals")
+def test_a_killed_writer_leaves_a_readable_file(path):
+    program = (
+        "import sys\n"
+        "import numpy as np\n"
+        "from gramian.store import write_model\n"
+        "print('writing', flush=True)\n"
+        "while True:\n"
+        "    write_model(sys.argv[1], 'pca', {}, {'a': np.zeros(200_000)})\n"
+    )
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"writing\n"
+            process.send_signal(signal.SIGKILL)
+        assert read_model(path).kind == "pca"

@@ -1,0 +1,114 @@
+"""What holds for the repository as a whole; the import layers are checked by ``make lint``."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "gramian"
+TESTS = ROOT / "tests"
+GENERATED = {"__pycache__", "build", "dist", "gramian-demo"}
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__"))
+
+# In pieces, so that this file does not hold what it looks for.
+HOSTS = re.compile(
+    "|".join(["pypi" + r"\.", "python" + "hosted", "ana" + r"conda\.", "index" + "-url"])
+)
+LOCKS = re.compile(
+    r".*\.lock|pylock.*\.toml|conda-lock\.ya?ml|requirements.*\.txt|package-lock\.json"
+)
+
+
+def own_files():
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [
+            name
+            for name in folders
+            if name not in GENERATED
+            and not name.endswith(".egg-info")
+            and (name == ".ci" or not name.startswith("."))
+            and not Path(folder, name, "pyvenv.cfg").exists()
+        ]
+        yield from (Path(folder) / name for name in names)
+
+
+def mirror(module: Path) -> Path:
+    inside = module.relative_to(PACKAGE)
+    return TESTS / inside.with_name(f"test_{inside.stem.lstrip('_')}.py")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_each_module_has_its_test_file(module):
+    assert mirror(module).is_file(), f"write {mirror(module).relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_stay_readable(module):
+    lines = len(module.read_text(encoding="utf-8").splitlines())
+    assert lines <= 400, f"{module.relative_to(ROOT)} has {lines} lines; split it at a border"
+
+
+def test_no_file_says_where_packages_come_from():
+    locks = [path for path in own_files() if LOCKS.fullmatch(path.name)]
+    assert locks == []
+    for path in own_files():
+        text = path.read_bytes().decode("utf-8", errors="ignore")
+        found = HOSTS.search(text)
+        assert found is None, f"{path.relative_to(ROOT)} names a package registry: {found[0]}"
+
+
+def imported_by(statement: str) -> set[str]:
+    program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    return {name.partition(".")[0] for name in json.loads(run.stdout)}
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    # Compared with a bare interpreter, because site hooks may import things of their own.
+    new = imported_by("import gramian") - imported_by("")
+    allowed = set(sys.stdlib_module_names) | {"gramian"}
+    assert new <= allowed, sorted(new - allowed)
+
+
+def test_public_names_exist_and_are_found_by_dir():
+    import gramian
+
+    assert dir(gramian) == sorted(gramian.__all__)
+    for name in gramian.__all__:
+        assert getattr(gramian, name) is getattr(gramian, name)
+
+
+def test_unknown_names_are_attribute_errors():
+    import gramian
+
+    with pytest.raises(AttributeError, match="module 'gramian' has no attribute 'PCB'"):
+        gramian.PCB  # noqa: B018
+    assert not hasattr(gramian, "__wrapped__")
+
+
+def bare_raises(path: Path) -> list[int]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("pytest.raises", "raises")
+        and "match" not in {keyword.arg for keyword in node.keywords}
+    ]
+
+
+def test_every_expected_error_is_expected_with_its_message():
+    found = {
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in TESTS.rglob("*.py")
+        for line in bare_raises(path)
+    }
+    assert found == set(), "give pytest.raises a match="

@@ -1,0 +1,35 @@
+"""Runs the Python in README.md and docs/: a page's blocks in order, in one namespace."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    namespace = {"__name__": page.stem}
+    for match in BLOCK.finditer(text):
+        first_line = text.count("\n", 0, match.start(1))
+        if ">>>" in match[1]:
+            run_session(match[1], namespace, page, first_line)
+        else:
+            # Blank lines in front, so that a traceback names the line of the page.
+            exec(compile("\n" * first_line + match[1], str(page), "exec"), namespace)
+
+
+def run_session(source, namespace, page, first_line):
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    example = doctest.DocTestParser().get_doctest(source, namespace, page.name, page, first_line)
+    runner = doctest.DocTestRunner(optionflags=options, verbose=False)
+    report = []
+    failed = runner.run(example, out=report.append, clear_globs=False).failed
+    namespace.update(example.globs)
+    assert not failed, "".join(report)
