@@ -1,8 +1,12 @@
 """Fixtures and settings that every test may rely on."""
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -19,3 +23,59 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets in {folder}; set GRAMIAN_TEST_DATA to their folder")
     return folder
+
+
+@dataclass(frozen=True)
+class ArrayKind:
+    """One kind of array that estimators take: how to make it, and how to recognise it."""
+
+    name: str
+    dtype: np.dtype[Any]
+    make: Callable[[Any], Any]
+
+    def same(self, array: Any) -> bool:
+        """Whether ``array`` is of this kind: the library's class, the device and the dtype."""
+        like = self.make(np.zeros((1, 1)))
+        return (
+            type(array) is type(like)
+            and array.dtype == like.dtype
+            and getattr(array, "device", None) == getattr(like, "device", None)
+        )
+
+
+def _read_only(X: Any) -> Any:
+    X = np.array(X, dtype=np.float64)
+    X.flags.writeable = False
+    return X
+
+
+def _strict(X: Any) -> Any:
+    xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    return xp.asarray(np.array(X, dtype=np.float64))
+
+
+def _torch(X: Any, dtype: str = "float64", device: str = "cpu") -> Any:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if device != "cpu" and not torch.cuda.is_available():
+        pytest.skip("PyTorch sees no GPU")
+    return torch.asarray(np.array(X, dtype=dtype), device=device)
+
+
+ARRAY_KINDS = (
+    ArrayKind("numpy", np.dtype("f8"), lambda X: np.array(X, dtype=np.float64)),
+    ArrayKind("numpy-read-only", np.dtype("f8"), _read_only),
+    ArrayKind("numpy-float32", np.dtype("f4"), lambda X: np.array(X, dtype=np.float32)),
+    ArrayKind("numpy-fortran", np.dtype("f8"), lambda X: np.array(X, dtype="f8", order="F")),
+    ArrayKind("array-api-strict", np.dtype("f8"), _strict),
+    ArrayKind("pytorch", np.dtype("f8"), _torch),
+    ArrayKind("pytorch-float32", np.dtype("f4"), lambda X: _torch(X, "float32")),
+    ArrayKind("pytorch-gpu", np.dtype("f8"), lambda X: _torch(X, device="cuda")),
+)
+
+
+@pytest.fixture(params=ARRAY_KINDS, ids=lambda kind: kind.name)
+def array_kind(request: pytest.FixtureRequest) -> ArrayKind:
+    """Every kind of array in turn; the test is skipped where the library or a GPU is missing."""
+    kind: ArrayKind = request.param
+    kind.make(np.zeros((1, 1)))
+    return kind

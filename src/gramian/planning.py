@@ -18,8 +18,8 @@ from gramian.records import Plan, Step, Target
 __all__ = ["plan_kernel_pca", "plan_pca", "warn_of_cost"]
 
 # Multiply-adds a second of large products, of the thin products of an iteration, and of LAPACK.
-PRODUCT_RATE = {8: 45e9, 4: 88e9}
-THIN_RATE = {8: 30e9, 4: 60e9}
+PRODUCT_RATE = {8: 40e9, 4: 70e9}
+THIN_RATE = {8: 26e9, 4: 50e9}
 EIGH_ALL, EIGH_FEW, SVD = 8e-11, 3e-11, 1.2e-10
 KERNEL_ENTRY = 1.5e-9  # seconds for one kernel value of 50 features
 SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
@@ -33,7 +33,13 @@ PROBE_COLUMNS = 16 * 7
 
 
 def plan_pca(
-    shape: tuple[int, int], dtype: np.dtype, target: Target, solver: str, memory_limit: int, *, sparse: bool = False
+    shape: tuple[int, int],
+    dtype: np.dtype,
+    target: Target,
+    solver: str,
+    memory_limit: int,
+    *,
+    sparse: bool = False,
 ) -> Plan:
     """Choose how to decompose an (n, d) table.
 
@@ -88,7 +94,11 @@ def _plan_full(shape: tuple[int, int], dtype: np.dtype, target: Target, sparse: 
         solver="full",
         steps=(
             Step("centre", f"a float64 copy of {n} x {d}", n * d * 2e-9),
-            Step("decompose", "singular value decomposition, all components", SVD * n * d * least / 3 + 1e-3),
+            Step(
+                "decompose",
+                "singular value decomposition, all components",
+                SVD * n * d * least / 3 + 1e-3,
+            ),
         ),
         bytes=8 * (2 * n * d + 2 * n * least + d * least + 6 * least**2),
         reason=f"{n} x {d} is small, and the SVD resolves the smallest eigenvalues best.",
@@ -101,7 +111,11 @@ def _plan_covariance(shape: tuple[int, int], dtype: np.dtype, target: Target, sp
         operator="covariance",
         solver="covariance",
         steps=(
-            Step("multiply", f"the {d} x {d} scatter matrix in one pass over the data", _product_seconds(n, d, dtype)),
+            Step(
+                "multiply",
+                f"the {d} x {d} scatter matrix in one pass over the data",
+                _product_seconds(n, d, dtype),
+            ),
             Step("decompose", f"{target} of {d}", _eigh_seconds(d, target)),
         ),
         bytes=8 * 5 * d * d + (8 << 20),
@@ -117,7 +131,11 @@ def _plan_gram(shape: tuple[int, int], dtype: np.dtype, target: Target, sparse: 
         operator="gram",
         solver="gram",
         steps=(
-            Step("multiply", f"the {n} x {n} matrix of inner products of rows", _product_seconds(d, n, dtype)),
+            Step(
+                "multiply",
+                f"the {n} x {n} matrix of inner products of rows",
+                _product_seconds(d, n, dtype),
+            ),
             Step("decompose", f"{target} of {n}", _eigh_seconds(n, target)),
             Step("lift", "directions from the dual vectors", n * d * k / PRODUCT_RATE[dtype.itemsize]),
         ),
@@ -144,8 +162,16 @@ def _plan_krylov(shape: tuple[int, int], dtype: np.dtype, target: Target, sparse
         solver="krylov",
         steps=(
             Step("measure", "mean and sums of squares in one pass", n * d * 4e-10),
-            Step("iterate", f"block Krylov, {block} vectors at a time", work * block * ITERATIONS / rate),
-            Step("certify", "a fresh random probe for missed eigenvalues", work * PROBE_COLUMNS / rate),
+            Step(
+                "iterate",
+                f"block Krylov, {block} vectors at a time",
+                work * block * ITERATIONS / rate,
+            ),
+            Step(
+                "certify",
+                "a fresh random probe for missed eigenvalues",
+                work * PROBE_COLUMNS / rate,
+            ),
         ),
         bytes=8 * 5 * least * columns + 3 * max(n, d) * columns * dtype.itemsize // 2 + (8 << 20),
         reason=f"{target} of {least} is few: products with blocks of vectors cost less than the {side} matrix.",
@@ -164,10 +190,10 @@ def _basis(least: int, target: Target) -> tuple[int, int]:
     if target.count is None and target.fraction is None:
         return 0, 0
     if target.count is None:
-        block, columns = (64, least // 3) if least >= 768 else (0, 0)
+        block, columns = (32, least // 3) if least >= 768 else (0, 0)
         return block, columns
     k = target.count
-    block = 16 if k <= 12 else 32 if k <= 28 else 64
+    block = 16 if k <= 20 else 32
     columns = max(8 * block, 3 * k + 2 * block)
     return (block, columns) if 2 * columns <= least else _narrow(least, k)
 
@@ -237,7 +263,9 @@ def plan_kernel_pca(
     kept = _plan_iterated_kernel(n, d, dtype, target, block, columns, keep=True)
     if kept.bytes <= memory_limit or scalar:
         return _must_fit([kept], memory_limit)
-    return _must_fit([_plan_iterated_kernel(n, d, dtype, target, 2 * block, columns, keep=False)], memory_limit)
+    return _must_fit(
+        [_plan_iterated_kernel(n, d, dtype, target, 2 * block, columns, keep=False)], memory_limit
+    )
 
 
 def _plan_dense_kernel(n: int, d: int, target: Target, reason: str) -> Plan:

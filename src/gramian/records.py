@@ -249,7 +249,9 @@ def _completeness_sentence(c: Completeness | None) -> str:
         return "Nothing is guaranteed about eigenvalues that were not computed."
     if c.method == "full decomposition":
         return "No larger eigenvalue was missed: the decomposition is complete [deterministic]."
-    how = f"No missed eigenvalue exceeds {c.bound:.6g} = (1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g})"
+    how = (
+        f"No missed eigenvalue exceeds {c.bound:.6g} = (1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g})"
+    )
     how += f" times the last one computed, by the {c.method}"
     if c.probability:
         how += f", except with probability {c.probability:.1e}"

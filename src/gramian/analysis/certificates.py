@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.arrays import as_float64, blas_threads, namespace, orthonormal, random_normal
 from gramian.operators.operator import Operator
-from gramian.records import Certificate, Completeness, Spectrum
+from gramian.records import BoundKind, Certificate, Completeness, Spectrum
 
 __all__ = ["certify", "missed_probability", "probe_gap"]
 
@@ -57,15 +57,17 @@ def certify(
     within ``||R||_2 / sigma_min(V)`` of the t_j (Cao, Xie, Li 1996, sharpening Kahan 1967). The exact
     matrix differs from the computed one by at most ``operator.error_bound``, which moves no eigenvalue
     further than that (Weyl). The (k+1)-st eigenvalue is at most the largest one of ``P A P``,
-    ``P = I - V V.T`` (Courant and Fischer), which :func:`_completeness` bounds.
+    ``P = I - Q Q.T`` for any k orthonormal columns Q (Courant and Fischer), which :func:`_completeness`
+    bounds for a Q that spans V.
     """
     k = spectrum.values.size
     V = spectrum.vectors
     loss = np.linalg.norm(as_float64(V.T @ V) - np.eye(k), 2) if k else 0.0
-    sigma = math.sqrt(max(1.0 - float(loss), 1e-300))
+    # Vectors that may be dependent prove nothing.
+    sigma = math.sqrt(1.0 - float(loss)) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
     together = float(np.linalg.norm(spectrum.residuals)) / sigma + spectrum.error_bound
-    complete = _completeness(spectrum, operator, tol, rng) if k else None
+    complete = _completeness(spectrum, operator, sigma, tol, rng) if k else None
     reasons = _reasons(spectrum, radii, complete, tol)
     return Certificate(
         values=spectrum.values * factor,
@@ -105,37 +107,53 @@ def _reasons(spectrum: Spectrum, radii: Any, complete: Completeness | None, tol:
 
 
 def _completeness(
-    spectrum: Spectrum, operator: Operator, tol: float, rng: np.random.Generator
+    spectrum: Spectrum, operator: Operator, sigma: float, tol: float, rng: np.random.Generator
 ) -> Completeness | None:
-    """Bound the largest eigenvalue of the deflated operator, by the cheapest argument that suffices."""
+    """Bound the largest eigenvalue of the deflated operator, by the cheapest argument that suffices.
+
+    With ``A V = V T + R`` and ``s = sigma_min(V)`` the trace of ``P A P`` is that of A less the sum of the
+    t_j, up to ``sum_j ||r_j|| / s``; its Frobenius norm follows from ``||A||^2 - ||Q.T A Q||^2``, where
+    ``||Q.T A Q|| >= ||T|| - ||R|| / s``.
+    """
     last, top = float(spectrum.values[-1]), float(spectrum.values[0])
-    slack = spectrum.error_bound + float(np.linalg.norm(spectrum.residuals))
-    if spectrum.complete:
-        return _bounded("full decomposition", last + slack, last)
+    k, error, kind = spectrum.values.size, spectrum.error_bound, spectrum.error_kind
+    loss = float(np.linalg.norm(spectrum.residuals)) / sigma
+    if spectrum.complete or k >= operator.size:
+        return _bounded("full decomposition", last + loss + error, last, kind)
     enough = last + max(SLACK * last, tol * top)
     best: Completeness | None = None
     trace = operator.trace()
     if operator.psd and trace is not None:
-        left = max(trace - float(spectrum.values.sum()), 0.0) + 1e-14 * trace
-        best = _bounded("trace", left + slack, last)
+        left = max(trace - float(spectrum.values.sum()), 0.0) + float(spectrum.residuals.sum()) / sigma
+        # The error of a trace: at most k parts of it below Q, and sqrt(size) of it on the diagonal.
+        left += (k + math.sqrt(operator.size) + 1.0) * error + 1e-14 * abs(trace)
+        best = _bounded("trace", left, last, kind)
     norm = operator.frobenius()
     remainder = math.inf
     if norm is not None and (best is None or best.bound > enough):
-        remainder = math.sqrt(max(norm**2 - float((spectrum.values**2).sum()), 0.0) + 1e-13 * norm**2)
-        if best is None or remainder + slack < best.bound:
-            best = _bounded("Frobenius norm", remainder + slack, last)
+        seen = max(float(np.linalg.norm(spectrum.values)) - loss - error, 0.0)
+        remainder = math.sqrt(max(norm**2 - seen**2, 0.0) + 1e-13 * norm**2) + error
+        if best is None or remainder < best.bound:
+            best = _bounded("Frobenius norm", remainder, last, kind)
     if (best is None or best.bound > enough) and (operator.psd or remainder < math.inf):
-        shift = 0.0 if operator.psd else remainder
+        # A lower bound on the eigenvalues of the deflated operator makes it positive semi-definite.
+        shift = error if operator.psd else remainder
         with blas_threads():
             value, gap, probability = _probe(operator, spectrum.vectors, rng)
-        bound = (max(value, 0.0) + gap * shift) / (1.0 - gap) + slack
+        bound = (max(value, 0.0) + gap * shift) / (1.0 - gap) + error
         if best is None or bound < best.bound:
-            best = _bounded("Lanczos from a fresh Gaussian block", bound, last, "probabilistic", probability)
+            method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
+            likely = _weakest("probabilistic", kind) if probability else kind
+            best = _bounded(method, bound, last, likely, probability)
     return best
 
 
+def _weakest(*kinds: BoundKind) -> BoundKind:
+    return max(kinds, key=("deterministic", "probabilistic", "estimate").index)
+
+
 def _bounded(
-    method: str, bound: float, last: float, kind: Any = "deterministic", probability: float = 0.0
+    method: str, bound: float, last: float, kind: BoundKind, probability: float = 0.0
 ) -> Completeness:
     delta = bound / last - 1.0 if last > 0 else math.inf
     return Completeness(method, kind, bound, delta, probability)
@@ -145,7 +163,11 @@ def _scaled(complete: Completeness | None, factor: float) -> Completeness | None
     if complete is None:
         return None
     return Completeness(
-        complete.method, complete.kind, complete.bound * factor, complete.delta, complete.probability
+        complete.method,
+        complete.kind,
+        complete.bound * factor,
+        complete.delta,
+        complete.probability,
     )
 
 
@@ -173,14 +195,15 @@ def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
 def _probe(operator: Operator, V: Any, rng: np.random.Generator) -> tuple[float, float, float]:
     """Largest Ritz value of ``P A P`` on a Krylov space from fresh Gaussian columns, with what it proves."""
     size = operator.size - V.shape[1]
+    V, _ = orthonormal(V)
     columns = max(1, min(PROBE_COLUMNS, size // 4))
     steps, gap = 2, 1.0
     while (gap := probe_gap(size, steps, PROBE_PROBABILITY, columns)) > PROBE_GAP:
         steps += 1
     probability = PROBE_PROBABILITY
     if columns * steps >= size:
-        # The Krylov space of one column is then everything that the column reaches.
-        columns, steps, gap, probability = 1, size, 0.0, 0.0
+        # One block that fills the space leaves nothing to chance.
+        columns, steps, gap, probability = size, 1, 0.0, 0.0
     xp = namespace(V)
     block = random_normal(rng, (operator.size, columns), V)
     basis, images = V[:, :0], V[:, :0]
@@ -192,8 +215,6 @@ def _probe(operator: Operator, V: Any, rng: np.random.Generator) -> tuple[float,
         image = operator.matmat(block)
         image = image - V @ (V.T @ image)
         basis, images = xp.concat([basis, block], axis=1), xp.concat([images, image], axis=1)
-        if basis.shape[1] + columns > size:
-            break
         block = image
     projected = as_float64(basis.T @ images)
     value = float(np.linalg.eigvalsh((projected + projected.T) / 2)[-1]) if projected.size else 0.0

@@ -34,7 +34,11 @@ def fixed_signs(vectors: Any) -> FloatArray:
     near = 1e-6 if numpy_dtype(vectors) == np.float64 else 1e-3
     xp = namespace(vectors)
     size = xp.abs(vectors)
-    candidates = as_float64(xp.astype(size >= (1 - near) * xp.max(size, axis=0), xp.int8) if xp is not np else size >= (1 - near) * size.max(axis=0))
+    candidates = as_float64(
+        xp.astype(size >= (1 - near) * xp.max(size, axis=0), xp.int8)
+        if xp is not np
+        else size >= (1 - near) * size.max(axis=0)
+    )
     first = candidates.argmax(axis=0)
     columns = range(vectors.shape[1])
     values = np.array([float(vectors[int(first[j]), j]) for j in columns])

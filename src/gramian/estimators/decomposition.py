@@ -72,7 +72,8 @@ class Decomposition:
 def decompose(rows: Rows, plan: Plan, request: Request) -> Decomposition:
     """Run a plan on rows."""
     view, operator, spectrum, dual = _solve(rows, plan, request)
-    unit = 4.0**view.exponent if abs(view.exponent) < 500 else float(np.ldexp(1.0, view.exponent)) ** 2
+    spectrum = _within(spectrum, min(rows.shape))
+    unit = view.square_unit
     degrees = rows.shape[0] - request.ddof
     _require_range(spectrum, view, unit / degrees)
     certificate = certify(
@@ -151,6 +152,18 @@ def _spectrum(operator: Any, plan: Plan, request: Request) -> Spectrum:
         return replace(found, note=f"block Krylov {stalled}; the {plan.options['fallback']} route took over")
 
 
+def _within(spectrum: Spectrum, least: int) -> Spectrum:
+    """Cut off the eigenvalues that the larger side of the data has beyond ``min(n, d)``: they are zero."""
+    k = min(spectrum.values.size, least)
+    return replace(
+        spectrum,
+        values=spectrum.values[:k],
+        vectors=spectrum.vectors[:, :k],
+        residuals=spectrum.residuals[:k],
+        rest=np.concatenate([spectrum.values[k:], spectrum.rest])[: least - k],
+    )
+
+
 def _materialize(view: CenteredRows) -> Any:
     """C as one float64 array of its own."""
     C = view.block(slice(None), slice(None))
@@ -175,7 +188,7 @@ def _directions(view: CenteredRows, spectrum: Spectrum, left: Any, rank: int, k:
     if scores is None:
         return directions, None
     xp = namespace(scores)
-    scores = scores * from_numpy(signs[:rank] * 2.0**view.exponent, scores)[None, :]
+    scores = scores * from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
     scores = to_dtype(scores, rows.dtype)
     if rank < k:
         empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **_on_device(scores))
@@ -201,7 +214,6 @@ def _lift(view: CenteredRows, B: Any, scale: FloatArray) -> tuple[Any, bool]:
     return U, False
 
 
-
 def _on_device(array: Any) -> dict[str, Any]:
     return {} if is_numpy(array) else {"device": array.device}
 
@@ -212,6 +224,6 @@ def _require_range(spectrum: Spectrum, view: CenteredRows, factor: float) -> Non
         variance = view.total * factor
     if view.total > 0 and not (np.isfinite(variance) and variance >= np.finfo(np.float64).tiny):
         raise DataError(
-            f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.exponent}, outside of "
+            f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, outside of "
             "what float64 can hold. Multiply the data by a power of ten first."
         )

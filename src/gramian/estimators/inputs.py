@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
     if n_components is None:
         return Target()
     advice = f"Give an integer from 1 to {limit}, a fraction such as 0.95, or None for all."
-    if isinstance(n_components, (bool, np.bool_)) or not np.isscalar(n_components) or isinstance(n_components, str):
+    if isinstance(n_components, bool) or not isinstance(n_components, Real):
         raise ParameterError(f"n_components={n_components!r} is not a number. {advice}")
     if isinstance(n_components, (int, np.integer)):
         count = int(n_components)
@@ -72,18 +73,20 @@ def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
     """Return the tolerance on residuals, relative to the largest eigenvalue."""
     if tol is None:
         return 1e-6 if dtype == np.float64 else 1e-5
-    if isinstance(tol, bool) or not np.isscalar(tol) or isinstance(tol, str) or not 0 < float(tol) < 1:  # type: ignore[arg-type]
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < 1:
         raise ParameterError(
             f"tol={tol!r} must lie between 0 and 1: it bounds residuals relative to the largest eigenvalue. "
             "None means 1e-6 for float64 and 1e-5 for float32."
         )
-    return float(tol)  # type: ignore[arg-type]
+    return float(tol)
 
 
 def check_ddof(ddof: Any, n: int) -> int:
     """Return the delta degrees of freedom."""
     if isinstance(ddof, bool) or not isinstance(ddof, (int, np.integer)) or not 0 <= ddof < n:
-        raise ParameterError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1), and less than n={n}.")
+        raise ParameterError(
+            f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1), and less than n={n}."
+        )
     return int(ddof)
 
 
@@ -93,7 +96,13 @@ def check_scale(scale: Any, d: int) -> str | FloatArray | None:
         return None
     if isinstance(scale, str):
         return check_choice("scale", scale, ("unit", "pareto"))
-    divisors = np.asarray(scale, dtype=np.float64)
+    try:
+        divisors = np.asarray(scale, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"scale={scale!r} cannot be read as {d} positive numbers, one for each column. "
+            'Give an array of them, None, "unit" or "pareto".'
+        ) from error
     if divisors.shape != (d,) or not np.isfinite(divisors).all() or not (divisors > 0).all():
         raise ParameterError(
             f"scale is an array of shape {divisors.shape}; it must hold {d} positive numbers, one for each column, "
@@ -107,7 +116,14 @@ def generators(random_state: Any) -> tuple[np.random.Generator, np.random.Genera
     if isinstance(random_state, np.random.Generator):
         seeds = random_state.integers(2**32, size=4)
     else:
-        seeds = check_random_state(random_state).randint(0, 2**31 - 1, size=4)
+        try:
+            state = check_random_state(random_state)
+        except ValueError as error:
+            raise ParameterError(
+                f"random_state={random_state!r} cannot start a random number generator. "
+                "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
+            ) from error
+        seeds = state.randint(0, 2**31 - 1, size=4)
     solver, probe = np.random.SeedSequence(seeds.tolist()).spawn(2)
     return np.random.default_rng(solver), np.random.default_rng(probe)
 
@@ -125,7 +141,11 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     if rows.table is not None and rows.feature_names is not None and known is not None:
         missing = [name for name in known if name not in rows.feature_names]
         if missing or list(known) != list(rows.feature_names):
-            what = f"lack {', '.join(map(repr, missing[:8]))}" if missing else "come in another order or with others"
+            what = (
+                f"lack {', '.join(map(repr, missing[:8]))}"
+                if missing
+                else "come in another order or with others"
+            )
             raise DataError(
                 f"The columns of {rows.table.source} {what}, compared with the data the model was fitted on. "
                 f"Expected: {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}. "

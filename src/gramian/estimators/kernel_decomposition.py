@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.analysis.certificates import certify
 from gramian.analysis.components import complete_basis, fixed_signs
-from gramian.arrays import from_numpy, is_numpy, to_dtype
+from gramian.arrays import as_float64, from_numpy, is_numpy, to_dtype
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.kernel_source import KernelSource, MatrixSource
@@ -84,7 +84,15 @@ def decompose_kernel(
     inverse[:rank] = 1.0 / np.sqrt(values[:rank])
     coefficients = vectors * to_dtype(from_numpy(inverse, rows.like), rows.dtype)[None, :]
     return KernelDecomposition(
-        values, vectors, coefficients, total, rank, operator.row_means, operator.mean, spectrum, certificate
+        values,
+        vectors,
+        coefficients,
+        total,
+        rank,
+        operator.row_means,
+        operator.mean,
+        spectrum,
+        certificate,
     )
 
 
@@ -92,7 +100,9 @@ def _operator(
     source: KernelSource | MatrixSource, rows: Rows, plan: Plan, request: KernelRequest
 ) -> CenteredKernelOperator:
     xp = rows.xp
-    like = np.empty(0) if is_numpy(rows.values) else xp.zeros((0,), dtype=xp.float64, device=rows.values.device)
+    like = (
+        np.empty(0) if is_numpy(rows.values) else xp.zeros((0,), dtype=xp.float64, device=rows.values.device)
+    )
     storage: Any = np.float64
     if plan.solver == "krylov":
         keep = plan.options["keep"] and isinstance(source, KernelSource)
@@ -107,6 +117,7 @@ def _operator(
         absolute=source.absolute,
         center=request.center,
         psd=request.psd,
+        error_kind=source.error_kind,
     )
 
 
@@ -121,13 +132,17 @@ def _storage(source: Any, rows: Rows, request: KernelRequest) -> Any:
     n = rows.shape[0]
     step = max(1, n // SAMPLE)
     picked = slice(0, n, step)
-    K = np.asarray(source.evaluator.tile(source.left[picked, :], source.right[picked, :]))
+    K = as_float64(source.evaluator.tile(source.left[picked, :], source.right[picked, :]))
+    # A valid kernel is largest on the diagonal.
+    largest = max(float(np.abs(source.diagonal).max()), float(np.abs(K).max()))
     norm = float(np.linalg.norm(K))
     if request.center:
         K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     top = float(np.linalg.norm(K, 2))
     unit = float(np.finfo(np.float32).eps) / 2
-    return np.float32 if unit * norm < request.tol / 4 * top else np.float64
+    # Outside this range of values float32 overflows, or rounds by more than its unit.
+    safe = largest < 1e30 and norm > 1e-20 * n
+    return np.float32 if safe and unit * norm < request.tol / 4 * top else np.float64
 
 
 def _spectrum(operator: CenteredKernelOperator, plan: Plan, request: KernelRequest) -> Spectrum:
@@ -156,7 +171,12 @@ def _kept(
     """Cut a whole spectrum down to what was asked for; the total where it means something."""
     every = np.concatenate([spectrum.values, spectrum.rest])
     total: float | None = operator.trace() if request.psd else None
-    if not request.psd and spectrum.complete and every.size == operator.size and float(every.min()) >= -operator.noise:
+    if (
+        not request.psd
+        and spectrum.complete
+        and every.size == operator.size
+        and float(every.min()) >= -operator.noise
+    ):
         total = float(np.maximum(every, 0.0).sum())
     if request.target.count is not None:
         k = min(request.target.count, spectrum.values.size)

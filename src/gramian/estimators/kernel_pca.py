@@ -30,7 +30,11 @@ from gramian.estimators.inputs import (
     generators,
     remember_features,
 )
-from gramian.estimators.kernel_decomposition import KernelDecomposition, KernelRequest, decompose_kernel
+from gramian.estimators.kernel_decomposition import (
+    KernelDecomposition,
+    KernelRequest,
+    decompose_kernel,
+)
 from gramian.estimators.saving import Saved
 from gramian.kernels import Callable, Kernel, kernel_from_name
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
@@ -44,7 +48,7 @@ SOLVERS = ("auto", "dense", "krylov")
 BLOCK = 480  # new rows mapped at a time by one worker
 
 
-class KernelPCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelPCA(Saved, TransformerMixin, BaseEstimator):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix.
 
     Parameters
@@ -177,7 +181,11 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             return None
         return kernel_from_name(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            params=self.kernel_params,
         )
 
     def _plan(self, rows: Rows) -> Plan:
@@ -198,14 +206,20 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows = self._rows(X, minimum=2)
         n, d = rows.shape
         kernel = self._kernel()
-        evaluator = None if kernel is None else kernel.bind(rows.values)
+        tol = check_tol(self.tol, rows.dtype)
+        evaluator = (
+            None if kernel is None else kernel.bind(rows.values, precision=min(1e-9, 0.1 * tol / n**0.5))
+        )
         source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
         plan = self._plan(rows)
-        warn_of_cost(plan, "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.")
+        warn_of_cost(
+            plan,
+            "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.",
+        )
         solver_rng, probe_rng = generators(self.random_state)
         request = KernelRequest(
             target=check_target(self.n_components, n, (n, d), of="kernel components"),
-            tol=check_tol(self.tol, rows.dtype),
+            tol=tol,
             center=bool(self.center),
             psd=kernel is not None and kernel.psd,
             solver_rng=solver_rng,
@@ -273,7 +287,11 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parts = parallel_map(work, slices) if is_numpy(rows.values) else [work(part) for part in slices]
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         scores = scores - from_numpy(offset, like)
-        return scores.astype(rows.dtype, copy=False) if is_numpy(scores) else xp.astype(scores, rows.values.dtype)
+        return (
+            scores.astype(rows.dtype, copy=False)
+            if is_numpy(scores)
+            else xp.astype(scores, rows.values.dtype)
+        )
 
     def _block_scores(self, rows: Rows, alpha: Any) -> Any:
         """Return the function that maps a slice of new rows to uncentred scores."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
 from typing import Any, Self
@@ -12,7 +11,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import Summary, component_names
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace, numpy_dtype, to_dtype
+from gramian.analysis.gaussian import Gaussian
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    memory_limit_bytes,
+    namespace,
+    numpy_dtype,
+    to_dtype,
+)
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.decomposition import Decomposition, Request, decompose
 from gramian.estimators.inputs import (
@@ -37,7 +44,7 @@ SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
-class PCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PCA(Saved, TransformerMixin, BaseEstimator):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -219,7 +226,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         least = min(n, d)
         left = max(found.total - float(found.values.sum()), 0.0)
         if found.spectrum.complete and found.spectrum.rest.size == least - k:
-            left = float(np.maximum(found.spectrum.rest, 0.0).sum()) * unit**2
+            left = float(np.maximum(found.spectrum.rest, 0.0).sum()) * found.view.square_unit
         self.n_samples_ = n
         self.picture_shape_ = rows.picture_shape
         self.components_ = namespace(found.directions).asarray(found.directions.T)
@@ -227,10 +234,12 @@ class PCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.explained_variance_ratio_ = found.values / found.total if found.total > 0 else np.zeros(k)
         self.singular_values_ = np.sqrt(found.values)
         self._center = found.view.mean * unit
-        self._divisor = found.view.divisor
+        self._divisor = found.view.data_divisor
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
-        self.scale_ = None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.like)
-        self.constant_features_ = np.flatnonzero(found.view.column_squares == 0)
+        self.scale_ = (
+            None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.like)
+        )
+        self.constant_features_ = np.flatnonzero(found.view.constant)
         self.noise_variance_ = left / degrees / (least - k) if least > k else 0.0
         self.reconstruction_error_ = left / n
         self.total_variance_ = found.total / degrees
@@ -264,9 +273,10 @@ class PCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(rows)
 
     def _scores(self, rows: Rows) -> Any:
-        view = CenteredRows(rows, self._center, self._divisor, 0, np.zeros(1), 0.0)
+        view = self._centered(rows)
         directions = from_numpy(as_float64(self.components_.T).astype(view.arithmetic), rows.like)
-        scores = view.times(directions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = view.times(directions)
         xp = rows.xp
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
         if not bool(xp.isfinite(xp.sum(xp.abs(scores)))):
@@ -340,94 +350,62 @@ class PCA(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Components as pictures of shape (n_components_, height, width)."""
         check_is_fitted(self)
         if self.picture_shape_ is None:
-            raise AttributeError("component_pictures_ exists for models fitted on pictures (a 3-D array) only.")
-        return namespace(self.components_).reshape(self.components_, (self.n_components_, *self.picture_shape_))
+            raise AttributeError(
+                "component_pictures_ exists for models fitted on pictures (a 3-D array) only."
+            )
+        return namespace(self.components_).reshape(
+            self.components_, (self.n_components_, *self.picture_shape_)
+        )
 
     def get_covariance(self) -> FloatArray:
-        """Return the model's covariance, ``W diag(variance - noise) W.T + noise I``, in units of the data.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
+        """Return the model's covariance in units of the data, shape (n_features, n_features).
 
         References
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 7.
         """
-        check_is_fitted(self)
-        W = as_float64(self.components_)
-        extra = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
-        covariance = (W.T * extra) @ W
-        covariance.flat[:: covariance.shape[0] + 1] += self.noise_variance_
-        if self._divisor is not None:
-            covariance = covariance * self._divisor[:, None] * self._divisor[None, :]
-        return np.asarray(covariance)
+        return self._gaussian().covariance()
 
     def get_precision(self) -> FloatArray:
-        """Return the inverse of :meth:`get_covariance`, by the matrix inversion lemma.
+        """Return the inverse of :meth:`get_covariance`, shape (n_features, n_features).
 
         Raises
         ------
         DataError
             When the covariance is singular: directions without variance have no precision.
         """
-        check_is_fitted(self)
-        variances, noise = self._model_variances()
-        W = as_float64(self.components_)
-        if W.shape[0] == W.shape[1]:
-            precision = (W.T / variances) @ W
-        else:
-            precision = (W.T * (1.0 / variances - 1.0 / noise)) @ W
-            precision.flat[:: precision.shape[0] + 1] += 1.0 / noise
-        if self._divisor is not None:
-            precision = precision / self._divisor[:, None] / self._divisor[None, :]
-        return np.asarray(precision)
-
-    def _model_variances(self) -> tuple[FloatArray, float]:
-        """Variances along the components and in every other direction, all positive."""
-        k, d = self.components_.shape
-        noise = float(self.noise_variance_)
-        variances = np.maximum(self.explained_variance_, noise)
-        if (k < d and noise <= 0) or (variances <= 0).any():
-            raise DataError(
-                f"The fitted covariance is singular (rank {self.rank_} of {d} features), so it has no inverse and "
-                "no likelihood. Ask for fewer components than the rank, so that noise_variance_ is positive."
-            )
-        return variances, noise
+        return self._gaussian().precision()
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Return the log-likelihood of each row under the probabilistic PCA model.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
+        """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
         References
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
-        check_is_fitted(self)
+        gaussian = self._gaussian()
         rows = as_rows(X, estimator="PCA")
         check_features(self, X, rows)
-        variances, noise = self._model_variances()
-        k, d = self.components_.shape
-        view = CenteredRows(rows, self._center, self._divisor, 0, np.zeros(1), 0.0)
-        W = as_float64(self.components_)
-        parts = []
-        for block in view.row_slices():
-            C = as_float64(view.block(block, slice(None)))
-            Z = C @ W.T
-            distance = np.sum(Z**2 / variances, axis=1)
-            if k < d:
-                distance += np.maximum(np.sum(C**2, axis=1) - np.sum(Z**2, axis=1), 0.0) / noise
-            parts.append(distance)
-        logdet = float(np.log(variances).sum()) + ((d - k) * math.log(noise) if k < d else 0.0)
-        logdet += 0.0 if self._divisor is None else 2 * float(np.log(self._divisor).sum())
-        return np.asarray(-0.5 * (np.concatenate(parts) + d * math.log(2 * math.pi) + logdet))
+        view = self._centered(rows)
+        blocks = (view.block(part, slice(None)) for part in view.row_slices())
+        return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""
         return float(self.score_samples(X).mean())
+
+    def _gaussian(self) -> Gaussian:
+        check_is_fitted(self)
+        return Gaussian(
+            as_float64(self.components_),
+            self.explained_variance_,
+            float(self.noise_variance_),
+            self._divisor,
+        )
+
+    def _centered(self, rows: Rows) -> CenteredRows:
+        """New rows as the model centres and scales them."""
+        return CenteredRows(rows, self._center, self._divisor, 0, np.zeros(1), 0.0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

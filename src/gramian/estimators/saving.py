@@ -21,7 +21,9 @@ from gramian.store import read_model, write_model
 __all__ = ["Saved", "load"]
 
 HOMES = ("gramian.estimators.pca", "gramian.estimators.kernel_pca")
-RECORDS = {cls.__name__: cls for cls in vars(records).values() if is_dataclass(cls)}
+RECORDS: dict[str, type[Any]] = {
+    name: value for name, value in vars(records).items() if isinstance(value, type) and is_dataclass(value)
+}
 
 
 class Saved:
@@ -120,7 +122,10 @@ def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         return {"record": type(value).__name__, "fields": inner}
     if sparse.issparse(value):
         value = value.tocsr()
-        parts = {part: _encode(getattr(value, part), f"{name}.{part}", arrays) for part in ("data", "indices", "indptr")}
+        parts = {
+            part: _encode(getattr(value, part), f"{name}.{part}", arrays)
+            for part in ("data", "indices", "indptr")
+        }
         return {"csr": parts, "shape": list(value.shape)}
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import from_numpy, to_numpy
+from gramian.arrays import as_float64, from_numpy, to_numpy
 from gramian.errors import DataError
 from gramian.kernels.kernel import Kernel
 
@@ -28,6 +28,7 @@ class Callable(Kernel):
 
     psd = False
     validity = "unknown: a bare function carries no proof"
+    error_kind = "estimate"
 
     def __init__(self, function: Function[..., float], params: Mapping[str, Any] | None = None) -> None:
         self.function = function
@@ -47,7 +48,7 @@ class Callable(Kernel):
 
     def _value(self, a: Any, b: Any, keywords: dict[str, Any]) -> float:
         value = self.function(a, b, **keywords)
-        if np.ndim(value) != 0 or not np.isfinite(value):
+        if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf" or not np.isfinite(value):
             raise DataError(
                 f"The kernel function returned {value!r} for two rows; it must return one finite number."
             )
@@ -55,8 +56,8 @@ class Callable(Kernel):
 
     def diagonal(self, X: Any) -> Any:
         keywords = dict(self.params or {})
-        rows = to_numpy(X)
-        return from_numpy(np.array([self._value(a, a, keywords) for a in rows]), X)
+        rows = as_float64(X)
+        return from_numpy(np.array([self._value(a, a, keywords) for a in rows], dtype=np.float64), X)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         # Nothing is known about the function's own rounding: that of one multiplication is assumed.

@@ -6,26 +6,36 @@ A new kernel is one class here, with a name for it in ``named.py``.
 
 from __future__ import annotations
 
+from numbers import Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from gramian.arrays import is_numpy, namespace, to_float64
+from gramian.arrays import is_numpy, namespace, power_of_two, to_float64
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.kernel import Kernel
 
 __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Polynomial", "Sigmoid"]
 
 UNIT = float(np.finfo(np.float64).eps) / 2
-# Error of one call of exp, tanh or pow beyond that of its argument, in units in the last place.
+# Error of one call of exp, tanh or pow beyond that of its argument, in unit roundoffs.
 FUNCTION_ULPS = 4.0
+# Below this, values lose digits to underflow.
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def _positive(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not np.isscalar(value) or not np.isreal(value) or not 0 < value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
         raise ParameterError(f"{name}={value!r} must be a positive number.")
     return float(value)
+
+
+def _number(name: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise ParameterError(f"{name}={value!r} must be a finite number.")
+    return value
 
 
 class Linear(Kernel):
@@ -52,7 +62,12 @@ class Linear(Kernel):
         return _squared_norms(X)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
-        return 0.0, (d + 1) * UNIT * largest**2
+        size = largest * largest
+        if not np.isfinite(size):
+            raise DataError(
+                f"{self!r} overflows on this data: rows reach a norm of {largest:.3g}. Scale the data first."
+            )
+        return 0.0, (d + 1) * UNIT * size + d * TINY
 
 
 class Polynomial(Kernel):
@@ -86,8 +101,9 @@ class Polynomial(Kernel):
         return "refuted in general: a fractional power or a negative constant has a negative expansion"
 
     def resolve(self, n_features: int) -> Kernel:
-        if not np.isscalar(self.degree) or isinstance(self.degree, bool) or not self.degree > 0:
+        if isinstance(self.degree, bool) or not isinstance(self.degree, Real) or not 0 < self.degree < np.inf:
             raise ParameterError(f"degree={self.degree!r} must be a positive whole number such as 3.")
+        _number("coef0", self.coef0)
         gamma = 1.0 / n_features if self.gamma is None else _positive("gamma", self.gamma)
         return Polynomial(self.degree, gamma, self.coef0)
 
@@ -97,12 +113,22 @@ class Polynomial(Kernel):
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         T = _product(left, right, out)
         T += self.coef0
-        if is_numpy(T):
-            return _whole_power(T, int(self.degree)) if float(self.degree).is_integer() else T**self.degree
+        if not float(self.degree).is_integer():
+            self._refuse_negative(T)
+        elif is_numpy(T):
+            return _whole_power(T, int(self.degree))
         return T**self.degree
 
+    def _refuse_negative(self, T: Any) -> None:
+        least = float(namespace(T).min(T)) if T.shape[0] and T.shape[1] else 0.0
+        if least < 0:
+            raise DataError(
+                f"{self!r} has no value where gamma x . y + coef0 is negative, and it reaches {least:.3g}. "
+                "Use a whole degree: a fractional power is no kernel."
+            )
+
     def diagonal(self, X: Any) -> Any:
-        return (self.gamma * _squared_norms(X) + self.coef0) ** self.degree  # type: ignore[operator]
+        return (self.gamma * _squared_norms(X) + self.coef0) ** self.degree
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         size = (self.gamma or 0.0) * largest**2 + abs(self.coef0)
@@ -113,7 +139,8 @@ class Polynomial(Kernel):
                 f"{self!r} overflows on this data: rows reach a norm of {largest:.3g}. "
                 "Scale the data first (sklearn.preprocessing.StandardScaler) or lower gamma."
             )
-        return FUNCTION_ULPS * UNIT, self.degree * (d + 3) * UNIT * whole
+        # A power by products takes at most degree - 1 of them.
+        return (FUNCTION_ULPS + self.degree) * UNIT, self.degree * (d + 3) * UNIT * whole
 
 
 class RBF(Kernel):
@@ -135,6 +162,7 @@ class RBF(Kernel):
 
     psd = True
     stationary = True
+    expands = True
     validity = "the Fourier transform of a positive measure (Bochner)"
 
     def __init__(self, sigma: float | None = None, gamma: float | None = None) -> None:
@@ -145,13 +173,21 @@ class RBF(Kernel):
         if self.sigma is not None and self.gamma is not None:
             raise ParameterError("RBF takes sigma or gamma, not both: gamma = 1 / (2 sigma^2).")
         if self.sigma is not None:
-            return RBF(gamma=1.0 / (2.0 * _positive("sigma", self.sigma) ** 2))
+            sigma = _positive("sigma", self.sigma)
+            gamma = 0.5 / sigma / sigma
+            if not 0 < gamma < np.inf:
+                raise ParameterError(
+                    f"sigma={self.sigma!r} has a square that float64 cannot hold. Scale the data first."
+                )
+            return RBF(gamma=gamma)
         return RBF(gamma=1.0 / n_features if self.gamma is None else _positive("gamma", self.gamma))
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        X = X * np.sqrt(self.gamma)
         if direct:
+            # A power of two rounds nothing, so that rows close to each other keep their difference.
+            X = X * 2.0**self._exponent
             return X, X
+        X = X * float(np.sqrt(self.gamma))  # type: ignore[arg-type]
         # One product of these gives -gamma ||x - y||^2.
         xp = namespace(X)
         norms = _squared_norms(X)[:, None]
@@ -159,9 +195,13 @@ class RBF(Kernel):
         root = float(np.sqrt(2.0))
         return xp.concat([root * X, -norms, ones], axis=1), xp.concat([root * X, ones, -norms], axis=1)
 
+    @property
+    def _exponent(self) -> int:
+        return power_of_two(float(np.sqrt(self.gamma)))  # type: ignore[arg-type]
+
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         if direct:
-            return _exp(-_squared_distances(left, right))
+            return _exp(_squared_distances(left, right) * (-self.gamma * 4.0**-self._exponent))  # type: ignore[operator]
         T = _product(left, right, out)
         if is_numpy(T):
             np.minimum(T, 0.0, out=T)
@@ -174,10 +214,11 @@ class RBF(Kernel):
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         if direct:
-            # A relative error (d + 2) u of the exponent t costs t exp(-t) (d + 2) u, at most (d + 2) u / e.
-            return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e
-        size = 4.0 * (self.gamma or 0.0) * largest**2
-        return float(np.expm1(min((d + 5) * UNIT * size, 1.0))) + FUNCTION_ULPS * UNIT, 0.0
+            # A relative error (d + 7) u of the exponent t costs t exp(-t) (d + 7) u, at most (d + 7) u / e.
+            return FUNCTION_ULPS * UNIT, (d + 7) * UNIT / np.e + TINY
+        # Shift, factors and squared norms are rounded as well as the product; the factor sqrt(2) twice.
+        size = 4.0 * (self.gamma or 0.0) * largest * largest
+        return float(np.expm1(min((1.5 * d + 14) * UNIT * size, 1.0))) + FUNCTION_ULPS * UNIT, TINY
 
 
 class Laplacian(Kernel):
@@ -200,19 +241,20 @@ class Laplacian(Kernel):
         return Laplacian(1.0 / n_features if self.gamma is None else _positive("gamma", self.gamma))
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X * self.gamma, X * self.gamma
+        return X, X
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        # The factor comes last, so that rows close to each other keep their difference.
         if is_numpy(left):
-            return _exp(np.negative(cdist(left, right, "cityblock")))
+            return _exp(cdist(left, right, "cityblock") * -self.gamma)  # type: ignore[operator]
         xp = namespace(left)
-        return xp.exp(-_by_rows(left, right, lambda gap: xp.sum(xp.abs(gap), axis=-1)))
+        return xp.exp(_by_rows(left, right, lambda gap: xp.sum(xp.abs(gap), axis=-1)) * -self.gamma)  # type: ignore[operator]
 
     def diagonal(self, X: Any) -> Any:
         return _ones(X)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
-        return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e
+        return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e + TINY
 
 
 class Cosine(Kernel):
@@ -234,7 +276,7 @@ class Cosine(Kernel):
         return _product(left, right, out)
 
     def diagonal(self, X: Any) -> Any:
-        return _squared_norms(self.encode(X, False)[0])
+        return _squared_norms(self.encode(to_float64(X), False)[0])
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return 0.0, (2 * d + 8) * UNIT
@@ -259,7 +301,8 @@ class Sigmoid(Kernel):
         self.coef0 = coef0
 
     def resolve(self, n_features: int) -> Kernel:
-        return Sigmoid(1.0 / n_features if self.gamma is None else self.gamma, self.coef0)
+        _number("coef0", self.coef0)
+        return Sigmoid(1.0 / n_features if self.gamma is None else _number("gamma", self.gamma), self.coef0)
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         return X * self.gamma, X
@@ -322,8 +365,8 @@ def _by_rows(left: Any, right: Any, reduce: Any) -> Any:
     """Reduce differences of all pairs, a few rows at a time so that memory stays small."""
     xp = namespace(left)
     size = max(1, (1 << 22) // max(1, right.shape[0] * right.shape[1]))
+    n = left.shape[0]
     parts = [
-        reduce(left[start : start + size, None, :] - right[None, :, :])
-        for start in range(0, left.shape[0], size)
+        reduce(left[start : min(n, start + size), None, :] - right[None, :, :]) for start in range(0, n, size)
     ]
     return xp.concat(parts, axis=0)

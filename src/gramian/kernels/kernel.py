@@ -11,8 +11,9 @@ import numpy as np
 
 from gramian.arrays import as_float64, is_numpy, namespace, to_float64
 from gramian.errors import ParameterError
+from gramian.records import BoundKind
 
-__all__ = ["Evaluator", "Kernel"]
+__all__ = ["Evaluator", "Kernel", "exact_diagonal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Evaluator:
     kernel : Kernel
         The kernel with every parameter a number.
     shift : ndarray of shape (d,) or None
-        Subtracted from every row first, for kernels that only see differences.
+        Subtracted from every row first, where distances are expanded into a product.
     direct : bool
         Whether distances are summed from differences instead of expanded into a product: slower, and
         accurate for clusters that lie many widths apart.
@@ -64,9 +65,15 @@ class Kernel(ABC):
     psd: bool = False
     validity: str = "unknown"
     stationary: bool = False
+    # Whether distances may be expanded into one product: fast, and inaccurate for clusters far apart.
+    expands: bool = False
+    # Kind of the bound that evaluation_error states.
+    error_kind: BoundKind = "deterministic"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as scikit-learn's search tools expect."""
+        if type(self).__init__ is object.__init__:
+            return {}
         names = [p for p in inspect.signature(type(self).__init__).parameters if p != "self"]
         return {name: getattr(self, name) for name in names}
 
@@ -82,7 +89,7 @@ class Kernel(ABC):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.get_params() == other.get_params()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.get_params() == other.get_params()
 
     def __hash__(self) -> int:
         return hash((type(self), tuple(self.get_params().items())))
@@ -113,11 +120,7 @@ class Kernel(ABC):
         if Y is not None:
             Y = Y if hasattr(Y, "shape") else np.asarray(Y, dtype=np.float64)
             return bound.tile(left, bound.encode(Y)[1])
-        K = bound.tile(left, right)
-        K = (K + K.T) / 2
-        if is_numpy(K):
-            np.fill_diagonal(K, as_float64(bound.kernel.diagonal(X)))
-        return K
+        return exact_diagonal(bound.tile(left, right), bound.kernel.diagonal(X))
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
         """Return :meth:`gram`."""
@@ -129,7 +132,7 @@ class Kernel(ABC):
         """Return the kernel with parameters that depend on the data filled in."""
         return self
 
-    def bind(self, X: Any, precision: float = 1e-7) -> Evaluator:
+    def bind(self, X: Any, precision: float = 1e-9) -> Evaluator:
         """Bind to fitted rows: fill in parameters, choose how distances are formed, bound the error.
 
         Parameters
@@ -140,11 +143,13 @@ class Kernel(ABC):
             Largest relative error of an entry that is accepted before differences are summed directly.
         """
         kernel = self.resolve(int(X.shape[1]))
-        shift = _mean(X) if kernel.stationary else None
+        shift = _mean(X) if kernel.expands else None
         largest = _largest_norm(X, shift)
         relative, absolute = kernel.evaluation_error(int(X.shape[1]), largest, direct=False)
-        direct = kernel.stationary and relative > precision
+        direct = kernel.expands and relative > precision
         if direct:
+            # Differences of the rows as they are: a shift would round away what tells neighbours apart.
+            shift = None
             relative, absolute = kernel.evaluation_error(int(X.shape[1]), largest, direct=True)
         return Evaluator(kernel, shift, direct, relative, absolute)
 
@@ -165,6 +170,17 @@ class Kernel(ABC):
         """Bound an entry's error as ``(relative, absolute)`` for rows of Euclidean norm up to ``largest``."""
 
 
+def exact_diagonal(K: Any, diagonal: Any) -> Any:
+    """Return a square tile made exactly symmetric, with the diagonal given."""
+    K = (K + K.T) / 2
+    if is_numpy(K):
+        np.fill_diagonal(K, as_float64(diagonal))
+        return K
+    xp = namespace(K)
+    unit = xp.eye(K.shape[0], dtype=K.dtype, device=K.device)
+    return K * (1.0 - unit) + unit * diagonal
+
+
 def _mean(X: Any) -> Any:
     return X.mean(axis=0, dtype=np.float64) if is_numpy(X) else namespace(X).mean(to_float64(X), axis=0)
 
@@ -172,8 +188,9 @@ def _mean(X: Any) -> Any:
 def _largest_norm(X: Any, shift: Any) -> float:
     xp = namespace(X)
     largest = 0.0
-    for start in range(0, X.shape[0], 4096):
-        block = to_float64(X[start : start + 4096, :])
+    n = X.shape[0]
+    for start in range(0, n, 4096):
+        block = to_float64(X[start : min(n, start + 4096), :])
         block = block if shift is None else block - shift
         with np.errstate(over="ignore"):
             largest = max(largest, float(xp.max(xp.sum(block * block, axis=1))))

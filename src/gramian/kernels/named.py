@@ -14,6 +14,7 @@ from gramian.kernels.kernel import Kernel
 __all__ = ["NAMES", "kernel_from_name"]
 
 NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed")
+ALIASES = {"polynomial": "poly", "gaussian": "rbf"}
 CLASSES: dict[str, type[Kernel]] = {
     cls.__name__: cls for cls in (Linear, Polynomial, RBF, Laplacian, Sigmoid, Cosine)
 }
@@ -61,7 +62,7 @@ def kernel_from_name(
         "cosine": Cosine,
     }
     if kernel not in table:
-        near = difflib.get_close_matches(kernel, NAMES, n=1)
+        near = [ALIASES[kernel]] if kernel in ALIASES else difflib.get_close_matches(kernel, NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ParameterError(f"kernel={kernel!r} is not known. Allowed: {', '.join(NAMES)}.{hint}")
     made: Kernel = table[kernel]()

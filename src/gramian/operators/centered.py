@@ -7,18 +7,36 @@ of two where squares would overflow or underflow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, each_thread, from_numpy, is_numpy, namespace, power_of_two
+from gramian.arrays import (
+    THIN,
+    as_float64,
+    each_thread,
+    from_numpy,
+    is_numpy,
+    namespace,
+    power_of_two,
+)
 from gramian.errors import DataError
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["CenteredRows", "Moments", "center_rows", "merge_moments", "moments", "scatter"]
+__all__ = [
+    "CenteredRows",
+    "Moments",
+    "center_rows",
+    "least_rows",
+    "merge_moments",
+    "moments",
+    "scatter",
+]
 
 CACHE_BYTES = 1 << 20
 CHUNK = 256  # rows summed in float32 before the sum moves to float64
@@ -47,7 +65,7 @@ class CenteredRows:
     mean : ndarray of shape (d,)
         Column means of ``X / 2**exponent``, or zeros without centring.
     divisor : ndarray of shape (d,) or None
-        What each column of ``X / 2**exponent - mean`` is divided by.
+        What each column of ``X / 2**exponent - mean`` is divided by; infinite where it is constant.
     exponent : int
         Power of two that the data is divided by.
     column_squares : ndarray of shape (d,)
@@ -56,6 +74,10 @@ class CenteredRows:
         Size of eigenvalues of ``C.T C`` that the rounding of data and mean alone can make.
     double : bool
         Whether float32 data is multiplied in float64.
+    unit_exponent : int
+        ``2**unit_exponent C`` is in the units that were asked for: those of the data, or of the scaled data.
+    constant : ndarray of bool, shape (d,), or None
+        Which columns do not vary beyond the rounding of their mean.
     """
 
     rows: Rows
@@ -65,11 +87,33 @@ class CenteredRows:
     column_squares: FloatArray
     noise: float
     double: bool = False
+    unit_exponent: int = 0
+    constant: Any = None
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """Sparse data a second time, in the order that blocks of columns are cut in."""
+        return self.rows.values.tocsc()
 
     @property
     def total(self) -> float:
         """Sum of squares of C, the trace of both operators."""
         return float(self.column_squares.sum())
+
+    @property
+    def square_unit(self) -> float:
+        """What sums of squares of C are multiplied by to be in the units asked for; may be infinite."""
+        if self.total == 0:
+            return 1.0
+        return math.inf if self.unit_exponent >= 512 else math.ldexp(1.0, 2 * self.unit_exponent)
+
+    @property
+    def data_divisor(self) -> FloatArray | None:
+        """What centred columns are divided by, in units of the data; constant columns are left as they are."""
+        if self.divisor is None:
+            return None
+        divisor = np.ldexp(self.divisor, self.exponent - self.unit_exponent)
+        return np.where(np.isinf(self.divisor), 1.0, divisor)
 
     @property
     def unit_roundoff(self) -> float:
@@ -83,9 +127,11 @@ class CenteredRows:
 
     def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
-        values = self.rows.values[rows, columns]
         if self.rows.is_sparse:
-            values = values.toarray()
+            whole = rows == slice(None)
+            values = (self._by_column[:, columns] if whole else self.rows.values[rows][:, columns]).toarray()
+        else:
+            values = self.rows.values[rows, columns]
         return self._centered(values, columns, scratch)
 
     def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
@@ -138,6 +184,11 @@ class CenteredRows:
         """Slices of columns whose block of C fits into the cache."""
         n, d = self.rows.shape
         return _slices(d, max(least, CACHE_BYTES // (n * self.arithmetic.itemsize)))
+
+    def thin_slices(self, axis: int) -> list[slice]:
+        """Slices of rows (0) or columns (1) for products with few vectors."""
+        length, other = self.rows.shape[axis], self.rows.shape[1 - axis]
+        return _slices(length, min(THIN, max(16, 2 * CACHE_BYTES // (other * self.arithmetic.itemsize))))
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""
@@ -252,24 +303,33 @@ def from_moments(
     rounding = (eps * np.abs(found.mean)) ** 2 * n if center else np.zeros(d)
     constant = squares <= rounding
     squares = np.where(constant, 0.0, squares) if center and constant.all() else squares
-    divisor = _divisor(squares, constant, scale, n - ddof, exponent)
+    divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
     if divisor is not None:
-        squares, rounding = squares / divisor**2, rounding / divisor**2
-    return CenteredRows(rows, mean, divisor, exponent, squares, float(rounding.sum()))
+        squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
+    noise = float(rounding.sum())
+    return CenteredRows(rows, mean, divisor, exponent, squares, noise, unit_exponent=unit, constant=constant)
 
 
 def _divisor(
     squares: FloatArray, constant: Any, scale: Any, degrees: int, exponent: int
-) -> FloatArray | None:
+) -> tuple[FloatArray | None, int]:
+    """Divisor of ``X / 2**exponent - mean``, and the power of two that is then missing from C."""
     if scale is None:
-        return None
-    if not isinstance(scale, str):
-        return np.asarray(scale, dtype=np.float64)
+        return None, exponent
     deviation = np.sqrt(np.where(constant, 1.0, squares) / degrees)
-    if scale == "unit":
-        return np.where(constant, 1.0, deviation)
-    # The square root of a standard deviation depends on the unit, so the true unit is restored first.
-    return np.where(constant, 1.0, np.sqrt(deviation * 2.0**-exponent))
+    if isinstance(scale, str) and scale == "unit":
+        # Constant columns are zero in C, where the rounding of a large constant would otherwise be added.
+        return np.where(constant, np.inf, deviation), 0
+    if isinstance(scale, str):
+        # The square root of a standard deviation depends on the unit, so the true unit is restored.
+        half, odd = divmod(exponent, 2)
+        divisor = np.where(constant, np.inf, np.ldexp(np.sqrt(deviation * 2.0**odd), half))
+    else:
+        divisor = np.asarray(scale, dtype=np.float64)
+    # C is kept near 1, so that its squares cannot leave the range of float64.
+    shift = power_of_two(float((np.sqrt(squares) / divisor).max()))
+    shift = shift if abs(shift) > 100 else 0
+    return np.ldexp(divisor, shift), exponent + shift
 
 
 def moments(rows: Rows, exponent: int, center: bool) -> Moments:
@@ -280,7 +340,9 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
     view = _uncentered(rows, exponent)
     if n <= 8192:
         slices = view.column_slices()
-        parts = each_thread(lambda draw: [(c, _block_moments(view, slice(None), c, center)) for c in draw], slices)
+        parts = each_thread(
+            lambda draw: [(c, _block_moments(view, slice(None), c, center)) for c in draw], slices
+        )
         done = sorted((item for part in parts for item in part), key=lambda item: item[0].start)
         means, squares = ([getattr(m, name) for _, m in done] for name in ("mean", "squares"))
         return Moments(n, np.concatenate(means), np.concatenate(squares))
@@ -314,7 +376,7 @@ def scatter(
 
 def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
     n, d = view.rows.shape
-    least = max(64, min(4 * d, 4096))
+    least = least_rows(d)
 
     def share(draw: Iterator[slice]) -> tuple[list[int], list[FloatArray], FloatArray]:
         counts: list[int] = []
@@ -348,6 +410,11 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
     return Moments(n, mean, squares)
 
 
+def least_rows(d: int) -> int:
+    """Rows in a block below which adding up (d, d) products costs more than making them."""
+    return max(64, min(4 * d, 4096))
+
+
 def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
     """Measure; where squares left the range of floating point, look for NaN, rescale and measure again."""
     info = np.finfo(np.float64 if rows.is_sparse else rows.dtype)
@@ -355,7 +422,9 @@ def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
         found = measure(0)
         total = float(np.trace(found.squares) if found.squares.ndim == 2 else found.squares.sum())
         sure = np.isfinite(total) and np.isfinite(found.mean).all()
-        if sure and float(info.tiny) ** 0.75 < total < float(info.max) ** 0.75:
+        # In float64 the eigenvalues, of the size of the total, are themselves squared further on.
+        highest = 0.4 if info.bits == 64 else 0.75
+        if sure and float(info.tiny) ** 0.4 < total < float(info.max) ** highest:
             return 0, found
         rows.require_finite()
         largest = _largest(rows, found.mean if sure else None)
@@ -386,7 +455,9 @@ def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool
     squares = np.zeros(values.shape[1])
     for start in range(0, count, CHUNK):
         part = deviations[start : start + CHUNK, :]
-        squares += as_float64(np.einsum("ij,ij->j", part, part) if is_numpy(part) else xp.sum(part * part, axis=0))
+        squares += as_float64(
+            np.einsum("ij,ij->j", part, part) if is_numpy(part) else xp.sum(part * part, axis=0)
+        )
     if center:
         left = as_float64(xp.mean(deviations, axis=0))
         squares = np.maximum(squares - count * left * left, 0.0)
@@ -433,5 +504,3 @@ def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
 def _slices(length: int, size: int) -> list[slice]:
     size = min(size, length)
     return [slice(start, min(length, start + size)) for start in range(0, length, size)]
-
-

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import from_numpy, is_numpy, namespace
-from gramian.operators.tiles import TileMatrix
+from gramian.operators.tiles import TILE, TileMatrix
 from gramian.records import BoundKind, FloatArray
 
 __all__ = ["CenteredKernelOperator"]
@@ -31,16 +31,16 @@ class CenteredKernelOperator:
         Whether to centre.
     psd : bool
         Whether K is proven positive semi-definite.
+    error_kind : str
+        Kind of the bound that ``relative`` and ``absolute`` are.
 
     Notes
     -----
     An entrywise error of ``absolute + relative |k|`` has a spectral norm of at most
     ``n absolute + relative ||K||_F``, and centring never enlarges it. Tiles kept in float32 add their
-    rounding to ``relative``.
+    rounding to ``relative``. Sums run over at most ``TILE`` terms of a tile and then over tiles, so that a
+    product is wrong by at most ``(TILE + n / TILE) u ||K||_F``; centring before and after adds as much again.
     """
-
-    error_kind: BoundKind = "deterministic"
-    noise = 0.0
 
     def __init__(
         self,
@@ -51,11 +51,13 @@ class CenteredKernelOperator:
         absolute: float,
         center: bool,
         psd: bool,
+        error_kind: BoundKind = "deterministic",
     ) -> None:
         n = tiles.n
         self.tiles = tiles
         self.center = center
         self.psd = psd
+        self.error_kind: BoundKind = error_kind
         self.size = n
         self.like = tiles.like
         self.row_means: FloatArray = tiles.row_sums / n if center else np.zeros(n)
@@ -64,8 +66,11 @@ class CenteredKernelOperator:
         norm = math.sqrt(tiles.squares)
         if tiles.storage is not None and tiles.storage != np.float64:
             relative += float(np.finfo(tiles.storage).eps) / 2
-        rounding = (math.sqrt(n) + 10) * EPS * norm
-        self.error_bound = n * absolute + relative * norm + rounding
+        terms = min(n, TILE) + n / TILE
+        rounding = (terms + 10) * EPS * norm
+        # Rounding of the sum of squares and of what centring takes off it, which can be nearly all of it.
+        self._lost = (min(n, TILE) ** 2 + (n / TILE) ** 2 + 8 * terms) * EPS / 2 * tiles.squares
+        self.error_bound = self.dense_error = n * absolute + relative * norm + rounding
         self.relative_tolerance = n * EPS
         self.noise = self.error_bound
 
@@ -99,9 +104,11 @@ class CenteredKernelOperator:
         return float(self._diagonal.sum()) - self.size * self.mean
 
     def frobenius(self) -> float:
-        """Return the Frobenius norm of ``Kc``, from that of K and its row means."""
+        """Return the Frobenius norm of ``Kc``, from that of K and its row means, rounding included.
+
+        Where centring takes most of K away, the difference of squares is mostly rounding: the bound on that
+        is added, so that the norm is never too small.
+        """
         n = self.size
         square = self.tiles.squares - 2 * n * float(self.row_means @ self.row_means) + (n * self.mean) ** 2
-        return math.sqrt(max(square, 0.0))
-
-
+        return math.sqrt(max(square, 0.0) + self._lost)

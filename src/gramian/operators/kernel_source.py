@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, is_numpy, namespace, to_float64
+from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, to_float64
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
-from gramian.records import FloatArray
+from gramian.kernels.kernel import exact_diagonal
+from gramian.records import BoundKind, FloatArray
 
 __all__ = ["KernelSource", "MatrixSource", "cross_times"]
 
@@ -30,15 +31,14 @@ class KernelSource:
         self.left, self.right = evaluator.encode(X)
         self.diagonal: FloatArray = as_float64(evaluator.kernel.diagonal(X))
         self.relative, self.absolute = evaluator.relative, evaluator.absolute
+        self.error_kind = evaluator.kernel.error_kind
 
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
         """Return the float64 tile for two slices of rows."""
         tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
-        if rows == columns and is_numpy(tile):
+        if rows == columns:
             # Exactly symmetric with an exact diagonal, whatever the product rounded to.
-            tile = np.tril(tile, -1)
-            tile += tile.T
-            np.fill_diagonal(tile, self.diagonal[rows])
+            return exact_diagonal(tile, from_numpy(self.diagonal[rows], tile))
         return tile
 
 
@@ -52,7 +52,7 @@ class MatrixSource:
     """
 
     relative = 0.0
-    absolute = 0.0
+    error_kind: BoundKind = "deterministic"
 
     def __init__(self, K: Any) -> None:
         n, m = K.shape
@@ -64,28 +64,32 @@ class MatrixSource:
         self.K = K
         xp = namespace(K)
         self.diagonal: FloatArray = as_float64(xp.linalg.diagonal(K) if not is_numpy(K) else np.diag(K))
-        self._require_symmetric()
+        # The norm of half the asymmetry: between K and its transpose nothing is known.
+        self.absolute = self._asymmetry() / (2 * n)
 
-    def _require_symmetric(self) -> None:
+    def _asymmetry(self) -> float:
+        """Return the Frobenius norm of ``K - K.T``; refuse what is more than rounding."""
         xp = namespace(self.K)
         eps = float(np.finfo(np.float32 if "float32" in str(self.K.dtype) else np.float64).eps)
-        size, worst, where = 0.0, 0.0, (0, 0)
+        size, worst, where, square = 0.0, 0.0, (0, 0), 0.0
         step = 1024
         n = self.K.shape[0]
         for start in range(0, n, step):
             rows = slice(start, min(n, start + step))
             block = self.K[rows, : rows.stop]
             gap = as_float64(xp.abs(block - self.K[: rows.stop, rows].T))
+            square += 2.0 * float(np.sum(gap * gap))
             size = max(size, float(xp.max(xp.abs(block))))
             if float(gap.max()) > worst:
-                i, j = np.unravel_index(int(gap.argmax()), gap.shape)
-                worst, where = float(gap.max()), (start + int(i), int(j))
+                place = np.unravel_index(int(gap.argmax()), gap.shape)
+                worst, where = float(gap.max()), (start + int(place[0]), int(place[1]))
         if worst > 100 * eps * size:
             i, j = where
             raise DataError(
                 f"The precomputed matrix is not symmetric: K[{i}, {j}] and K[{j}, {i}] differ by {worst:.3g}. "
                 "A kernel is symmetric; pass (K + K.T) / 2 if the difference means nothing."
             )
+        return float(np.sqrt(square))
 
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
         """Return the float64 tile for two slices of rows; of a pair (i, j), (j, i) the lower one counts."""

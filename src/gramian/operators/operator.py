@@ -21,7 +21,9 @@ class Operator(Protocol):
     psd : bool
         Whether the exact matrix is proven positive semi-definite.
     error_bound : float
-        Bound on the spectral norm of (what ``matmat`` and ``dense`` compute - exact matrix).
+        Bound on the spectral norm of (what ``matmat`` multiplies by - exact matrix).
+    dense_error : float
+        The same for what ``dense`` returns.
     error_kind : str
         ``"deterministic"``, or ``"probabilistic"`` where rounding errors are taken as independent.
     relative_tolerance : float
@@ -34,6 +36,7 @@ class Operator(Protocol):
     like: Any
     psd: bool
     error_bound: float
+    dense_error: float
     error_kind: BoundKind
     relative_tolerance: float
     noise: float

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import from_numpy
+from gramian.arrays import (
+    THIN,
+    each_thread,
+    from_numpy,
+    is_numpy,
+    thin_chunks,
+    to_dtype,
+    to_float64,
+)
 from gramian.operators.centered import CenteredRows
 from gramian.records import BoundKind
 
@@ -15,9 +25,11 @@ __all__ = ["CONFIDENCE", "ScatterOperator", "product_error"]
 
 # Width, in standard deviations, of the probabilistic rounding bound.
 CONFIDENCE = 6.0
+# Order up to which every worker may hold a matrix of its own to add up in.
+SHARED = 3000
 
 
-class ScatterOperator:
+class ScatterOperator(ABC):
     """Common part of ``C.T C`` and ``C C.T``: two sides of one centred data matrix.
 
     Parameters
@@ -29,7 +41,7 @@ class ScatterOperator:
     inner : int
         Length of the sums that make one entry, n or d.
     block : int
-        How many terms are summed in the data's own precision before the sum moves to float64.
+        How many terms :meth:`dense` sums in the data's own precision before the sum moves to float64.
     """
 
     psd = True
@@ -39,9 +51,14 @@ class ScatterOperator:
         self.size = size
         like = centered.rows.like
         self.like = from_numpy(np.empty(0), like)
-        self.error_bound, self.error_kind = product_error(centered, inner, block)
+        self.error_bound, self.error_kind = product_error(centered, inner, THIN)
+        self.dense_error, _ = product_error(centered, inner, block)
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(centered.rows.shape, centered.unit_roundoff, block)
+
+    @abstractmethod
+    def _scratch(self, slices: list[slice]) -> Any:
+        """Memory for one block that belongs to one of the slices."""
 
     def trace(self) -> float:
         """Return the sum of squares of C."""
@@ -50,6 +67,61 @@ class ScatterOperator:
     def frobenius(self) -> None:
         """Return None: the norm costs as much as the matrix."""
         return
+
+    def _apply(self, V: Any, slices: list[slice], transposed_block: Callable[[slice, Any], Any]) -> Any:
+        """Return the sum over all blocks B of ``B (B.T V)``, each block formed once.
+
+        ``transposed_block(part, scratch)`` returns B with the operator's order as its first dimension.
+        """
+        V = to_dtype(V, self.centered.arithmetic)
+        if not is_numpy(V):
+            total: Any = 0.0
+            for part in slices:
+                B = transposed_block(part, None)
+                total = total + to_float64(B @ (B.T @ V))
+            return total
+        chunks = thin_chunks(V)
+
+        def share(draw: Iterator[slice]) -> list[Any]:
+            totals = [np.zeros(chunk.shape) for chunk in chunks]
+            scratch = self._scratch(slices)
+            for part in draw:
+                _add_outer(transposed_block(part, scratch), chunks, totals)
+            return totals
+
+        parts = each_thread(share, slices)
+        return np.concatenate([sum(part[c] for part in parts) for c in range(len(chunks))], axis=1)
+
+    def _sum_of_products(self, slices: list[slice], transposed_block: Callable[[slice, Any], Any]) -> Any:
+        """Return the sum over all blocks B of ``B B.T``, float64."""
+
+        def share(draw: Iterator[slice]) -> Any:
+            total: Any = 0.0
+            scratch = self._scratch(slices)
+            for part in draw:
+                B = transposed_block(part, scratch)
+                product = B @ B.T  # NumPy recognises this and computes one triangle only
+                total = to_float64(product) if isinstance(total, float) else _add(total, product)
+            return total
+
+        shared = is_numpy(self.like) and self.size <= SHARED
+        parts = each_thread(share, slices) if shared else [share(iter(slices))]
+        return sum(parts[1:], start=parts[0])
+
+
+def _add(total: Any, part: Any) -> Any:
+    return np.add(total, part, out=total) if is_numpy(total) else total + to_float64(part)
+
+
+def _add_outer(B: Any, chunks: list[Any], totals: list[Any]) -> None:
+    """Add ``B (B.T V)`` to the totals, in pieces small enough for OpenBLAS's fast path."""
+    pieces = [slice(start, start + THIN) for start in range(0, B.shape[0], THIN)]
+    for V, total in zip(chunks, totals, strict=True):
+        inner = B[pieces[0]].T @ V[pieces[0]]
+        for piece in pieces[1:]:
+            inner += B[piece].T @ V[piece]
+        for piece in pieces:
+            total[piece] += B[piece] @ inner
 
 
 def product_error(centered: CenteredRows, inner: int, block: int) -> tuple[float, BoundKind]:

@@ -12,15 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import as_float64, each_thread, is_numpy, namespace
+from gramian.arrays import (
+    THIN,
+    as_float64,
+    each_thread,
+    is_numpy,
+    namespace,
+    thin_chunks,
+    to_dtype,
+    to_float64,
+)
 from gramian.records import FloatArray
 
 __all__ = ["TILE", "TileMatrix", "tile_slices"]
 
-# OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full speed:
-# 240 x 240 x 16. Larger tiles reach 60 % of that.
-TILE = 240
-COLUMNS = 16
+TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 
 Source = Callable[[slice, slice, Any], Any]
 
@@ -52,23 +58,24 @@ class TileMatrix:
         Sum of all squared entries.
     """
 
-    def __init__(
-        self, n: int, source: Source, like: Any, storage: npt.DTypeLike | None = np.float64
-    ) -> None:
+    def __init__(self, n: int, source: Source, like: Any, storage: npt.DTypeLike | None = np.float64) -> None:
         self.n = n
         self.like = like
         self.storage = None if storage is None else np.dtype(storage)
         self._source = source
         self._slices = tile_slices(n, TILE if is_numpy(like) else 2048)
         self._kept: dict[tuple[int, int], Any] = {}
+        if self.storage is not None and is_numpy(like):
+            # One piece of memory: the system can then page it in by huge pages.
+            pairs, side = self._pairs(), self._slices[0].stop
+            memory = np.empty((len(pairs), side * side), dtype=self.storage)
+            self._kept = {(i, j): self._view(memory[p], i, j) for p, (i, j) in enumerate(pairs)}
         self.row_sums, self.squares = self._measure()
 
     def matmat(self, V: Any) -> Any:
         """Return the product with V of shape (n, b), float64."""
         xp = namespace(V)
-        width = COLUMNS if is_numpy(V) else V.shape[1]
-        chunks = [V[:, start : start + width] for start in range(0, V.shape[1], width)]
-        chunks = [np.ascontiguousarray(chunk) for chunk in chunks] if is_numpy(V) else chunks
+        chunks = thin_chunks(V) if is_numpy(V) else [V]
         parts = self._share_out(lambda draw: self._multiply(draw, chunks))
         columns = [sum_parts([part[c] for part in parts]) for c in range(len(chunks))]
         return columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
@@ -94,6 +101,12 @@ class TileMatrix:
     def _share_out(self, share: Callable[[Iterator[tuple[int, int]]], Any]) -> list[Any]:
         return each_thread(share, self._pairs()) if is_numpy(self.like) else [share(iter(self._pairs()))]
 
+    def _view(self, memory: Any, i: int, j: int) -> Any:
+        """The part of a piece of memory that a tile takes, in its shape."""
+        rows, columns = self._slices[i], self._slices[j]
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        return memory[: shape[0] * shape[1]].reshape(shape)
+
     def _tile(self, i: int, j: int, scratch: Any) -> Any:
         kept = self._kept.get((i, j))
         if kept is None:
@@ -101,16 +114,26 @@ class TileMatrix:
         if kept.dtype == self.like.dtype:
             return kept
         if scratch is None:
-            return kept.astype(np.float64) if is_numpy(kept) else namespace(kept).astype(kept, self.like.dtype)
-        view = scratch[: kept.size].reshape(kept.shape)
+            return to_float64(kept)
+        view = self._view(scratch, i, j)
         view[...] = kept
         return view
 
     def _fill(self, i: int, j: int, scratch: Any) -> Any:
-        rows, columns = self._slices[i], self._slices[j]
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        out = None if scratch is None else scratch[: shape[0] * shape[1]].reshape(shape)
-        return self._source(rows, columns, out)
+        out = None if scratch is None else self._view(scratch, i, j)
+        return self._source(self._slices[i], self._slices[j], out)
+
+    def _keep(self, i: int, j: int) -> Any:
+        """Fill a tile and put it where it is kept; return it in float64."""
+        if not is_numpy(self.like):
+            tile = self._fill(i, j, None)
+            self._kept[i, j] = to_dtype(tile, np.dtype(self.storage))
+            return tile
+        place = self._kept[i, j]
+        tile = self._source(self._slices[i], self._slices[j], place if place.dtype == np.float64 else None)
+        if tile is not place:
+            place[...] = tile
+        return tile
 
     def _scratch(self) -> Any:
         side = self._slices[0].stop
@@ -123,25 +146,17 @@ class TileMatrix:
             sums, squares = np.zeros(self.n), 0.0
             scratch = self._scratch()
             for i, j in draw:
-                own = self.storage is not None and self.storage == np.float64
-                tile = self._fill(i, j, None if own else scratch)
+                tile = self._fill(i, j, scratch) if self.storage is None else self._keep(i, j)
                 xp = namespace(tile)
                 sums[self._slices[i]] += as_float64(xp.sum(tile, axis=1))
                 square = float(np.vdot(tile, tile)) if is_numpy(tile) else float(xp.sum(tile * tile))
                 squares += square if i == j else 2 * square
                 if i != j:
                     sums[self._slices[j]] += as_float64(xp.sum(tile, axis=0))
-                if self.storage is not None:
-                    self._kept[i, j] = self._rounded(tile)
             return sums, squares
 
         parts = self._share_out(share)
         return sum_parts([p[0] for p in parts]), float(sum(p[1] for p in parts))
-
-    def _rounded(self, tile: Any) -> Any:
-        if self.storage == np.float64:
-            return tile
-        return tile.astype(self.storage) if is_numpy(tile) else namespace(tile).astype(tile, namespace(tile).float32)
 
     def _multiply(self, draw: Iterator[tuple[int, int]], chunks: list[Any]) -> list[Any]:
         xp = namespace(self.like)

@@ -92,9 +92,7 @@ def table_from_columns(
         values=_fill(columns, kept, rows),
         feature_names=None if names is None else tuple(columns.names[index] for index in kept),
         row_names=None if id_column is None else _as_names(_cut(columns.arrays[id_column], rows)),
-        labels=None
-        if picked.label is None
-        else _as_labels(_cut(columns.arrays[picked.label], rows)),
+        labels=None if picked.label is None else _as_labels(_cut(columns.arrays[picked.label], rows)),
         label_name=choice.label,
         source=source,
         notes=(*notes, *name_notes, *id_notes),
@@ -203,10 +201,7 @@ def _for_shell(names: Sequence[str]) -> str:
 
 
 def _describe(columns: _Columns, text: Sequence[int]) -> str:
-    parts = [
-        f"{columns.names[index]!r} ({_sample_value(columns, index)})"
-        for index in text[:_TEXTS_SHOWN]
-    ]
+    parts = [f"{columns.names[index]!r} ({_sample_value(columns, index)})" for index in text[:_TEXTS_SHOWN]]
     hidden = len(text) - _TEXTS_SHOWN
     return ", ".join(parts) + (f" and {hidden} more" if hidden > 0 else "")
 
@@ -237,8 +232,7 @@ def _fill(columns: _Columns, kept: Sequence[int], rows: range) -> npt.NDArray[An
     import pyarrow as pa
 
     single = all(
-        pa.types.is_float32(columns.arrays[index].type)
-        or pa.types.is_float16(columns.arrays[index].type)
+        pa.types.is_float32(columns.arrays[index].type) or pa.types.is_float16(columns.arrays[index].type)
         for index in kept
     )
     kind = pa.float32() if single else pa.float64()

@@ -159,9 +159,7 @@ def _has_header(rows: Sequence[Sequence[str]], separator: str) -> bool:
     shift = 1 if all(len(row) == len(first) + 1 for row in body) else 0
     if shift:
         return True
-    if first[0].strip().casefold() in _ROW_NAME_HEADERS and not any(
-        _is_missing(row[0]) for row in body
-    ):
+    if first[0].strip().casefold() in _ROW_NAME_HEADERS and not any(_is_missing(row[0]) for row in body):
         return True
     numeric_first = False
     for column, field in enumerate(first):
@@ -204,9 +202,7 @@ def _strip_comments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     return rest, (note,) if lines else ()
 
 
-def parse_delimited(
-    data: bytes, source: str
-) -> tuple[list[Any], tuple[str, ...] | None, tuple[str, ...]]:
+def parse_delimited(data: bytes, source: str) -> tuple[list[Any], tuple[str, ...] | None, tuple[str, ...]]:
     """Read delimited text into Arrow columns.
 
     Returns
@@ -236,9 +232,7 @@ def parse_delimited(
         data = _collapse_spaces(data)
     columns = _read_columns(data, layout, source)
     if len(columns[0]) == 0:
-        raise DataError(
-            f"{source} has no rows: only a header line. Add at least one row of numbers."
-        )
+        raise DataError(f"{source} has no rows: only a header line. Add at least one row of numbers.")
     columns, comma_notes = _numbers_from_text(columns, layout.separator)
     if layout.names is None:
         notes = (*notes, "no header line: columns are known by position, counted from 0")

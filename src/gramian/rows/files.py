@@ -125,9 +125,7 @@ def _kind(path: Path) -> str:
     elif suffix in (".pkl", ".pickle", ".joblib", ".mat", ".h5", ".hdf5"):
         advice = " Save the array as .npy."
     shown = f"of the kind {suffix}" if suffix else "without a suffix"
-    raise FileError(
-        f"{path} is a file {shown}, which is not read. Readable are {_SUPPORTED}.{advice}"
-    )
+    raise FileError(f"{path} is a file {shown}, which is not read. Readable are {_SUPPORTED}.{advice}")
 
 
 @contextmanager
@@ -212,9 +210,7 @@ def read_stream(
     return replace(table, sha256=hashlib.sha256(data).hexdigest())
 
 
-def read_picture_list(
-    paths: Sequence[Path], choice: Choice, size: tuple[int, int] | None = None
-) -> Table:
+def read_picture_list(paths: Sequence[Path], choice: Choice, size: tuple[int, int] | None = None) -> Table:
     """Read a list of picture files, in its order.
 
     Raises
@@ -295,9 +291,7 @@ def _read_kind(
     if kind == "zip":
         return _read_zip(file, choice, size, source)
     if size is not None:
-        raise ParameterError(
-            f"size resizes pictures in files, but {source} holds a table. Leave it out."
-        )
+        raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
     if kind == "npz":
         array, notes = read_npz(file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
@@ -347,9 +341,7 @@ def _read_text(file: IO[bytes], source: str) -> bytes:
     try:
         data = gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        raise FileError(
-            f"{source} is truncated or damaged gzip ({error}). Make or copy it again."
-        ) from error
+        raise FileError(f"{source} is truncated or damaged gzip ({error}). Make or copy it again.") from error
     if not data:
         raise FileError(f"{source} is empty: 0 bytes when unpacked. Make or copy it again.")
     return data

@@ -32,7 +32,14 @@ def require_finite(
         bad = np.flatnonzero(~np.isfinite(values.data))
         if bad.size:
             row = int(np.searchsorted(values.indptr, bad[0], side="right")) - 1
-            _refuse(values.data[bad[0]], row, int(values.indices[bad[0]]), bad.size, feature_names, row_names)
+            _refuse(
+                values.data[bad[0]],
+                row,
+                int(values.indices[bad[0]]),
+                bad.size,
+                feature_names,
+                row_names,
+            )
         return
     if is_numpy(values) and values.dtype.kind in "biu":
         return
@@ -40,7 +47,7 @@ def require_finite(
     n, d = values.shape
     size = max(1, BLOCK // max(1, d))
     for start in range(0, n, size):
-        block = values[start : start + size, :]
+        block = values[start : min(n, start + size), :]
         # One sum decides for nearly all data; a sum can overflow, so only the entries can refuse.
         with np.errstate(over="ignore", invalid="ignore"):
             if bool(xp.isfinite(xp.sum(block))):
@@ -50,7 +57,7 @@ def require_finite(
             row, column = (int(i) for i in np.argwhere(wrong)[0])
             found = to_numpy(block)[row, column]
             count = sum(
-                int((~np.isfinite(to_numpy(values[s : s + size, :]))).sum()) for s in range(start, n, size)
+                int((~np.isfinite(to_numpy(values[s : min(n, s + size), :]))).sum()) for s in range(start, n, size)
             )
             _refuse(found, start + row, column, count, feature_names, row_names)
 

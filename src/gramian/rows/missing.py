@@ -16,8 +16,7 @@ MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 
 _BLOCK_ENTRIES = 1 << 20
 _WAY_OUT = (
-    'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line), '
-    "or fill it first."
+    'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line), or fill it first.'
 )
 
 

@@ -110,9 +110,7 @@ def read_npy(file: IO[bytes], n_bytes: int, source: str) -> npt.NDArray[Any]:
         return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def read_npz(
-    file: IO[bytes], key: str | None, source: str
-) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+def read_npz(file: IO[bytes], key: str | None, source: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """Read one array of a .npz archive; the others are not touched.
 
     Parameters
@@ -153,9 +151,7 @@ def read_npz(
             key = _only_table(archive, members, source)
             notes = (f"array {key!r} used: the only table in the archive",)
         if key not in members:
-            raise DataError(
-                f"{source} has no array {key!r}. It holds {_describe(archive, members)}."
-            )
+            raise DataError(f"{source} has no array {key!r}. It holds {_describe(archive, members)}.")
         info = members[key]
         # Seeking back in a compressed member would decompress twice: it is opened again instead.
         with archive.open(info) as member:
@@ -196,9 +192,7 @@ def _check_header(header: _Header, source: str) -> None:
             "Save its real and imaginary parts, or its absolute values, as columns."
         )
     if kind not in "buif":
-        raise DataError(
-            f"{source} holds {header}, not numbers. Save it as an array of integers or floats."
-        )
+        raise DataError(f"{source} holds {header}, not numbers. Save it as an array of integers or floats.")
     if len(header.shape) not in (2, 3):
         raise DataError(
             f"{source} holds {header}. A table has two axes, rows and columns, and grey pictures "

@@ -78,9 +78,7 @@ def _is_picture(name: str) -> bool:
 
 def _is_hidden(name: str) -> bool:
     parts = PurePosixPath(name).parts
-    return any(part.startswith(".") and part not in (".", "..") for part in parts) or (
-        "__MACOSX" in parts
-    )
+    return any(part.startswith(".") and part not in (".", "..") for part in parts) or ("__MACOSX" in parts)
 
 
 def pictures_in_folder(folder: Path) -> tuple[list[Picture], tuple[str, ...]]:
@@ -123,8 +121,7 @@ def pictures_in_list(paths: Sequence[Path]) -> list[Picture]:
     for path in paths:
         if not _is_picture(path.name):
             raise DataError(
-                f"{path} is not named like a picture. A list of paths is for pictures: "
-                f"{_suffixes()}."
+                f"{path} is not named like a picture. A list of paths is for pictures: {_suffixes()}."
             )
     return [Picture(path.as_posix(), partial(_open, path)) for path in paths]
 

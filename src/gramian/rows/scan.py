@@ -213,8 +213,7 @@ def _check_rows(rows: Any) -> slice | None:
         raise InputTypeError(f"rows is a {type(rows).__name__}. {how}")
     try:
         parts = [
-            None if part is None else operator.index(part)
-            for part in (rows.start, rows.stop, rows.step)
+            None if part is None else operator.index(part) for part in (rows.start, rows.stop, rows.step)
         ]
     except TypeError as error:
         raise ParameterError(f"rows={rows!r}: its parts must be integers. {how}") from error
@@ -272,8 +271,7 @@ def _check_size(size: Any) -> tuple[int, int] | None:
 def _check_together(scan: Scan) -> None:
     if scan.missing is not None and scan.missing not in _MISSING_POLICIES:
         raise ParameterError(
-            f"missing={scan.missing!r} is not known. Allowed are {list_names(_MISSING_POLICIES)} "
-            "and None."
+            f"missing={scan.missing!r} is not known. Allowed are {list_names(_MISSING_POLICIES)} and None."
         )
     if not isinstance(scan.transpose, bool):
         raise InputTypeError(f"transpose is a {type(scan.transpose).__name__}. Give True or False.")

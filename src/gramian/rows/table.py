@@ -210,9 +210,7 @@ def _unknown_columns(
     close = [name for wanted in unknown[:3] for name in _closest(wanted, names)]
     hint = f"Did you mean {list_names(dict.fromkeys(close))}?" if close else ""
     columns = f"Its {len(names)} columns are {list_names(names)}." if not close else ""
-    return ParameterError(
-        f"{option}={list_names(unknown)}: {source} has no such column. {hint}{columns}"
-    )
+    return ParameterError(f"{option}={list_names(unknown)}: {source} has no such column. {hint}{columns}")
 
 
 def _closest(wanted: str, names: Sequence[str]) -> list[str]:

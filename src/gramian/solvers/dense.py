@@ -62,7 +62,7 @@ def solve_dense(operator: Operator, target: Target, route: str) -> Spectrum:
         total=total,
         squares=None,
         rank_tolerance=relative_tolerance(operator.relative_tolerance, operator.noise, top),
-        error_bound=operator.error_bound + backward,
+        error_bound=operator.dense_error + backward,
         error_kind=operator.error_kind,
         route=route,
         complete=True,
@@ -107,7 +107,9 @@ def solve_svd(C: Any, target: Target, noise: float, eps: float) -> tuple[Spectru
         residuals=residuals,
         total=total,
         squares=None,
-        rank_tolerance=relative_tolerance(min((max(n, d) * unit) ** 2 if eps < 1e-12 else (4 * eps) ** 2, 1.0), noise, top),
+        rank_tolerance=relative_tolerance(
+            min((max(n, d) * unit) ** 2 if eps < 1e-12 else (4 * eps) ** 2, 1.0), noise, top
+        ),
         error_bound=10 * max(n, d) ** 0.5 * unit * top,
         error_kind="deterministic",
         route="full",

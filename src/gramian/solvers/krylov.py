@@ -26,6 +26,9 @@ __all__ = ["Stalled", "krylov"]
 
 log = logging.getLogger(__name__)
 
+# Relative accuracy of eigenvalues, down to this multiple of the largest one.
+ACCURACY, SMALL = 1e-4, 1e-3
+
 
 class Stalled(Exception):
     """The iteration would need more products than a direct route costs; not an error for the user.
@@ -104,9 +107,12 @@ def _iterate(
     basis = _Basis(operator, columns, block)
     candidate = random_normal(rng, (operator.size, block), operator.like)
     if start is not None:
-        candidate = namespace(candidate).concat([start, candidate[:, : max(0, block - start.shape[1])]], axis=1)
+        candidate = namespace(candidate).concat(
+            [start, candidate[:, : max(0, block - start.shape[1])]], axis=1
+        )
     candidate, _ = orthonormal(candidate)
     history: list[float] = []
+    before = np.empty(0)
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
         values, Y = basis.ritz()
@@ -118,9 +124,10 @@ def _iterate(
             return _spectrum(operator, basis, values, Y, min(k, values.size), passes)
         worst = float(estimates[:k].max()) / max(float(values[0]), np.finfo(np.float64).tiny) if k else np.inf
         log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
-        if k and worst <= 0.5 * tol:
+        if k and worst <= 0.5 * tol and _settled(values[:k], before):
             return _spectrum(operator, basis, values, Y, k, passes)
         history.append(worst)
+        before = values
         _check_rate(history, tol, max_passes)
         if basis.full(following.shape[1]):
             if target.count is None:
@@ -203,6 +210,18 @@ class _Basis:
 def _estimates(coupling: FloatArray, Y: FloatArray, width: int) -> FloatArray:
     """Residual norms of all Ritz pairs: only the last block's product leaves the span of the basis."""
     return np.asarray(np.linalg.norm(coupling @ Y[-width:, :], axis=0))
+
+
+def _settled(values: FloatArray, before: FloatArray) -> bool:
+    """Whether the last pass moved no wanted value by more than the accuracy that is promised.
+
+    A residual of ``tol`` times the largest eigenvalue says little about an eigenvalue a thousand times
+    smaller. Each pass takes off most of the remaining error, so what the last one changed bounds what is left.
+    """
+    if before.size < values.size:
+        return False
+    floor = np.maximum(values, SMALL * float(values[0]))
+    return bool(np.all(np.abs(values - before[: values.size]) <= ACCURACY * floor))
 
 
 def _wanted(target: Target, values: FloatArray, total: float | None) -> int | None:

@@ -56,9 +56,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise FileError(
-                f"{target} was not written: {error.strerror}. Free some space."
-            ) from error
+            raise FileError(f"{target} was not written: {error.strerror}. Free some space.") from error
         raise
     _sync_folder(target.parent)
 

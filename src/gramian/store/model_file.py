@@ -169,8 +169,7 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
 def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if not isinstance(name, str) or not _ARRAY_NAME.fullmatch(name):
         raise ParameterError(
-            f"{name!r} is not a name for an array. "
-            "Begin with a letter or digit; _ . / : - may follow."
+            f"{name!r} is not a name for an array. Begin with a letter or digit; _ . / : - may follow."
         )
     if not isinstance(array, np.ndarray):
         raise InputTypeError(f"{name} is {type(array).__name__}. Pass a NumPy array.")
@@ -263,9 +262,7 @@ def _outer_header(target: Path, file: BinaryIO) -> dict[str, Any]:
     size = os.fstat(file.fileno()).st_size
     head = file.read(4096)
     if not head:
-        raise ModelFileError(
-            f"{target} is empty. A model file has at least a header: save the model again."
-        )
+        raise ModelFileError(f"{target} is empty. A model file has at least a header: save the model again.")
     length = int.from_bytes(head[:8], "little")
     if head[8:9] != b"{" or length > _LARGEST_HEADER:
         raise _unknown(target, head)

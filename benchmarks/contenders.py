@@ -1,0 +1,104 @@
+"""Ours and scikit-learn's estimators as contenders, each under the settings in its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sklearn.decomposition as peers
+from harness.rows import Contender, Outcome
+
+import gramian
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Rows to fit and rows to map."""
+
+    fitted: Any
+    new: Any
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted model and the rows it is to map."""
+
+    model: Any
+    new: Any
+
+
+def our_pca(name: str = "gramian.PCA", **settings: Any) -> Contender:
+    def run(X: Any) -> Any:
+        return gramian.PCA(random_state=0, **settings).fit(X)
+
+    return Contender(name, run, _pca_outcome, ours=True)
+
+
+def peer_pca(name: str, **settings: Any) -> Contender:
+    def run(X: Any) -> Any:
+        return peers.PCA(random_state=0, **settings).fit(X)
+
+    return Contender(f"PCA {name}", run, _pca_outcome)
+
+
+def our_kernel_pca(name: str = "gramian.KernelPCA", **settings: Any) -> Contender:
+    def run(X: Any) -> Any:
+        return gramian.KernelPCA(kernel="rbf", random_state=0, **settings).fit(X)
+
+    return Contender(name, run, _kernel_outcome, ours=True)
+
+
+def peer_kernel_pca(name: str, **settings: Any) -> Contender:
+    def run(X: Any) -> Any:
+        return peers.KernelPCA(kernel="rbf", random_state=0, **settings).fit(X)
+
+    return Contender(f"KernelPCA {name}", run, _kernel_outcome)
+
+
+def transforming(contender: Contender) -> Contender:
+    """The same estimator, fitted beforehand and timed at mapping new rows."""
+
+    def prepare(data: NewRows) -> Fitted:
+        return Fitted(contender.run(data.fitted), data.new)
+
+    def run(state: Fitted) -> Any:
+        return state.model.transform(state.new)
+
+    def outcome(state: Fitted, scores: Any) -> Outcome:
+        return replace(_kernel_outcome(None, state.model), scores=scores)
+
+    return replace(contender, run=run, prepare=prepare, outcome=outcome)
+
+
+def _pca_outcome(state: Any, model: Any) -> Outcome:
+    return Outcome(
+        values=np.asarray(model.explained_variance_, dtype=np.float64),
+        vectors=model.components_,
+        certificate=_certificate(model),
+        note=_route(model),
+    )
+
+
+def _kernel_outcome(state: Any, model: Any) -> Outcome:
+    return Outcome(
+        values=np.asarray(model.eigenvalues_, dtype=np.float64),
+        vectors=model.eigenvectors_,
+        certificate=_certificate(model),
+        note=_route(model),
+    )
+
+
+def _certificate(model: Any) -> bool | None:
+    certificate = getattr(model, "certificate_", None)
+    return None if certificate is None else bool(certificate.ok)
+
+
+def _route(model: Any) -> str:
+    """Which way ours went; peers go the way their settings say."""
+    spectrum = getattr(model, "spectrum_", None)
+    if spectrum is None:
+        return ""
+    passes = f", {spectrum.passes} passes" if spectrum.passes else ""
+    note = f", {spectrum.note}" if spectrum.note else ""
+    return f"{spectrum.route}{passes}{note}"

@@ -1,0 +1,198 @@
+"""Rows in which contenders take turns in one process, and are then judged against float64."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.memory import peak_growth
+from harness.rows import Check, Contender, Options, Outcome, Report, Standing, pair_ratio
+
+
+def no_reason() -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class TimedRow:
+    """Work on data in memory.
+
+    Attributes
+    ----------
+    about : str
+        Generator, seed, spectrum, and what the peers' settings are.
+    data : callable
+        Makes the data; never timed.
+    reference : callable
+        Takes the data and returns what ``errors`` compares with, in float64.
+    errors : callable
+        Takes the reference and an outcome, returns named errors; the first is the table's.
+    tolerances : mapping
+        Largest error allowed, by name. A contender within all of them is accurate.
+    ratio : float or None
+        Largest ratio to the best accurate peer that the row allows.
+    growth : float or None
+        Largest growth of memory, in bytes, that the row allows.
+    slow_ratio : float or None
+        Largest ratio to the peers marked slow.
+    warm : bool
+        Whether every contender runs once at full size before the clock counts.
+    only_once : bool
+        Whether one run is all the row can afford, whatever the command line asks for.
+    requires : callable
+        Returns why the row cannot run here, or nothing.
+    """
+
+    name: str
+    about: str
+    data: Callable[[], Any]
+    contenders: tuple[Contender, ...]
+    reference: Callable[[Any], Any]
+    errors: Callable[[Any, Outcome], dict[str, float]]
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    ratio: float | None = None
+    growth: float | None = None
+    slow_ratio: float | None = None
+    repeats: int = 5
+    warm: bool = True
+    only_once: bool = False
+    requires: Callable[[], str] = no_reason
+
+    def measure(self, options: Options, rehearsal: Any) -> Report:
+        """Time in turns, judge, then measure memory in one process per contender."""
+        report = Report(self.name, self.about, self.tolerances, self.ratio)
+        report.skipped = self.requires()
+        if report.skipped:
+            return report
+        taking_part = [c for c in self.contenders if options.slow or not c.slow]
+        report.standings = [Standing(c.name, c.ours) for c in taking_part]
+        timed = [(c, s) for c, s in zip(taking_part, report.standings, strict=True) if c.allowance is None]
+        self._time_and_judge(timed, options, rehearsal)
+        for contender, standing in zip(taking_part, report.standings, strict=True):
+            say(f"  memory of {contender.name}")
+            found = peak_growth(options, self.name, contender.name)
+            standing.peak_growth = found.growth
+            standing.seconds_in_child = found.seconds
+            standing.failure = standing.failure or found.failure
+        report.checks = self._checks(report)
+        return report
+
+    def contender(self, name: str) -> Contender:
+        return next(c for c in self.contenders if c.name == name)
+
+    def _time_and_judge(
+        self, timed: list[tuple[Contender, Standing]], options: Options, rehearsal: TimedRow
+    ) -> None:
+        rehearse([c for c, _ in timed], rehearsal)
+        data = self.data()
+        states = {c.name: prepared(c, s, data) for c, s in timed}
+        if self.warm:
+            for contender, standing in timed:
+                if not (contender.slow or standing.failure):
+                    warm_up(contender, states[contender.name])
+        outcomes: dict[str, Outcome] = {}
+        repeats = 1 if self.only_once else options.repeats or self.repeats
+        for turn in range(repeats):
+            # There and back again, so that nobody always runs after the same neighbour.
+            for contender, standing in timed if turn % 2 == 0 else timed[::-1]:
+                if (contender.slow and turn > 0) or standing.failure:
+                    continue
+                state = states[contender.name]
+                outcomes[contender.name] = time_once(contender, standing, state) or Outcome()
+                say(f"  {turn + 1}/{repeats} {contender.name}: {standing.median:.3g} s")
+        say("  float64 reference")
+        reference = self.reference(data)
+        for _, standing in timed:
+            if not standing.failure:
+                self._judge(standing, reference, outcomes[standing.name])
+
+    def _judge(self, standing: Standing, reference: Any, outcome: Outcome) -> None:
+        standing.errors = self.errors(reference, outcome)
+        standing.certificate = outcome.certificate
+        standing.note = outcome.note
+        standing.accurate = all(standing.errors[name] <= bound for name, bound in self.tolerances.items())
+
+    def _checks(self, report: Report) -> list[Check]:
+        ours = report.ours
+        if ours is None or ours.failure:
+            return []
+        checks = [
+            Check(f"{name} of ours", ours.errors[name], bound) for name, bound in self.tolerances.items()
+        ]
+        if self.ratio is not None and report.best_peer is not None:
+            checks.append(Check(f"ours / {report.best_peer.name}", report.ratio, self.ratio))
+        slow = {c.name for c in self.contenders if c.slow}
+        for peer in report.standings:
+            if self.slow_ratio is not None and peer.name in slow and peer.seconds:
+                text = f"ours / {peer.name}"
+                checks.append(Check(text, pair_ratio(ours, peer), self.slow_ratio))
+        if self.growth is not None and ours.peak_growth is not None:
+            checks.append(Check("peak growth of ours, GB", ours.peak_growth / 1e9, self.growth / 1e9))
+        if ours.certificate is not None:
+            checks.append(Check("certificate not ok", float(not ours.certificate), 0.0))
+        return checks
+
+
+def rehearse(contenders: list[Contender], rehearsal: TimedRow) -> None:
+    """Run each contender at the row's quick size, so that imports and BLAS buffers are in place."""
+    data = rehearsal.data()
+    for contender in contenders:
+        small = rehearsal.contender(contender.name)
+        # What fails here fails again at full size, where it is recorded.
+        with contextlib.suppress(Exception), quiet():
+            small.run(small.prepare(data))
+
+
+def prepared(contender: Contender, standing: Standing, data: Any) -> Any:
+    """The state that the timed function takes; a failure is the contender's, not the row's."""
+    try:
+        with quiet():
+            return contender.prepare(data)
+    except Exception as error:
+        standing.failure = described(error)
+        return None
+
+
+def warm_up(contender: Contender, state: Any) -> None:
+    """Run once at full size without measuring."""
+    with contextlib.suppress(Exception), quiet():
+        contender.run(state)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def time_once(contender: Contender, standing: Standing, state: Any) -> Outcome | None:
+    """Time one run, and keep its outcome, its warnings or its failure."""
+    gc.collect()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            start = time.perf_counter()
+            result = contender.run(state)
+            seconds = time.perf_counter() - start
+        except Exception as error:
+            standing.failure = described(error)
+            return None
+    standing.seconds.append(seconds)
+    standing.warnings = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+    return contender.outcome(state, result)
+
+
+def say(text: str) -> None:
+    """Progress, on standard error so that the table stays clean."""
+    print(text, file=sys.stderr, flush=True)

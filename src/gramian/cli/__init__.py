@@ -1,0 +1,24 @@
+"""Answers a person at a prompt: ``gramian fit``, ``transform``, ``reconstruct``, ``info``, ``plan``.
+
+Only the definitions of commands and options are imported at first, so that ``gramian --help`` answers at
+once; what a command needs is imported when it runs.
+"""
+
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 for data errors, 2 for usage, 130 for Ctrl-C.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name; by default what the program was called with.
+    """
+    try:
+        from gramian.cli.run import run
+    except KeyboardInterrupt:
+        return 130
+    return run(arguments)

@@ -1,0 +1,116 @@
+"""The commands that apply a saved model: ``transform`` and ``reconstruct``."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from gramian.cli.inputs import model_path, read_model, read_new_data
+from gramian.cli.options import Reading
+from gramian.cli.outputs import check_file, check_not_input, check_place
+from gramian.cli.progress import progress
+from gramian.errors import ParameterError
+
+__all__ = ["reconstruct", "transform"]
+
+
+def transform(model: str, data: str, out: str, reading: Reading, as_json: bool) -> None:
+    """Write the scores of new rows."""
+    from gramian.report.tables import score_columns, write_table
+
+    target, kind = _table_target(out, as_json, model, data)
+    fitted = read_model(model)
+    table = read_new_data(data, reading)
+    with progress("computing"):
+        scores = fitted.transform(table)
+    write_table(target, score_columns(table, scores), kind)
+    if as_json:
+        n, k = scores.shape
+        print(json.dumps({"rows": n, "components": k, "files": [out]}, indent=2))
+
+
+def reconstruct(
+    model: str, data: str, out: str, components: int | None, reading: Reading, as_json: bool
+) -> None:
+    """Write rows rebuilt from their scores, and report how far they are from the originals."""
+    from gramian.report import reconstruction
+
+    fitted = read_model(model)
+    count = _count(fitted, components)
+    pictures = getattr(fitted, "picture_shape_", None) is not None and Path(out).suffix.lower() not in TABLES
+    if pictures and out == "-":
+        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
+    target: Any = Path(out)
+    kind = ""
+    if pictures:
+        check_place(target)
+        check_not_input(out, data)
+        reconstruction.check_pictures_folder(target)
+    else:
+        target, kind = _table_target(out, as_json, model, data)
+    table = read_new_data(data, reading)
+    with progress(f"rebuilding from {count} components"):
+        if pictures and table.picture_shape is not None:
+            errors = reconstruction.write_pictures(target, fitted, table, count)
+        elif pictures:
+            raise ParameterError(
+                f"The model is of pictures, but {table.source} is a table. "
+                f"Name a .csv, .parquet or .npy file for the result instead of the folder {out}."
+            )
+        else:
+            errors = reconstruction.write_rows(target, kind, fitted, table, count)
+    _report(errors, count, out, as_json)
+
+
+TABLES = (".csv", ".parquet", ".npy")
+
+
+def _table_target(out: str, as_json: bool, model: str, data: str) -> tuple[Any, str]:
+    """Return where a table goes and of which kind it is."""
+    from gramian.report.tables import format_of
+
+    if out == "-":
+        if as_json:
+            raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
+        return sys.stdout.buffer, "csv"
+    kind = format_of(out)
+    check_file(out)
+    check_not_input(out, data, str(model_path(model)))
+    return out, kind
+
+
+def _count(fitted: Any, components: int | None) -> int:
+    if not hasattr(fitted, "inverse_transform"):
+        raise ParameterError(
+            "reconstruct needs a PCA: from the feature space of kernel PCA there is no way back to the data "
+            "yet. Fit without --kernel."
+        )
+    most = int(fitted.n_components_)
+    if components is None:
+        return most
+    if not 1 <= components <= most:
+        raise ParameterError(f"--components {components}: the model has {most}. Ask for 1 to {most}.")
+    return components
+
+
+def _report(errors: Any, count: int, out: str, as_json: bool) -> None:
+    from gramian.report.facts import plain
+
+    percentiles = errors.percentiles()
+    if as_json:
+        facts = {
+            "components": count,
+            "rows": len(errors.squares),
+            "mean_square_error": errors.mean_square,
+            "relative_error_percentiles": percentiles,
+            "out": out,
+        }
+        print(json.dumps(plain(facts), indent=2))
+        return
+    shown = "  ".join(f"{name} {value:.4f}" for name, value in percentiles.items())
+    lines = [
+        f"{len(errors.squares):,} rows rebuilt from {count} components.",
+        f"Relative error |x - x~| / |x|, by percentile of the rows: {shown}",
+        f"Mean square error |x - x~|^2: {errors.mean_square:.6g}",
+    ]
+    print("\n".join(lines), file=sys.stderr)

@@ -1,0 +1,64 @@
+"""What a command reads: data and models, with their remarks on standard error."""
+
+import os
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from gramian.cli.options import Reading
+from gramian.cli.progress import progress, say
+from gramian.errors import ParameterError
+
+__all__ = ["model_path", "read_model", "read_new_data", "read_table"]
+
+
+def read_table(data: str, reading: Reading) -> Any:
+    """Read the data that the options ask for, and say what the reader decided by itself.
+
+    Returns
+    -------
+    gramian.rows.table.Table
+    """
+    from gramian.rows.scan import scan
+
+    source: Any = sys.stdin.buffer if data == "-" else data
+    with progress(f"reading {'standard input' if data == '-' else data}"):
+        table = scan(source, **asdict(reading)).read()
+    if data != "-":
+        # With the ::KEY that the reader leaves out.
+        table = replace(table, source=data)
+    for note in table.notes:
+        say(f"gramian: {note}")
+    return table
+
+
+def read_new_data(data: str, reading: Reading) -> Any:
+    """Read data for a model that is fitted already.
+
+    Raises
+    ------
+    ParameterError
+        For a treatment of missing values that would not be that of the model.
+    """
+    if reading.missing not in (None, "drop-rows"):
+        raise ParameterError(
+            f"--missing {reading.missing} would depend on the new data instead of the fitted one. "
+            "Use --missing drop-rows, or fill the values first."
+        )
+    return read_table(data, reading)
+
+
+def model_path(model: str) -> Path:
+    """Return the model file that is meant: the one in it, for a folder written by fit."""
+    path = Path(model)
+    inside = path / "model.gramian"
+    return inside if os.path.isdir(path) and inside.exists() else path
+
+
+def read_model(model: str) -> Any:
+    """Open a saved model."""
+    from gramian.estimators.saving import load
+
+    with progress(f"reading {model}"):
+        return load(model_path(model))

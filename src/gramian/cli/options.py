@@ -1,0 +1,181 @@
+"""The options that several commands share, as records whose fields are the options."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+
+__all__ = ["Data", "JsonFlag", "Model", "ModelFile", "Reading", "as_arguments", "spread"]
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A .csv, .tsv, .parquet, .npy or .npz (FILE::KEY) file, a folder or .zip of pictures, or - for stdin.",
+        show_default=False,
+    ),
+]
+ModelFile = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="A .gramian file, or a folder written by fit.", show_default=False),
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which part of the data is read, and how."""
+
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            "--rows", metavar="A:B", help="Rows A to B-1, counted from 0; also A:, :B and A:B:STEP."
+        ),
+    ] = None
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="A,B,..", help="Columns to use, by name or position.")
+    ] = None
+    drop: Annotated[str | None, typer.Option("--drop", metavar="A,B,..", help="Columns to leave out.")] = None
+    id: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the rows.")] = (
+        None
+    )
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="COLUMN", help="Column to set aside as labels; may hold text."),
+    ] = None
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Swap rows and columns, as for genes x samples.")
+    ] = False
+    missing: Annotated[
+        str | None,
+        typer.Option("--missing", metavar="HOW", help="Missing values: mean, drop-rows or drop-columns."),
+    ] = None
+    size: Annotated[
+        str | None, typer.Option("--size", metavar="WxH", help="Resize pictures to this size.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is computed: the parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
+
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel",
+            metavar="NAME",
+            help="Kernel PCA: linear, poly, rbf, laplacian, sigmoid, cosine or precomputed. PCA without it.",
+        ),
+    ] = None
+    components: Annotated[
+        str | None,
+        typer.Option(
+            "--components",
+            metavar="K",
+            help="A number such as 10, or the share of variance to keep, such as 0.95. [all]",
+        ),
+    ] = None
+    gamma: Annotated[
+        float | None,
+        typer.Option(
+            "--gamma", metavar="NUMBER", help="Factor of rbf, poly, laplacian, sigmoid. [1 / columns]"
+        ),
+    ] = None
+    degree: Annotated[int | None, typer.Option("--degree", metavar="NUMBER", help="Power of poly. [3]")] = (
+        None
+    )
+    coef0: Annotated[
+        float | None, typer.Option("--coef0", metavar="NUMBER", help="Constant of poly and sigmoid. [1]")
+    ] = None
+    no_center: Annotated[bool, typer.Option("--no-center", help="Do not subtract the mean.")] = False
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", metavar="HOW", help="PCA: unit (variance 1) or pareto. [as they are]"),
+    ] = None
+    whiten: Annotated[bool, typer.Option("--whiten", help="PCA: scores of variance 1.")] = False
+    ddof: Annotated[
+        int | None, typer.Option("--ddof", metavar="NUMBER", help="PCA: variances divide by rows - ddof. [1]")
+    ] = None
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            "--solver",
+            metavar="NAME",
+            help="PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. [auto]",
+        ),
+    ] = None
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            "--tol",
+            metavar="NUMBER",
+            help="Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]",
+        ),
+    ] = None
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
+    ] = 0
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit", metavar="BYTES", help="Working memory, such as 4GB. [80 % of the machine's]"
+        ),
+    ] = None
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the fields of its record parameters as options of their own.
+
+    The command is called with the records, made of what was given.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    records: dict[str, tuple[Any, list[str]]] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            parameters.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        inner = get_type_hints(kind, include_extras=True)
+        records[name] = (kind, [field.name for field in fields(kind)])
+        parameters += [
+            inspect.Parameter(
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=inner[f.name]
+            )
+            for f in fields(kind)
+        ]
+
+    @wraps(command)
+    def spread_command(**given: Any) -> None:
+        made = {name: kind(**{f: given.pop(f) for f in names}) for name, (kind, names) in records.items()}
+        command(**given, **made)
+
+    spread_command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    spread_command.__annotations__ = {p.name: p.annotation for p in parameters}
+    del spread_command.__wrapped__
+    return spread_command
+
+
+def as_arguments(options: Any) -> list[str]:
+    """Return the command-line arguments that give these options: only those that are not the default.
+
+    Examples
+    --------
+    >>> as_arguments(Reading(rows="0:5", transpose=True))
+    ['--rows', '0:5', '--transpose']
+    """
+    hints = get_type_hints(type(options), include_extras=True)
+    arguments: list[str] = []
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value == field.default:
+            continue
+        flag = next(
+            part.default for part in get_args(hints[field.name]) if isinstance(part, typer.models.OptionInfo)
+        )
+        arguments += [str(flag)] if value is True else [str(flag), str(value)]
+    return arguments

@@ -1,0 +1,99 @@
+"""Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import typer
+
+from gramian.cli.app import app
+from gramian.cli.progress import say
+from gramian.errors import (
+    CertificateWarning,
+    CostWarning,
+    GramianError,
+    InputTypeError,
+    ParameterError,
+    RankWarning,
+)
+
+__all__ = ["run"]
+
+DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
+# Base of everything that the parser says about arguments; typer has moved it from package to package.
+PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+    """
+    with warnings.catch_warnings():
+        for category in (RankWarning, CertificateWarning, CostWarning):
+            warnings.simplefilter("always", category)
+        warnings.showwarning = _show_warning
+        try:
+            code = _invoke(list(sys.argv[1:] if arguments is None else arguments))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            code = _quiet()
+        return code
+
+
+def _invoke(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=arguments, prog_name="gramian", standalone_mode=False)
+    except PARSER_ERROR as error:
+        return _parser_error(error)
+    except (ParameterError, InputTypeError) as error:
+        return _fail(str(error), USAGE)
+    except GramianError as error:
+        return _fail(str(error), DATA_ERROR)
+    except MemoryError as error:
+        return _fail(f"memory ran out. {error}".strip(), DATA_ERROR)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except SystemExit as end:
+        # The parser ends the process like this when the reader of its output went away.
+        return end.code if isinstance(end.code, int) else DATA_ERROR
+    if code == INTERRUPTED:
+        return _fail("interrupted; no file was left half-written.", INTERRUPTED)
+    return code if isinstance(code, int) else DONE
+
+
+def _fail(message: str, code: int) -> int:
+    say(f"gramian: {message}")
+    return code
+
+
+def _parser_error(error: Any) -> int:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "gramian"
+    return _fail(f"{error.format_message()} Try: {path} --help", USAGE)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    say(f"gramian: warning: {message}")
+
+
+def _quiet() -> int:
+    # What is still buffered has no reader either; without this the interpreter complains when it ends.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    return DATA_ERROR

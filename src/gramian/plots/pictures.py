@@ -1,0 +1,137 @@
+"""Grey pictures from numbers, alone or many on one sheet with captions."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import MissingExtraError
+from gramian.store import atomic_write
+
+__all__ = ["Picture", "contact_sheet", "grey", "require_pillow", "signed"]
+
+Pixels = npt.NDArray[np.uint8]
+SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture on a sheet
+GAP, CAPTION = 8, 18
+
+
+def require_pillow() -> Any:
+    """Return Pillow's Image module.
+
+    Raises
+    ------
+    MissingExtraError
+        With the command that installs it.
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError("images", "pillow", "Writing pictures") from error
+    return Image
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A grey picture: uint8 pixels of shape (height, width)."""
+
+    pixels: Pixels
+
+    def png(self) -> bytes:
+        """Return the picture as the bytes of a PNG file."""
+        buffer = io.BytesIO()
+        require_pillow().fromarray(np.ascontiguousarray(self.pixels)).save(buffer, "PNG")
+        return buffer.getvalue()
+
+    def _repr_png_(self) -> bytes:
+        return self.png()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a .png file, which appears whole or not at all."""
+        content = self.png()
+        with atomic_write(path) as file:
+            file.write(content)
+
+
+def grey(values: npt.ArrayLike, low: float, high: float) -> Pixels:
+    """Return numbers as grey values: ``low`` and below black, ``high`` and above white.
+
+    Examples
+    --------
+    >>> grey([-1.0, 0.0, 0.5, 2.0], 0, 1).tolist()
+    [0, 0, 128, 255]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    width = high - low
+    share = (numbers - low) / width if width > 0 else np.zeros_like(numbers)
+    levels: Pixels = np.rint(255 * np.clip(share, 0.0, 1.0)).astype(np.uint8)
+    return levels
+
+
+def signed(values: npt.ArrayLike) -> Pixels:
+    """Return numbers of both signs as grey values: 0 is the middle grey, the largest size black or white.
+
+    Examples
+    --------
+    >>> signed([-2.0, 0.0, 1.0]).tolist()
+    [1, 128, 192]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
+    levels: Pixels = np.rint(128 + 127 * (numbers / largest)).astype(np.uint8)
+    return levels
+
+
+def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: int | None = None) -> Picture:
+    """Put pictures of one size on a white sheet, each with its caption below.
+
+    Parameters
+    ----------
+    pictures : sequence of ndarray of shape (height, width), uint8
+        Small ones are enlarged by a whole number, large ones made smaller.
+    captions : sequence of str
+    columns : int, optional
+        Pictures in a row; by default about as many as rows.
+    """
+    from PIL import ImageDraw, ImageFont
+
+    Image = require_pillow()
+    height, width = _shown_size(pictures[0].shape)
+    columns = columns or math.ceil(math.sqrt(len(pictures) * 1.5))
+    rows = math.ceil(len(pictures) / columns)
+    cell_width, cell_height = width + GAP, height + GAP + CAPTION
+    sheet = Image.new("L", (columns * cell_width + GAP, rows * cell_height + GAP), 255)
+    draw = ImageDraw.Draw(sheet)
+    font = ImageFont.load_default()
+    for place, (pixels, caption) in enumerate(zip(pictures, captions, strict=True)):
+        x, y = GAP + place % columns * cell_width, GAP + place // columns * cell_height
+        enlarged = height > pixels.shape[0]
+        how = Image.Resampling.NEAREST if enlarged else Image.Resampling.BOX
+        sheet.paste(Image.fromarray(np.ascontiguousarray(pixels)).resize((width, height), how), (x, y))
+        draw.text((x, y + height + 3), _fitting(caption, width, font), fill=40, font=font)
+    return Picture(np.asarray(sheet))
+
+
+def _shown_size(shape: tuple[int, ...]) -> tuple[int, int]:
+    height, width = shape
+    larger = max(height, width)
+    if larger < SMALLEST_SHOWN:
+        factor = math.ceil(SMALLEST_SHOWN / larger)
+        return height * factor, width * factor
+    if larger > LARGEST_SHOWN:
+        factor_down = LARGEST_SHOWN / larger
+        return max(1, round(height * factor_down)), max(1, round(width * factor_down))
+    return height, width
+
+
+def _fitting(caption: str, width: int, font: Any) -> str:
+    caption = "".join(letter if letter.isprintable() else "?" for letter in caption)
+    while caption and font.getlength(caption) > width:
+        caption = caption[:-1]
+    return caption

@@ -1,0 +1,177 @@
+"""What is known about data, plan, certificate and model, as plain values that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.components import component_names
+from gramian.records import Certificate, Plan
+from gramian.rows.table import Table
+from gramian.version import __version__
+
+__all__ = [
+    "certificate_facts",
+    "component_facts",
+    "data_facts",
+    "kernel_text",
+    "method_name",
+    "model_facts",
+    "plain",
+    "plan_facts",
+    "versions",
+]
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what strict JSON holds: infinities and NaN become null, others their text.
+
+    Examples
+    --------
+    >>> plain({"a": np.float32(0.5), "b": (1, np.inf), "c": np.arange(2)})
+    {'a': 0.5, 'b': [1, None], 'c': [0, 1]}
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything that takes part in the numbers."""
+    return {
+        "gramian": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": version("scipy"),
+        "scikit-learn": version("scikit-learn"),
+    }
+
+
+def data_facts(table: Table) -> dict[str, Any]:
+    """Return what was read."""
+    return {
+        "source": table.source,
+        "sha256": table.sha256,
+        "rows": len(table.values),
+        "columns": int(np.prod(table.values.shape[1:])),
+        "picture_shape": plain(table.picture_shape),
+        "dtype": str(table.values.dtype),
+        "label": table.label_name,
+        "notes": list(table.notes),
+    }
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """Return the route, its reason, its steps and their predicted cost."""
+    return {
+        "solver": plan.solver,
+        "operator": plan.operator,
+        "reason": plan.reason,
+        "seconds": plan.seconds,
+        "bytes": plan.bytes,
+        "steps": [{"name": s.name, "detail": s.detail, "seconds": s.seconds} for s in plan.steps],
+    }
+
+
+def certificate_facts(certificate: Certificate) -> dict[str, Any]:
+    """Return what is guaranteed, of which kind, and the sentences that say so."""
+    complete = certificate.completeness
+    return {
+        "ok": certificate.ok,
+        "tol": certificate.tol,
+        "unit": certificate.unit,
+        "set_radius": plain(certificate.set_radius),
+        "widening": plain(certificate.widening),
+        "kind": certificate.widening_kind,
+        "orthogonality": plain(certificate.orthogonality),
+        "completeness": complete
+        and plain(
+            {
+                "method": complete.method,
+                "kind": complete.kind,
+                "bound": complete.bound,
+                "delta": complete.delta,
+                "probability": complete.probability,
+            }
+        ),
+        "reasons": list(certificate.reasons),
+        "text": str(certificate),
+    }
+
+
+def component_facts(model: Any) -> dict[str, list[Any]]:
+    """Return one column of numbers for each thing that is known about a component.
+
+    The residual and the radius are in the units of the eigenvalue; None stands for what is not known,
+    such as the share of variance under a kernel that is not proven positive semi-definite.
+    """
+    k = model.n_components_
+    eigenvalues = getattr(model, "eigenvalues_", model.explained_variance_)
+    shares = model.explained_variance_ratio_
+    certificate = model.certificate_
+    columns: dict[str, Any] = {
+        "component": component_names(k),
+        "eigenvalue": eigenvalues,
+        "variance": model.explained_variance_,
+        "standard deviation": np.sqrt(model.explained_variance_),
+        "share": [None] * k if shares is None else shares,
+        "cumulative": [None] * k if shares is None else np.cumsum(shares),
+        "residual": _padded(certificate.residuals, k),
+        "radius": _padded(certificate.radii, k),
+    }
+    if not hasattr(model, "eigenvalues_"):
+        # For PCA the two are the same thing.
+        del columns["variance"]
+    return {name: plain(values) for name, values in columns.items()}
+
+
+def _padded(values: Any, k: int) -> list[Any]:
+    # Components beyond the rank complete the basis and are not eigenpairs that anyone computed.
+    known = list(values[:k])
+    return known + [None] * (k - len(known))
+
+
+def kernel_text(model: Any) -> str:
+    """Return the kernel with its parameters, or "" for PCA."""
+    if not hasattr(model, "kernel"):
+        return ""
+    kernel = getattr(model, "kernel_", None)
+    if kernel is None:
+        return str(model.kernel)
+    known = {name: value for name, value in kernel.get_params().items() if value is not None}
+    return f"{type(kernel).__name__}({', '.join(f'{name}={value:g}' for name, value in known.items())})"
+
+
+def method_name(model: Any) -> str:
+    """Return what was computed, in words."""
+    return f"Kernel PCA with {kernel_text(model)}" if hasattr(model, "kernel") else "PCA"
+
+
+def model_facts(model: Any) -> dict[str, Any]:
+    """Return what a fitted model is: kind, parameters, sizes, plan and certificate."""
+    names = getattr(model, "feature_names_in_", None)
+    shares = model.explained_variance_ratio_
+    return {
+        "kind": type(model).__name__,
+        "parameters": plain(model.get_params(deep=False)),
+        "kernel": kernel_text(model) or None,
+        "n_components": int(model.n_components_),
+        "rank": int(model.rank_),
+        "share": None if shares is None else plain(np.sum(shares)),
+        "n_samples": int(model.n_samples_),
+        "n_features": int(model.n_features_in_),
+        "feature_names": plain(names),
+        "picture_shape": plain(getattr(model, "picture_shape_", None)),
+        "plan": plan_facts(model.plan_),
+        "certificate": certificate_facts(model.certificate_),
+    }

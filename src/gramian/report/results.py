@@ -1,0 +1,240 @@
+"""Writes the results folder of a fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.analysis.components import component_names
+from gramian.arrays import as_float64
+from gramian.errors import FileError, MissingExtraError
+from gramian.plots.figures import component_titles, draw_scores, variances
+from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow, signed
+from gramian.report.facts import component_facts
+from gramian.report.summary import Outcome, summary_page
+from gramian.report.tables import feature_names, score_columns, write_table
+from gramian.rows.table import Table
+from gramian.store import atomic_write
+
+__all__ = ["Fitted", "Written", "check_folder", "grey_limits", "loadings", "write_results"]
+
+MODEL, PAGE = "model.gramian", "summary.md"
+MOST_CELLS = 5_000_000
+MOST_PICTURES = 24
+OWN = re.compile(
+    r"(model\.gramian|summary\.md|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|variances)\.svg"
+    r"|components\.png|mean\.png|components/PC\d+\.png)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model with everything that its report tells.
+
+    Attributes
+    ----------
+    model : fitted PCA or KernelPCA
+    table : Table
+        What it was fitted on.
+    scores : ndarray of shape (n_samples, n_components)
+    command : tuple of str
+        What repeats it, as arguments.
+    seconds : float
+        How long fitting took.
+    loadings : {"unit", "correlation"}
+    format : {"csv", "parquet"}
+    """
+
+    model: Any
+    table: Table
+    scores: npt.NDArray[Any]
+    command: tuple[str, ...]
+    seconds: float
+    loadings: str = "unit"
+    format: str = "csv"
+
+
+@dataclass
+class Written:
+    """What was written: names in the folder in order, and remarks for the person who asked."""
+
+    folder: Path
+    files: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, name: str, write: Callable[[Path], None]) -> None:
+        """Write one file and remember it."""
+        write(self.folder / name)
+        self.files.append(name)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place for results before any work: a file, or a folder with such files of somebody else.
+
+    Raises
+    ------
+    FileError
+        If results cannot be written there.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file; results are written into a folder. Choose another name.")
+    taken = sorted(path.name for path in _own_files(folder))
+    if taken and not (folder / MODEL).is_file():
+        raise FileError(
+            f"{folder} holds {', '.join(taken[:4])}, but not as results of gramian: they would be "
+            "overwritten. Choose another folder, or move them away."
+        )
+
+
+def write_results(folder: Path, fitted: Fitted) -> Written:
+    """Write model, tables, charts, pictures and the page that explains them.
+
+    Results of an earlier fit in the same folder are removed first; other files stay. The page comes last,
+    so a folder with one is complete.
+
+    Parameters
+    ----------
+    folder : Path
+        Created if it is not there.
+    fitted : Fitted
+    """
+    check_folder(folder)
+    _clear(folder)
+    written = Written(folder)
+    written.add(MODEL, fitted.model.save)
+    _write_tables(written, fitted)
+    if fitted.model.n_components_:
+        written.add("variances.svg", variances(fitted.model).save)
+        table = fitted.table
+        chart = draw_scores(fitted.model, fitted.scores, table.labels, table.label_name or "")
+        written.add("scores.svg", chart.save)
+        if table.picture_shape is not None and hasattr(fitted.model, "components_"):
+            _write_pictures(written, fitted)
+    outcome = Outcome(
+        fitted.model,
+        fitted.table,
+        fitted.command,
+        fitted.seconds,
+        fitted.loadings,
+        tuple(written.files),
+        tuple(written.notes),
+    )
+    written.add(PAGE, lambda path: _write_text(path, summary_page(outcome)))
+    return written
+
+
+def _own_files(folder: Path) -> Iterable[Path]:
+    if not folder.is_dir():
+        return []
+    inside = [*folder.iterdir(), *(folder / "components").glob("*")]
+    return [path for path in inside if OWN.fullmatch(path.relative_to(folder).as_posix()) and path.is_file()]
+
+
+def _clear(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # The page goes first: what is half replaced must not be explained by it.
+        for path in sorted(_own_files(folder), key=lambda path: path.name != PAGE):
+            if path.name != MODEL:
+                path.unlink()
+    except OSError as error:
+        raise FileError(f"{folder} cannot be written to: {error.strerror}. Choose another place.") from error
+
+
+def _write_text(path: Path, text: str) -> None:
+    with atomic_write(path) as file:
+        file.write(text.encode())
+
+
+# --------------------------------------------------------------------- tables
+
+
+def _write_tables(written: Written, fitted: Fitted) -> None:
+    suffix = fitted.format
+    scores = score_columns(fitted.table, fitted.scores)
+    written.add(f"scores.{suffix}", lambda path: write_table(path, scores, suffix))
+    facts = component_facts(fitted.model)
+    written.add(f"eigenvalues.{suffix}", lambda path: write_table(path, facts, suffix))
+    if not hasattr(fitted.model, "components_"):
+        return
+    k, d = fitted.model.components_.shape
+    if k * d > MOST_CELLS:
+        written.notes.append(
+            f"No table of loadings was written: {d:,} columns x {k:,} components are more than "
+            f"{MOST_CELLS:,} numbers. They are in {MODEL}: gramian.load(...).components_"
+        )
+        return
+    columns = {"feature": np.array(feature_names(fitted.table), dtype=object)}
+    columns |= dict(
+        zip(component_names(k), loadings(fitted.model, fitted.table, fitted.loadings).T, strict=True)
+    )
+    written.add(f"loadings.{suffix}", lambda path: write_table(path, columns, suffix))
+
+
+def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
+    """Return the loadings of a PCA, one row a feature.
+
+    Parameters
+    ----------
+    model : fitted PCA
+    table : Table
+        What it was fitted on.
+    kind : {"unit", "correlation"}
+        Unit vectors, or correlations of features with scores: ``component * sd(score) / sd(feature)``, and 0
+        for constant features.
+    """
+    directions: npt.NDArray[Any] = np.asarray(model.components_).T
+    if kind == "unit":
+        return directions
+    deviation = _deviations(table.values.reshape(len(table.values), -1), model.ddof)
+    divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
+    constant = deviation == 0
+    factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
+    correlations: npt.NDArray[Any] = (
+        as_float64(directions) * np.sqrt(model.explained_variance_) * factor[:, None]
+    )
+    return correlations
+
+
+def _deviations(values: npt.NDArray[Any], ddof: int, block: int = 1 << 22) -> npt.NDArray[np.float64]:
+    n, d = values.shape
+    step = max(1, block // max(n, 1))
+    parts = [
+        np.std(values[:, at : at + step], axis=0, ddof=ddof, dtype=np.float64) for at in range(0, d, step)
+    ]
+    return np.concatenate(parts)
+
+
+# ------------------------------------------------------------------- pictures
+
+
+def grey_limits(table: Table) -> tuple[float, float]:
+    """Return the numbers shown as black and as white: 0 and 255 for bytes, else the smallest and largest."""
+    if table.values.dtype == np.uint8:
+        return 0.0, 255.0
+    return float(table.values.min()), float(table.values.max())
+
+
+def _write_pictures(written: Written, fitted: Fitted) -> None:
+    try:
+        require_pillow()
+    except MissingExtraError as error:
+        written.notes.append(f"No component pictures were written. {error}")
+        return
+    model, shape = fitted.model, fitted.table.picture_shape
+    shown = as_float64(model.components_[:MOST_PICTURES]).reshape(-1, *(shape or ()))
+    mean = Picture(grey(as_float64(model.mean_).reshape(shape or ()), *grey_limits(fitted.table)))
+    pixels = [signed(picture) for picture in shown]
+    titles = component_titles(model, len(shown))
+    (written.folder / "components").mkdir(exist_ok=True)
+    for name, picture in zip(component_names(len(shown)), pixels, strict=True):
+        written.add(f"components/{name}.png", Picture(picture).save)
+    written.add("mean.png", mean.save)
+    sheet = contact_sheet([mean.pixels, *pixels], ["mean", *titles])
+    written.add("components.png", sheet.save)

@@ -1,0 +1,220 @@
+"""The page that explains a fitted model to the person who opens the folder."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from gramian.report.facts import component_facts, kernel_text, method_name, versions
+from gramian.rows.table import Table
+
+__all__ = ["Outcome", "component_lines", "headline", "methods_paragraph", "summary_page"]
+
+ROWS_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the page tells: see :class:`gramian.report.Fitted`; files and notes are those written so far."""
+
+    model: Any
+    table: Table
+    command: tuple[str, ...]
+    seconds: float
+    loadings: str
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def headline(model: Any, table: Table) -> str:
+    """Return what was found, in a sentence."""
+    k = model.n_components_
+    n, size = len(table.values), _size(table)
+    count = f"{k:,} component{'s' if k != 1 else ''}"
+    shares = model.explained_variance_ratio_
+    if shares is None:
+        return f"{method_name(model)} of {n:,} rows x {size}: {count}."
+    where = " in feature space" if hasattr(model, "kernel") else ""
+    what = "variance" if model.center else "energy (second moments: no mean was subtracted)"
+    kept = f"{_percent(float(sum(shares)))} of the {what}{where}"
+    return f"{method_name(model)} of {n:,} rows x {size}: {count}, {kept}."
+
+
+def _size(table: Table) -> str:
+    if table.picture_shape is not None:
+        height, width = table.picture_shape
+        return f"{height * width:,} pixels (pictures {height} high, {width} wide)"
+    return f"{table.values.shape[1]:,} columns"
+
+
+def _percent(share: float) -> str:
+    text = f"{100 * share:.2f}"
+    # Rounding must not claim everything where a little is missing.
+    return "99.99 %" if text == "100.00" and share < 1 - 1e-9 else f"{text} %"
+
+
+def component_lines(model: Any, count: int = ROWS_SHOWN) -> list[str]:
+    """Return the first components as the lines of a Markdown table."""
+    facts = component_facts(model)
+    lines = ["| | eigenvalue | standard deviation | share | cumulative |", "|---|---:|---:|---:|---:|"]
+    columns = (
+        facts["component"],
+        facts["eigenvalue"],
+        facts["standard deviation"],
+        facts["share"],
+        facts["cumulative"],
+    )
+    for name, value, deviation, share, total in list(zip(*columns, strict=True))[:count]:
+        parts = [_percent(part) if part is not None else "not known" for part in (share, total)]
+        lines.append(f"| {name} | {value:.6g} | {deviation:.6g} | {parts[0]} | {parts[1]} |")
+    return lines
+
+
+def summary_page(outcome: Outcome) -> str:
+    """Return the page as Markdown."""
+    model, files = outcome.model, outcome.files
+    holds = "holds" if model.certificate_.ok else "DOES NOT HOLD: see below"
+    lines = [f"# {method_name(model)} of {_code(outcome.table.source)}", ""]
+    lines += [headline(model, outcome.table), "", f"The certificate {holds}.", "", *component_lines(model)]
+    if model.n_components_ > ROWS_SHOWN:
+        table = next(name for name in files if name.startswith("eigenvalues"))
+        lines += ["", f"The other {model.n_components_ - ROWS_SHOWN:,} are in [{table}]({table})."]
+    for name, words in (
+        ("components.png", "Mean and components as pictures; in a component middle grey is 0"),
+        ("scores.svg", "Scores along the first components"),
+        ("variances.svg", "Variances"),
+    ):
+        if name in files:
+            lines += ["", f"![{words}]({name})"]
+    lines += ["", *_files(outcome), "", *_data(outcome), "", *_computed(outcome), "", *_guaranteed(model)]
+    lines += ["", "## For a methods section", "", methods_paragraph(model, outcome.table)]
+    lines += ["", *_repeat(outcome), "", "## Versions", ""]
+    lines += [f"- {name} {number}" for name, number in versions().items()]
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text}{fence}"
+
+
+def _files(outcome: Outcome) -> list[str]:
+    kind = "correlations of columns with scores" if outcome.loadings == "correlation" else "unit vectors"
+    words = {
+        "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
+        "scores": "one row for each row of the data: its coordinates along the components",
+        "eigenvalues": "one row for each component: variance, share, residual and certified radius",
+        "loadings": f"one row for each column of the data: the components ({kind})",
+        "mean": "the mean picture",
+        "components": "the components as pictures, one file each in [components/](components/)",
+    }
+    lines = ["## Files", ""]
+    for name in outcome.files:
+        stem, _, suffix = name.partition(".")
+        if suffix == "svg" or "/" in name:
+            continue
+        lines.append(f"- [{name}]({name}): {words[stem]}")
+    return lines + [f"- {note}" for note in outcome.notes]
+
+
+def _data(outcome: Outcome) -> list[str]:
+    table = outcome.table
+    lines = ["## Data", "", f"- Source: {_code(table.source)}"]
+    lines += [f"- SHA-256: `{table.sha256}`"] if table.sha256 else []
+    lines.append(f"- Used: {len(table.values):,} rows x {_size(table)}, stored as {table.values.dtype}")
+    if table.row_numbers is not None:
+        rows = table.row_numbers
+        step = f", every {rows.step}th" if rows.step != 1 else ""
+        lines.append(f"- Rows {rows[0]} to {rows[-1]} of the source, counted from 0{step}")
+    if table.labels is not None:
+        lines.append(f"- Set aside as labels: {_code(str(table.label_name))}")
+    return lines + [f"- {note[:1].upper()}{note[1:]}" for note in table.notes]
+
+
+def _computed(outcome: Outcome) -> list[str]:
+    model = outcome.model
+    given = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
+    lines = ["## How it was computed", "", f"- {type(model).__name__}({', '.join(given)})"]
+    if kernel_text(model):
+        lines.append(f"- Kernel, with every parameter a number: {_code(kernel_text(model))}")
+    plan = model.plan_
+    lines.append(f"- Route: {plan.solver} on the {plan.operator}. {plan.reason}")
+    lines += [f"    {place}. {step.name}: {step.detail}" for place, step in enumerate(plan.steps, 1)]
+    note = model.spectrum_.note
+    lines += [f"- On the way: {note[:1].upper()}{note[1:]}"] if note else []
+    constant = len(getattr(model, "constant_features_", ()))
+    if constant:
+        lines.append(f"- {constant:,} column{'s are' if constant > 1 else ' is'} constant")
+    if model.rank_ < model.n_components_:
+        lines.append(
+            f"- The numerical rank is {model.rank_}: the components beyond it have variance 0 and scores 0"
+        )
+    return [
+        *lines,
+        f"- It took {outcome.seconds:.2g} seconds"
+        if outcome.seconds < 10
+        else f"- It took {outcome.seconds:.0f} seconds",
+    ]
+
+
+def _guaranteed(model: Any) -> list[str]:
+    first, *others = str(model.certificate_).splitlines()
+    return ["## What is guaranteed", "", first, "", *(f"- {sentence}" for sentence in others)]
+
+
+def methods_paragraph(model: Any, table: Table) -> str:
+    """Return what a paper says about how this was computed."""
+    used = versions()
+    kernel = kernel_text(model)
+    what = (
+        f"Kernel principal component analysis with the kernel {kernel}"
+        if kernel
+        else "Principal component analysis"
+    )
+    return (
+        f"{what} of {len(table.values):,} samples with {_size(table)} was computed with gramian {used['gramian']} "
+        f"(Python {used['python']}, NumPy {used['numpy']}, SciPy {used['scipy']}, "
+        f"scikit-learn {used['scikit-learn']}). {_treatment(model)} {_selection(model)} "
+        f"Eigenpairs were found by the {model.plan_.solver} route on the {model.plan_.operator}.{_bound(model)}"
+    )
+
+
+def _treatment(model: Any) -> str:
+    if hasattr(model, "kernel"):
+        return f"The data were {'' if model.center else 'not '}centred in feature space."
+    scales = {
+        "unit": "scaled to unit variance",
+        "pareto": "divided by the square root of their standard deviations",
+    }
+    scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
+    divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
+    return f"The data were {'' if model.center else 'not '}centred{scaled}; variances divide by {divisor}."
+
+
+def _selection(model: Any) -> str:
+    k, shares = model.n_components_, model.explained_variance_ratio_
+    where = " in feature space" if hasattr(model, "kernel") else ""
+    what = ("variance" if model.center else "second moments") + where
+    kept = f"{k:,} component{'s were' if k != 1 else ' was'} kept"
+    if isinstance(model.n_components, float):
+        return f"{kept}, the fewest that carry {100 * model.n_components:g} % of the {what}."
+    return f"{kept}." if shares is None else f"{kept}, carrying {_percent(float(sum(shares)))} of the {what}."
+
+
+def _bound(model: Any) -> str:
+    certificate = model.certificate_
+    if not len(certificate.values) or not certificate.values[0] > 0:
+        return ""
+    radius = float(certificate.radii.max()) / float(certificate.values[0])
+    return (
+        f" Each eigenvalue was certified to be within {radius:.1e}, relative to the largest, "
+        "of an eigenvalue of the exact matrix."
+    )
+
+
+def _repeat(outcome: Outcome) -> list[str]:
+    lines = ["## To repeat it", "", "```sh", shlex.join(outcome.command), "```"]
+    if "-" in outcome.command:
+        lines += ["", "The data came from standard input: give the same bytes again (see the SHA-256 above)."]
+    return lines

@@ -1,0 +1,160 @@
+"""Tables of scores, loadings and variances as CSV, Parquet or NumPy files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.analysis.components import component_names
+from gramian.errors import ParameterError
+from gramian.rows.table import Table, unique_names
+from gramian.store import atomic_write
+
+__all__ = [
+    "FORMATS",
+    "feature_names",
+    "format_of",
+    "row_columns",
+    "row_names",
+    "score_columns",
+    "write_table",
+]
+
+FORMATS = ("csv", "parquet", "npy")
+Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the kind of table that a file name asks for.
+
+    Raises
+    ------
+    ParameterError
+        For a suffix that is none of them.
+    """
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        raise ParameterError(
+            f"{os.fspath(path)} does not end in .csv, .parquet or .npy. Name it so, or - for CSV."
+        )
+    return suffix
+
+
+def row_names(table: Table) -> tuple[str, Sequence[Any]]:
+    """Return the title and the entries of the column that says which row is which.
+
+    Rows without names are numbered as in the file, from 0.
+    """
+    if table.row_names is not None:
+        return "name", table.row_names
+    return "row", table.row_numbers if table.row_numbers is not None else range(len(table.values))
+
+
+def feature_names(table: Table) -> tuple[str, ...]:
+    """Return the names of the columns; pixels are called by row and column, others by position."""
+    if table.feature_names is not None:
+        return table.feature_names
+    if table.picture_shape is not None:
+        height, width = table.picture_shape
+        return tuple(f"r{i}c{j}" for i in range(height) for j in range(width))
+    return tuple(f"x{j}" for j in range(table.values.shape[1]))
+
+
+def row_columns(table: Table) -> dict[str, Any]:
+    """Return the columns that identify the rows: their names or numbers, and their labels."""
+    title, entries = row_names(table)
+    columns: dict[str, Any] = {title: entries}
+    if table.labels is not None:
+        name = table.label_name or "label"
+        columns[f"{name} (label)" if name == title else name] = table.labels
+    return columns
+
+
+def score_columns(table: Table, scores: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return names, labels and PC1, PC2, ... of every row."""
+    named = dict(zip(component_names(scores.shape[1]), scores.T, strict=True))
+    return _joined(row_columns(table), named)
+
+
+def _joined(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
+    # The numbers keep their names; what identifies the rows gives way.
+    titles, _ = unique_names([*right, *left])
+    moved = titles[len(right) :]
+    return dict(zip(moved, left.values(), strict=True)) | dict(right)
+
+
+def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, kind: str) -> None:
+    """Write columns of one length as a table: to a file, whole or not at all, or to an open stream.
+
+    Parameters
+    ----------
+    target : path or binary file
+    columns : mapping of str to array
+        In order. Missing numbers are None or NaN, and empty in a CSV file.
+    kind : {"csv", "parquet", "npy"}
+        ``"npy"`` holds the floating-point columns only, one row each, without names.
+    """
+    if hasattr(target, "write"):
+        buffer = io.BytesIO()
+        _WRITERS[kind](buffer, columns)
+        target.write(buffer.getvalue())
+        return
+    with atomic_write(target) as file:
+        _WRITERS[kind](file, columns)
+
+
+def _write_npy(file: IO[bytes], columns: Columns) -> None:
+    parts = [np.asarray(values) for values in columns.values()]
+    numbers = [part for part in parts if part.dtype.kind == "f"]
+    np.save(file, np.stack(numbers, axis=1) if numbers else np.empty((0, 0)), allow_pickle=False)
+
+
+def _write_csv(file: IO[bytes], columns: Columns) -> None:
+    from pyarrow import csv as arrow_csv
+
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(columns)
+    file.write(header.getvalue().encode())
+    options = arrow_csv.WriteOptions(include_header=False)
+    arrow_csv.write_csv(_arrow(columns), _Kept(file), options)
+
+
+def _write_parquet(file: IO[bytes], columns: Columns) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(_arrow(columns), _Kept(file))
+
+
+def _arrow(columns: Columns) -> Any:
+    import pyarrow as pa
+
+    arrays = [pa.array(_storable(values), from_pandas=True) for values in columns.values()]
+    return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+def _storable(values: Any) -> Any:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "OUS":
+        return [None if value is None else str(value) for value in values.tolist()]
+    return np.ascontiguousarray(values) if isinstance(values, np.ndarray) else list(values)
+
+
+class _Kept:
+    """A file that stays open for its owner when the writer closes it."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush, self.tell = file.write, file.flush, file.tell
+
+    def close(self) -> None:
+        pass
+
+
+_WRITERS = {"csv": _write_csv, "parquet": _write_parquet, "npy": _write_npy}

@@ -1,0 +1,659 @@
+"""Attacks on the certificate: whatever a solver hands over, what is stated must be true."""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramian.analysis.certificates import certify, missed_probability, probe_gap
+from gramian.operators.centered import center_rows
+from gramian.operators.centered_kernel import CenteredKernelOperator
+from gramian.operators.covariance import CovarianceOperator
+from gramian.operators.gram import GramOperator
+from gramian.operators.kernel_source import MatrixSource
+from gramian.operators.tiles import TileMatrix
+from gramian.records import Certificate, Completeness, Spectrum
+from gramian.rows import as_rows
+
+
+@dataclass
+class Matrix:
+    """A symmetric matrix as an operator; ``computed`` differs from ``exact`` by at most ``error_bound``."""
+
+    exact: np.ndarray
+    computed: np.ndarray = None
+    psd: bool = True
+    knows_trace: bool = True
+    knows_norm: bool = True
+    error_kind: str = "deterministic"
+    relative_tolerance: float = 1e-13
+    noise: float = 0.0
+    like: np.ndarray = field(default_factory=lambda: np.empty(0))
+    products: int = 0
+
+    def __post_init__(self):
+        self.computed = self.exact if self.computed is None else self.computed
+        self.size = len(self.exact)
+        self.error_bound = float(np.linalg.norm(self.computed - self.exact, 2)) + 1e-14 * float(
+            np.linalg.norm(self.exact)
+        )
+
+    def matmat(self, V):
+        self.products += 1
+        return self.computed @ V
+
+    def dense(self):
+        return self.computed.copy()
+
+    def trace(self):
+        return float(np.trace(self.computed)) if self.knows_trace else None
+
+    def frobenius(self):
+        return float(np.linalg.norm(self.computed)) if self.knows_norm else None
+
+
+def with_spectrum(values, seed=0):
+    """Return a random symmetric matrix with these eigenvalues, and its eigenvectors."""
+    values = np.asarray(values, dtype=float)
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((values.size, values.size)))[0]
+    A = (Q * values) @ Q.T
+    return (A + A.T) / 2, Q
+
+
+def handed_over(operator, V, theta=None, **changes):
+    """Return the record of a solver that found these vectors: Rayleigh quotients and true residuals."""
+    A = operator.computed
+    lengths = np.einsum("ij,ij->j", V, V)
+    theta = np.einsum("ij,ij->j", V, A @ V) / lengths if theta is None else np.asarray(theta, float)
+    order = np.argsort(-theta)
+    V, theta = V[:, order], theta[order]
+    found = Spectrum(
+        values=theta,
+        vectors=V,
+        residuals=np.linalg.norm(A @ V - V * theta, axis=0),
+        total=operator.trace(),
+        squares=None,
+        rank_tolerance=1e-13,
+        error_bound=operator.error_bound,
+        error_kind=operator.error_kind,
+        route="krylov",
+        complete=False,
+    )
+    return replace(found, **changes)
+
+
+def power_steps(A, k, steps, seed):
+    """Return what k vectors look like after a few steps of subspace iteration."""
+    V = np.random.default_rng(seed).standard_normal((len(A), k))
+    for _ in range(steps):
+        V = np.linalg.qr(A @ V)[0]
+    return np.linalg.qr(V)[0]
+
+
+def certificate_of(operator, found, tol=1e-6, seed=1):
+    return certify(found, operator, tol=tol, rng=np.random.default_rng(seed), unit="eigenvalues")
+
+
+def matched(values, eigenvalues, radius):
+    """Whether distinct eigenvalues can be paired with the values, each within ``radius``."""
+    left = sorted(eigenvalues)
+    for value in sorted(values):
+        while left and left[0] < value - radius:
+            left.pop(0)
+        if not left or left[0] > value + radius:
+            return False
+        left.pop(0)
+    return True
+
+
+def assert_true(certificate, exact, *, completeness=True):
+    """Check every statement of a certificate against the exact matrix."""
+    eigenvalues = np.linalg.eigvalsh(exact)[::-1]
+    rounding = 1e-13 * np.abs(eigenvalues).max()
+    for value, radius in zip(certificate.values, certificate.radii, strict=True):
+        assert np.abs(eigenvalues - value).min() <= radius + rounding
+    assert matched(certificate.values, eigenvalues, certificate.set_radius + rounding)
+    k = len(certificate.values)
+    if completeness and certificate.completeness is not None and k < len(eigenvalues):
+        assert eigenvalues[k] <= certificate.completeness.bound + rounding
+
+
+# ------------------------------------------------------ every bound is true
+
+
+@settings(max_examples=300)
+@given(
+    n=st.integers(2, 12),
+    k=st.integers(1, 11),
+    shape=st.sampled_from(["flat", "clustered", "steep", "low rank", "random"]),
+    psd=st.booleans(),
+    steps=st.integers(0, 6),
+    error=st.sampled_from([0.0, 1e-12, 1e-6, 1e-2]),
+    bent=st.sampled_from([0.0, 1e-8, 1e-3, 0.3]),
+    shifted=st.sampled_from([0.0, 1e-6, 0.2]),
+    knows=st.sampled_from([(True, True), (False, True), (True, False), (False, False)]),
+    seed=st.integers(0, 10**6),
+)
+def test_every_bound_is_true_whatever_the_solver_hands_over(
+    n, k, shape, psd, steps, error, bent, shifted, knows, seed
+):
+    """Unfinished, not orthonormal, with wrong values, of a matrix formed with errors."""
+    rng = np.random.default_rng(seed)
+    k = min(k, n)
+    values = {
+        "flat": np.ones(n),
+        "clustered": 1.0 + 1e-7 * rng.random(n) * (np.arange(n) % 3),
+        "steep": 10.0 ** -np.arange(n),
+        "low rank": np.where(np.arange(n) < max(1, n // 3), rng.random(n) + 0.1, 0.0),
+        "random": rng.random(n),
+    }[shape]
+    if not psd:
+        values = values * rng.choice([-1.0, 1.0], n)
+    exact, _ = with_spectrum(values, seed)
+    noise = rng.standard_normal((n, n))
+    noise = noise + noise.T
+    operator = Matrix(
+        exact,
+        exact + error * noise / np.linalg.norm(noise, 2),
+        psd=psd,
+        knows_trace=knows[0],
+        knows_norm=knows[1],
+    )
+    V = power_steps(operator.computed, k, steps, seed + 1)
+    V = V + bent * rng.standard_normal((n, k)) / math.sqrt(n)
+    theta = None
+    if shifted:
+        theta = np.diag(V.T @ operator.computed @ V) + shifted * rng.standard_normal(k)
+    certificate = certificate_of(operator, handed_over(operator, V, theta))
+    assert_true(certificate, exact)
+    if psd is False and not knows[1]:
+        assert certificate.completeness is None or k == n
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("psd", [True, False])
+def test_statements_about_larger_matrices_that_need_the_probe(seed, psd):
+    rng = np.random.default_rng(seed)
+    values = np.concatenate([1.0 + 1e-9 * rng.random(4), [0.9, 0.8], 0.6 * rng.random(194)])
+    if not psd:
+        values[6:] *= rng.choice([-1.0, 1.0], 194)
+    exact, _ = with_spectrum(values, seed)
+    operator = Matrix(exact, psd=psd)
+    V = power_steps(exact @ exact if not psd else exact, 6, seed, seed)
+    assert_true(certificate_of(operator, handed_over(operator, V)), exact)
+
+
+def test_converged_pairs_of_a_clustered_spectrum_are_certified():
+    values = np.concatenate([1 + 1e-10 * np.arange(5), [1 - 1e-8], 0.2 * np.ones(60)])
+    exact, Q = with_spectrum(values)
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :6]))
+    assert certificate.ok
+    assert certificate.set_radius < 1e-12
+    assert_true(certificate, exact)
+
+
+def test_half_of_a_cluster_is_not_called_all_of_it():
+    """Three of six equal eigenvalues: each is right, and the fourth is not denied."""
+    exact, Q = with_spectrum(np.concatenate([np.ones(6), 0.01 * np.ones(50)]))
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :3]))
+    assert certificate.completeness.bound >= 1.0
+    assert_true(certificate, exact)
+
+
+# ---------------------------------------------------- stopped too early
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4, 8])
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_a_solver_stopped_early_is_not_certified(steps, k):
+    exact, _ = with_spectrum(np.linspace(1.0, 0.0, 80) ** 2)
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, power_steps(exact, k, steps, 5)))
+    assert not certificate.ok
+    assert "not to 1.0e-06, because of the residuals" in certificate.reasons[0]
+    assert_true(certificate, exact)
+
+
+def test_random_vectors_are_not_certified():
+    exact, _ = with_spectrum(np.linspace(1.0, 0.0, 40))
+    operator = Matrix(exact)
+    V = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 4)))[0]
+    certificate = certificate_of(operator, handed_over(operator, V))
+    assert not certificate.ok
+    assert_true(certificate, exact)
+
+
+def test_an_error_in_forming_the_matrix_is_named():
+    exact, Q = with_spectrum(10.0 ** -np.arange(30.0))
+    noise, _ = with_spectrum(1e-4 * np.ones(30), 1)
+    operator = Matrix(exact, exact + noise)
+    w, V = np.linalg.eigh(operator.computed)
+    certificate = certificate_of(operator, handed_over(operator, V[:, -1:]))
+    assert not certificate.ok
+    assert "because of forming the matrix" in certificate.reasons[0]
+    assert certificate.widening >= 1e-4
+    assert_true(certificate, exact)
+
+
+# ------------------------------------------------- a missed eigenvalue
+
+
+HIDDEN = np.concatenate([[1.0, 0.9, 0.8, 0.7, 0.6, 0.5], 0.3 * np.ones(154)])
+
+
+def all_but_the_first(seed, values=HIDDEN, k=5, **options):
+    exact, Q = with_spectrum(values, seed)
+    operator = Matrix(exact, **options)
+    return operator, handed_over(operator, Q[:, 1 : k + 1])
+
+
+@pytest.mark.parametrize("psd", [True, False])
+def test_a_missed_eigenvalue_is_found_by_the_probe_alone(psd):
+    """Trace and norm of the long tail hide it: 200 probes, none of which may be fooled."""
+    operator, found = all_but_the_first(0, psd=psd)
+    rest = float(np.trace(operator.exact) - found.values.sum())
+    assert rest > 40
+    for seed in range(200):
+        certificate = certificate_of(operator, found, seed=seed)
+        assert not certificate.ok
+        assert certificate.completeness.bound >= 1.0
+        if psd:
+            assert "Lanczos" in certificate.completeness.method
+            assert certificate.completeness.kind == "probabilistic"
+            assert 0 < certificate.completeness.probability <= 1e-6
+            assert "may have been missed" in certificate.reasons[0]
+
+
+def test_nothing_missed_is_certified_by_the_probe():
+    exact, Q = with_spectrum(HIDDEN)
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :5]))
+    assert certificate.ok
+    assert "Lanczos" in certificate.completeness.method
+    assert 0.5 <= certificate.completeness.bound <= 1.35 * 0.6
+    assert_true(certificate, exact)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("left_out", [0, 2, 4])
+@pytest.mark.parametrize("n", [8, 60, 150])
+def test_an_eigenvalue_left_out_anywhere_is_never_certified(seed, left_out, n):
+    values = np.concatenate([[1.0, 0.9, 0.8, 0.7, 0.6], 0.1 * np.ones(n - 5)])
+    values[:5] *= 5.0 ** np.arange(0, -5, -1)
+    exact, Q = with_spectrum(values, seed)
+    operator = Matrix(exact)
+    kept = [j for j in range(6) if j != left_out]
+    certificate = certificate_of(operator, handed_over(operator, Q[:, kept]), seed=seed)
+    if values[left_out] > 1.4 * values[5]:
+        assert not certificate.ok
+    assert_true(certificate, exact)
+
+
+def test_a_small_rest_is_decomposed_and_leaves_nothing_to_chance():
+    operator, found = all_but_the_first(0, HIDDEN[:40])
+    certificate = certificate_of(operator, found)
+    assert not certificate.ok
+    assert certificate.completeness.method == "decomposition of the rest"
+    assert certificate.completeness.kind == "deterministic"
+    assert certificate.completeness.probability == 0
+    assert certificate.completeness.bound == pytest.approx(1.0, rel=1e-10)
+
+
+def test_the_probe_is_skipped_where_the_trace_suffices():
+    exact, Q = with_spectrum([1.0, 0.9, 0.8, *[1e-4] * 50])
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :3]))
+    assert certificate.ok
+    assert certificate.completeness.method == "trace"
+    assert certificate.completeness.kind == "deterministic"
+    assert operator.products == 0
+    assert_true(certificate, exact)
+
+
+def test_the_norm_is_tried_before_the_probe():
+    exact, Q = with_spectrum([1.0, 0.9, 0.8, *[0.05] * 50])
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :3]))
+    assert certificate.ok
+    assert certificate.completeness.method == "Frobenius norm"
+    assert operator.products == 0
+    assert_true(certificate, exact)
+
+
+def test_no_trace_bound_for_a_matrix_not_proven_positive():
+    """Negative eigenvalues cancel what was missed: here the trace of the rest is zero."""
+    exact, Q = with_spectrum([2.0, 1.0, 0.9, -1.0, -1.0, *[0.0] * 20])
+    operator = Matrix(exact, psd=False)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, 1:3]))
+    assert certificate.completeness.method != "trace"
+    assert not certificate.ok
+    assert_true(certificate, exact)
+
+
+def test_nothing_is_claimed_where_nothing_is_known():
+    exact, Q = with_spectrum([1.0, 0.5, -0.5, 0.1])
+    operator = Matrix(exact, psd=False, knows_trace=False, knows_norm=False)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :2]))
+    assert certificate.completeness is None
+    assert not certificate.ok
+    assert "nothing bounds the eigenvalues that were not computed" in certificate.reasons[0]
+    assert "Nothing is guaranteed about eigenvalues that were not computed." in str(certificate)
+
+
+def test_a_norm_that_is_all_cancellation_proves_nothing():
+    """Centring takes nearly all of K away: the difference of the squares is rounding."""
+    n = 300
+    rng = np.random.default_rng(0)
+    exact, Q = with_spectrum(np.concatenate([[3e-7, 2e-7], 1e-7 * np.ones(n - 3), [0.0]]))
+    ones = np.ones((n, 1)) / math.sqrt(n)
+    Q = np.linalg.qr(np.hstack([ones, rng.standard_normal((n, n - 1))]))[0][:, ::-1]
+    values = np.concatenate([[3e-7, 2e-7], 1e-7 * np.ones(n - 3), [0.0]])
+    K = (Q * values) @ Q.T + 1.0
+    K = (K + K.T) / 2
+    source = MatrixSource(K)
+    operator = CenteredKernelOperator(
+        TileMatrix(n, source, np.empty(0)),
+        source.diagonal,
+        relative=0.0,
+        absolute=0.0,
+        center=True,
+        psd=True,
+    )
+    Kc = operator.dense()
+    assert operator.frobenius() >= np.linalg.norm(Kc)
+    assert operator.error_bound < 1e-8
+    operator.computed = Kc
+    certificate = certificate_of(operator, handed_over(operator, Q[:, 1:2]), tol=0.2)
+    assert certificate.completeness.bound >= 3e-7
+    assert not certificate.ok
+
+
+# ------------------------------------------- vectors that are not orthonormal
+
+
+@pytest.mark.parametrize("bend", [1e-9, 1e-4, 1e-2])
+def test_loss_of_orthogonality_is_stated_and_widens_the_radii(bend):
+    exact, Q = with_spectrum([1.0, 0.8, 0.5, *[0.01] * 20])
+    operator = Matrix(exact)
+    V = Q[:, :3].copy()
+    V[:, 1] += bend * V[:, 0]
+    certificate = certificate_of(operator, handed_over(operator, V))
+    assert certificate.orthogonality == pytest.approx(bend, rel=0.1)
+    sigma = np.linalg.svd(V, compute_uv=False)[-1]
+    R = operator.computed @ V - V * certificate.values
+    assert certificate.set_radius >= np.linalg.norm(R, 2) / sigma
+    assert_true(certificate, exact)
+
+
+def test_short_vectors_do_not_shrink_the_radii():
+    """Residuals of vectors of length 0.1 are ten times too small."""
+    exact, _ = with_spectrum(np.linspace(1, 0.1, 20))
+    operator = Matrix(exact)
+    V = 0.1 * power_steps(exact, 2, 2, 0)
+    certificate = certificate_of(operator, handed_over(operator, V))
+    assert_true(certificate, exact)
+    assert (certificate.radii >= 9.9 * certificate.residuals).all()
+
+
+def test_the_same_vector_twice_is_not_two_eigenvalues():
+    exact, Q = with_spectrum([1.0, 0.1, 0.05, 0.01, 0.0])
+    operator = Matrix(exact)
+    V = Q[:, [0, 0]]
+    certificate = certificate_of(operator, handed_over(operator, V))
+    assert not certificate.ok
+    assert certificate.orthogonality == pytest.approx(1.0)
+    assert certificate.set_radius > 0.9
+    assert_true(certificate, exact)
+
+
+# --------------------------------------------------------- the probability
+
+
+def lanczos_estimate(values, steps, rng):
+    """Largest Ritz value of diag(values) on the Krylov space of one random start."""
+    b = rng.standard_normal(values.size)
+    basis = np.empty((values.size, 0))
+    for _ in range(steps):
+        for _ in range(2):
+            b = b - basis @ (basis.T @ b)
+        b /= np.linalg.norm(b)
+        basis = np.column_stack([basis, b])
+        b = values * b
+    return np.linalg.eigvalsh(basis.T @ (values[:, None] * basis))[-1]
+
+
+@pytest.mark.parametrize("spectrum", ["chebyshev", "one", "linear"])
+@pytest.mark.parametrize(("size", "steps", "gap"), [(40, 3, 0.3), (100, 4, 0.25), (100, 5, 0.1)])
+def test_stated_probability_is_not_exceeded_in_simulation(spectrum, size, steps, gap):
+    inner = (1 - gap) * (1 + np.cos(np.pi * (np.arange(size - 1) + 0.5) / (size - 1))) / 2
+    values = {
+        "chebyshev": np.append(inner, 1.0),
+        "one": np.append(np.full(size - 1, 1 - 1.01 * gap), 1.0),
+        "linear": np.linspace(0, 1, size),
+    }[spectrum]
+    rng = np.random.default_rng(9)
+    draws = 400
+    missed = sum(lanczos_estimate(values, steps, rng) < 1 - gap for _ in range(draws)) / draws
+    stated = missed_probability(size, steps, gap, 1)
+    assert missed <= stated + 3 * math.sqrt(stated * (1 - min(stated, 1.0)) / draws)
+
+
+def test_probability_and_gap_are_inverse():
+    for size in (10, 1000, 10**6):
+        for columns in (1, 4, 16):
+            gap = probe_gap(size, 12, 1e-6, columns)
+            assert missed_probability(size, 12, gap, columns) == pytest.approx(1e-6)
+
+
+def test_probability_by_the_formula():
+    expected = 1.648 * math.sqrt(500) * math.exp(-math.sqrt(0.2) * (2 * 9 - 1))
+    assert missed_probability(500, 9, 0.2, 1) == pytest.approx(expected)
+    assert missed_probability(500, 9, 0.2, 3) == pytest.approx(expected**3)
+    assert missed_probability(500, 1, 1e-9, 1) == 1.0
+
+
+def test_the_probe_asks_its_own_generator():
+    operator, found = all_but_the_first(0)
+    bounds = {certificate_of(operator, found, seed=s).completeness.bound for s in (1, 1, 2)}
+    assert len(bounds) == 2
+
+
+# --------------------------------------------------- complete decompositions
+
+
+def test_a_full_decomposition_is_complete():
+    exact, Q = with_spectrum([3.0, 2.0, 1.0, 0.5])
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :2], complete=True))
+    assert certificate.ok
+    assert certificate.completeness.method == "full decomposition"
+    assert certificate.completeness.kind == "deterministic"
+    assert "No larger eigenvalue was missed: the decomposition is complete" in str(certificate)
+
+
+def test_all_pairs_leave_nothing_to_miss():
+    exact, Q = with_spectrum([3.0, 2.0, 1.0, -0.5])
+    operator = Matrix(exact, psd=False)
+    certificate = certificate_of(operator, handed_over(operator, Q))
+    assert certificate.ok
+    assert operator.products == 0
+
+
+def test_no_pairs_at_all():
+    exact, Q = with_spectrum([1.0, 0.5])
+    operator = Matrix(exact)
+    certificate = certificate_of(operator, handed_over(operator, Q[:, :0]))
+    assert "nothing to certify" in str(certificate)
+
+
+def test_the_zero_matrix():
+    operator = Matrix(np.zeros((6, 6)))
+    certificate = certificate_of(operator, handed_over(operator, np.eye(6)[:, :2]))
+    assert certificate.completeness.bound == 0
+    assert not np.isnan(certificate.radii).any()
+    assert "nan" not in str(certificate)
+
+
+# ------------------------------------------------------------ how it reads
+
+
+def test_kinds_follow_the_weakest_part():
+    for kind in ("deterministic", "probabilistic", "estimate"):
+        exact, Q = with_spectrum([1.0, 0.9, *[1e-4] * 10])
+        operator = Matrix(exact, error_kind=kind)
+        certificate = certificate_of(operator, handed_over(operator, Q[:, :2]))
+        assert certificate.widening_kind == kind
+        assert certificate.completeness.kind == kind
+        assert str(certificate).count(f"[{kind}]") == 3
+    operator, found = all_but_the_first(0, error_kind="estimate")
+    assert certificate_of(operator, found).completeness.kind == "estimate"
+
+
+def test_reads_like_sentences():
+    exact, Q = with_spectrum(HIDDEN)
+    operator = Matrix(exact)
+    text = str(certificate_of(operator, handed_over(operator, Q[:, :5])))
+    lines = text.splitlines()
+    assert lines[0] == "Certificate: holds (tolerance 1.0e-06 of the largest eigenvalue)."
+    assert lines[1].startswith("Each of the 5 eigenvalues is within ")
+    assert "(relative to the largest, 1) of an eigenvalue of the exact matrix" in lines[1]
+    assert lines[2].startswith("Taken together, 5 distinct eigenvalues lie within ")
+    assert lines[3].startswith("Forming the matrix contributes ")
+    assert lines[4].startswith("No missed eigenvalue exceeds ")
+    assert " times the last one computed, by the Lanczos" in lines[4]
+    assert "(1 + 0." in lines[4] or "(1 - 0." in lines[4]
+    assert "except with probability 1.0e-06 [probabilistic]." in lines[4]
+    assert all(line.endswith((".", "].")) for line in lines)
+
+
+def test_says_so_when_it_does_not_hold():
+    operator, found = all_but_the_first(0)
+    text = str(certificate_of(operator, found))
+    assert text.startswith("Certificate: DOES NOT HOLD")
+    assert text.splitlines()[-1].startswith("Not met: an eigenvalue of up to ")
+
+
+def test_factor_changes_the_unit_of_everything():
+    exact, Q = with_spectrum(HIDDEN)
+    operator = Matrix(exact, exact + 1e-9 * np.eye(len(exact)))
+    found = handed_over(operator, Q[:, :5])
+    plain = certificate_of(operator, found)
+    scaled = certify(
+        found, operator, tol=1e-6, rng=np.random.default_rng(1), unit="variances", factor=0.125
+    )
+    for name in ("values", "residuals", "radii", "set_radius", "widening"):
+        np.testing.assert_array_equal(getattr(scaled, name), 0.125 * getattr(plain, name))
+    assert scaled.completeness.bound == 0.125 * plain.completeness.bound
+    assert scaled.completeness.delta == plain.completeness.delta
+    assert scaled.ok == plain.ok
+    assert scaled.orthogonality == plain.orthogonality
+    assert "5 variances" in str(scaled)
+
+
+def test_records_are_frozen():
+    certificate = Certificate(
+        np.ones(1), np.zeros(1), np.zeros(1), 0.0, 0.0, "deterministic", 0.0,
+        Completeness("trace", "deterministic", 0.5, -0.5), 1e-6, "eigenvalues", True,
+    )  # fmt: skip
+    with pytest.raises(AttributeError, match="cannot assign"):
+        certificate.ok = False
+    assert "(1 - 0.5) times the last one computed, by the trace [deterministic]." in str(certificate)
+
+
+# ----------------------------------- rounding of products of float32 data
+
+
+def rows_of(kind, n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    X = {
+        "normal": lambda: rng.standard_normal((n, d)),
+        "positive": lambda: rng.random((n, d)) + 0.5,
+        "offset": lambda: rng.standard_normal((n, d)) + 1e4,
+        "wide": lambda: rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-6, 6, d),
+        "wide rows": lambda: rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-4, 4, (n, 1)),
+        "signs": lambda: np.where(np.arange(n * d).reshape(n, d) % 2, 1.1, -1.1),
+        "equal": lambda: np.full((n, d), 1.1) * np.array([1.0, -1.0])[np.arange(n) * 2 // n][:, None],
+        "binary": lambda: (rng.random((n, d)) < 0.01) * 0.7,
+    }[kind]()
+    return X.astype(np.float32)
+
+
+KINDS = ["normal", "positive", "offset", "wide", "wide rows", "binary"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(
+    ("maker", "n", "d"),
+    [
+        (CovarianceOperator, 30000, 3),
+        (CovarianceOperator, 4000, 60),
+        (CovarianceOperator, 500, 200),
+        (GramOperator, 4, 20000),
+        (GramOperator, 60, 4000),
+    ],
+)
+def test_float32_products_keep_their_error_bound(maker, n, d, kind, center):
+    X = rows_of(kind, n, d)
+    view = center_rows(as_rows(X), center=center, scale=None, ddof=1)
+    assert view.arithmetic == np.float32
+    operator = maker(view)
+    exact = exact_product(maker, X, center)
+    allowed = operator.error_bound
+    assert np.linalg.norm(operator.dense() - exact, 2) <= operator.dense_error
+    assert np.linalg.norm(applied(operator) - exact @ start(operator), 2) <= allowed
+    assert abs(operator.trace() - np.trace(exact)) <= (1 + math.sqrt(operator.size)) * allowed
+    assert allowed <= 1e-4 * np.trace(exact)
+
+
+@pytest.mark.parametrize("kind", ["signs", "equal"])
+@pytest.mark.parametrize("center", [True, False])
+def test_roundings_that_all_go_one_way(kind, center):
+    """Entries of one size round alike in every block: the bound for independent errors is no proof.
+
+    What is certain is the worst case, and the bound says that it is not that.
+    """
+    X = rows_of(kind, 30000, 3)
+    operator = CovarianceOperator(center_rows(as_rows(X), center=center, scale=None, ddof=1))
+    exact = exact_product(CovarianceOperator, X, center)
+    worst = 515 * 2.0**-24 * np.trace(exact)
+    assert operator.error_kind == "probabilistic"
+    assert np.linalg.norm(applied(operator) - exact @ start(operator), 2) <= worst
+
+
+def exact_product(maker, X, center):
+    exact = X.astype(np.longdouble)
+    exact = exact - exact.mean(axis=0) if center else exact
+    exact = exact.astype(np.float64)
+    return exact.T @ exact if maker is CovarianceOperator else exact @ exact.T
+
+
+def start(operator):
+    rng = np.random.default_rng(1)
+    return np.linalg.qr(rng.standard_normal((operator.size, min(operator.size, 3))))[0]
+
+
+def applied(operator):
+    return operator.matmat(start(operator))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("maker", [CovarianceOperator, GramOperator])
+def test_float64_products_keep_their_error_bound(maker, kind):
+    X = rows_of(kind, 300, 40).astype(np.float64)
+    operator = maker(center_rows(as_rows(X), center=True, scale=None, ddof=1))
+    exact = X.astype(np.longdouble)
+    exact = exact - exact.mean(axis=0)
+    exact = exact.T @ exact if maker is CovarianceOperator else exact @ exact.T
+    gap = (operator.dense() - exact).astype(np.float64)
+    if maker is GramOperator:
+        # Rounding of the mean shifts all rows alike, which moves no eigenvalue of the centred matrix.
+        gap = gap - gap.mean(axis=0) - gap.mean(axis=1)[:, None] + gap.mean()
+    assert np.linalg.norm(gap, 2) <= operator.dense_error
+    assert operator.error_kind == "deterministic"

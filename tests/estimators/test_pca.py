@@ -1,0 +1,1131 @@
+"""PCA against its definition, against published answers, and as a scikit-learn estimator."""
+
+import copy
+import io
+import re
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from helpers import spectrum_matrix
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA as PeerPCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian
+from gramian import (
+    PCA,
+    CertificateWarning,
+    DataError,
+    InputTypeError,
+    MemoryLimitError,
+    ParameterError,
+    RankWarning,
+    scan,
+)
+from gramian.analysis.certificates import Certificate
+from gramian.planning import plan_pca
+from gramian.records import Plan, Spectrum
+
+SOLVERS = ("full", "covariance", "gram", "krylov", "auto")
+PRODUCTS = ("covariance", "gram", "krylov")
+
+DECAY = [10, 5, 3, 1, 0.3, 0.1]
+SPECTRA = {
+    "separated": spectrum_matrix(60, 20, [*DECAY, 0.03, 0.01], seed=0),
+    "separated, wide": spectrum_matrix(20, 60, DECAY, seed=1),
+    "graded": spectrum_matrix(90, 7, [1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5], seed=2),
+    "clustered": spectrum_matrix(80, 12, [5, 5, 5, 1, 1, 1, 1, 0.1], seed=3),
+    "flat": spectrum_matrix(80, 12, [2] * 12, seed=4),
+    "flat, wide": spectrum_matrix(12, 80, [2] * 11, seed=5),
+    "tiny": spectrum_matrix(70, 9, DECAY, seed=6) * 1e-15,
+    "huge": spectrum_matrix(70, 9, DECAY, seed=7) * 1e15,
+    "two rows": np.array([[1.0, 2.0, 3.0], [2.0, 0.0, 1.0]]),
+    "one column": np.array([[1.0], [4.0], [2.0], [2.0]]),
+    "two rows, one column": np.array([[1.0], [4.0]]),
+    "one constant column": np.insert(spectrum_matrix(30, 4, [4, 3, 2, 1], seed=8), 2, 0.1, axis=1),
+    "duplicated rows": np.repeat(spectrum_matrix(20, 6, [3, 2, 1, 0.5], seed=9), 3, axis=0),
+    "offset": spectrum_matrix(300, 6, [50, 20, 10, 5, 2, 1], seed=10, mean=1000.0),
+}
+
+
+def definition(X, *, center=True, divisor=None, ddof=1):
+    """Mean, eigenvalues and eigenvectors of the covariance, from its formula in float64."""
+    X = np.asarray(X, dtype=np.float64)
+    mean = X.sum(axis=0) / len(X) if center else np.zeros(X.shape[1])
+    C = X - mean if divisor is None else (X - mean) / divisor
+    size = np.abs(C).max() or 1.0
+    C = C / size
+    values, vectors = np.linalg.eigh(C.T @ C / (len(X) - ddof))
+    return mean, np.maximum(values[::-1], 0.0) * size**2, vectors[:, ::-1]
+
+
+def assert_eigenvalues(values, expected, dtype):
+    """What is promised: 1e-4 relative above 1e-3 of the largest, else 1e-7 of it; float64 far better."""
+    top = expected[0]
+    error = np.abs(values - expected[: len(values)])
+    if dtype == np.float64:
+        assert (error <= 2e-13 * top).all(), error / top
+        return
+    large = expected[: len(values)] > 1e-3 * top
+    allowed = np.where(large, 1e-4 * expected[: len(values)], 1e-7 * top)
+    assert (error <= allowed).all(), error / top
+
+
+def assert_subspaces(components, values, vectors, tol):
+    """Compare projectors wherever a gap separates the leading components from the rest."""
+    W = np.asarray(components, dtype=np.float64)
+    for k in range(1, len(W) + 1):
+        rest = values[k] if k < len(values) else 0.0
+        gap = (values[k - 1] - rest) / values[0]
+        if gap > 1e-3:
+            ours, theirs = W[:k].T @ W[:k], vectors[:, :k] @ vectors[:, :k].T
+            assert np.abs(ours - theirs).max() <= tol / gap
+
+
+def assert_is_pca(model, X, dtype, vectors_tol=None):
+    mean, values, vectors = definition(X)
+    eps = float(np.finfo(dtype).eps)
+    k = model.n_components_
+    assert model.components_.dtype == model.mean_.dtype == dtype
+    assert model.explained_variance_.dtype == model.singular_values_.dtype == np.float64
+    np.testing.assert_allclose(model.mean_, mean, rtol=4 * eps, atol=4 * eps * np.abs(X).max())
+    assert_eigenvalues(model.explained_variance_, values, dtype)
+    assert_subspaces(model.components_, values, vectors, vectors_tol or 200 * eps)
+    W = np.asarray(model.components_, dtype=np.float64)
+    np.testing.assert_allclose(W @ W.T, np.eye(k), atol=30 * eps)
+    scores = (np.asarray(X, dtype=np.float64) - mean) @ W.T
+    scores[:, model.rank_ :] = 0
+    assert model.transform(X).dtype == dtype
+    scale = np.abs(scores).max()
+    # X - mean is rounded to units in the last place of X; float32 keeps the mean as a pair.
+    rounding = 8 * float(np.finfo(np.float64).eps) * np.abs(X).max()
+    np.testing.assert_allclose(model.transform(X), scores, rtol=0, atol=30 * eps * scale + rounding)
+    total = values.sum()
+    rtol = 1e-12 if dtype == np.float64 else 1e-6
+    shares = model.explained_variance_ / total
+    np.testing.assert_allclose(model.explained_variance_ratio_, shares, rtol=rtol)
+    np.testing.assert_allclose(model.total_variance_, total, rtol=rtol)
+    assert model.certificate_.ok
+
+
+# ------------------------------------------------------- the definition as oracle
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", SPECTRA)
+def test_every_solver_gives_the_definition(name, solver, dtype):
+    X = SPECTRA[name].astype(dtype)
+    model = PCA(solver=solver, random_state=0).fit(X)
+    assert model.n_components_ == min(X.shape)
+    assert_is_pca(model, X, dtype)
+    np.testing.assert_allclose(model.explained_variance_ratio_.sum(), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e100, 1e150])
+def test_scale_far_from_one_changes_nothing(solver, scale):
+    X = SPECTRA["separated"] * scale
+    model = PCA(3, solver=solver, random_state=0).fit(X)
+    expected = np.array([100, 25, 9]) / 59 * scale**2
+    np.testing.assert_allclose(model.explained_variance_, expected, rtol=1e-11)
+    np.testing.assert_allclose(model.singular_values_, np.array([10, 5, 3]) * scale, rtol=1e-11)
+    small = PCA(3, solver=solver, random_state=0).fit(SPECTRA["separated"])
+    np.testing.assert_allclose(model.components_, small.components_, atol=1e-12)
+    np.testing.assert_allclose(
+        model.transform(X), small.transform(SPECTRA["separated"]) * scale, atol=1e-11 * scale
+    )
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=0.5 * scale)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [1e160, 1e-170, 1e300])
+def test_a_variance_beyond_float64_is_refused(solver, scale):
+    X = SPECTRA["separated"] * scale
+    with pytest.raises(DataError, match="outside of what float64 can hold.*power of ten"):
+        PCA(3, solver=solver).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(80, 12), (12, 80)])
+def test_components_beyond_the_rank_are_nothing(shape, solver, dtype):
+    X = spectrum_matrix(*shape, [5, 2, 1], seed=11).astype(dtype)
+    message = "n_components=6 but the data has rank 3: the last 3 components have variance 0"
+    with pytest.warns(RankWarning, match=message) as caught:
+        model = PCA(6, solver=solver, whiten=False, random_state=0).fit(X)
+    assert len(caught) == 1
+    assert model.rank_ == 3
+    assert (model.explained_variance_[3:] == 0).all()
+    assert (model.singular_values_[3:] == 0).all()
+    eps = np.finfo(dtype).eps
+    W = model.components_.astype(np.float64)
+    np.testing.assert_allclose(W @ W.T, np.eye(6), atol=20 * eps)
+    new = np.random.default_rng(0).standard_normal((7, shape[1])).astype(dtype)
+    for data in (X, new):
+        assert (model.transform(data)[:, 3:] == 0).all()
+        assert (np.abs(model.transform(data)[:, :3]).max(axis=0) > 0).all()
+    with pytest.warns(RankWarning, match="the last 3"):
+        white = PCA(6, solver=solver, whiten=True, random_state=0).fit(X)
+    for data in (X, new):
+        assert (white.transform(data)[:, 3:] == 0).all()
+        assert np.isfinite(white.transform(data)).all()
+    np.testing.assert_allclose(white.inverse_transform(white.transform(X)), X, atol=60 * eps)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("value", [0.0, 7.3, 0.1, -1e30])
+def test_constant_data_has_no_components(solver, value):
+    X = np.full((7, 3), value)
+    with pytest.warns(RankWarning, match="rank 0"):
+        model = PCA(2, solver=solver, whiten=True).fit(X)
+    assert model.rank_ == 0
+    assert (model.explained_variance_ == 0).all()
+    assert (model.explained_variance_ratio_ == 0).all()
+    assert (model.transform(np.eye(3)) == 0).all()
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-14)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, rtol=1e-15)
+    assert model.constant_features_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_float32_far_from_the_origin(solver):
+    X = spectrum_matrix(500, 8, [50, 20, 10, 5, 2, 1, 1, 0.5], seed=12, mean=1000).astype("f4")
+    model = PCA(solver=solver, random_state=0).fit(X)
+    np.testing.assert_allclose(model.explained_variance_, definition(X)[1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_layout_of_the_array_does_not_matter(solver):
+    X = SPECTRA["separated"]
+    expected = PCA(4, solver=solver, random_state=0).fit(X)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    wide = np.zeros((60, 40))
+    wide[:, ::2] = X
+    for other in (np.asfortranarray(X), frozen, wide[:, ::2], X.astype(">f8"), X.tolist()):
+        model = PCA(4, solver=solver, random_state=0).fit(other)
+        np.testing.assert_allclose(model.components_, expected.components_, atol=1e-13)
+        np.testing.assert_allclose(model.transform(other), expected.transform(X), atol=1e-12)
+    np.testing.assert_array_equal(frozen, X)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_signs_are_fixed(solver, dtype):
+    X = SPECTRA["separated"].astype(dtype)
+    for data in (X, -X):
+        W = PCA(5, solver=solver, random_state=0).fit(data).components_
+        size = np.abs(W)
+        near = size >= (1 - (1e-6 if dtype == np.float64 else 1e-3)) * size.max(axis=1)[:, None]
+        first = near.argmax(axis=1)
+        assert (W[np.arange(5), first] > 0).all()
+
+
+# ---------------------------------------------- problems on which Krylov iterates
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("shape", [(3000, 1500), (900, 2500)])
+def test_krylov_iterates_and_gives_the_definition(shape, dtype):
+    singular = np.r_[100.0, 80, 60, 50, 40, 30 * 0.985 ** np.arange(300)]
+    X = spectrum_matrix(*shape, singular, seed=13, mean=5.0).astype(dtype)
+    model = PCA(5, solver="krylov", random_state=0).fit(X)
+    assert model.plan_.solver == model.spectrum_.route == "krylov"
+    assert model.spectrum_.note == ""
+    expected = singular[:5] ** 2 / (shape[0] - 1)
+    np.testing.assert_allclose(
+        model.explained_variance_, expected, rtol=1e-10 if dtype == np.float64 else 1e-5
+    )
+    assert (model.spectrum_.residuals <= model.certificate_.tol * model.spectrum_.values[0]).all()
+    assert model.certificate_.ok
+    C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+    W = model.components_.astype(np.float64)
+    residual = np.linalg.norm(C.T @ (C @ W.T) - W.T * singular[:5] ** 2, axis=0)
+    assert (residual <= (2e-6 if dtype == np.float64 else 2e-5) * 1e4).all()
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(W @ W.T, np.eye(5), atol=30 * eps)
+    np.testing.assert_allclose(model.transform(X), C @ W.T, atol=100 * eps * np.abs(C @ W.T).max())
+    total = float((singular**2).sum())
+    np.testing.assert_allclose(model.explained_variance_ratio_, singular[:5] ** 2 / total, rtol=1e-5)
+    np.testing.assert_allclose(
+        model.reconstruction_error_, (total - (singular[:5] ** 2).sum()) / shape[0], rtol=1e-4
+    )
+
+
+def test_krylov_finds_a_cluster_whole():
+    singular = np.r_[[10.0] * 4, 9.0, 3 * 0.97 ** np.arange(150)]
+    X = spectrum_matrix(1200, 700, singular, seed=14)
+    model = PCA(5, solver="krylov", random_state=3).fit(X)
+    assert model.spectrum_.route == "krylov"
+    np.testing.assert_allclose(model.singular_values_, singular[:5], rtol=1e-9)
+    _, _, vectors = definition(X)
+    ours = model.components_[:4].T @ model.components_[:4]
+    np.testing.assert_allclose(ours, vectors[:, :4] @ vectors[:, :4].T, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(900, 600), (600, 900)])
+def test_krylov_that_stalls_hands_over(shape):
+    X = spectrum_matrix(*shape, np.linspace(1.0, 0.9999, 500), seed=15)
+    model = PCA(12, solver="krylov", tol=1e-9, random_state=0).fit(X)
+    product = "covariance" if shape[0] > shape[1] else "gram"
+    assert model.plan_.solver == "krylov"
+    assert model.spectrum_.route == product
+    expected = rf"block Krylov stalled after \d+ .*residual of .*; the {product} route took over"
+    assert re.fullmatch(expected, model.spectrum_.note)
+    expected = np.linspace(1.0, 0.9999, 500)[:12]
+    np.testing.assert_allclose(model.singular_values_, expected, rtol=1e-12)
+    scores = model.transform(X)
+    np.testing.assert_allclose(scores.T @ scores, np.diag(expected**2), atol=1e-12)
+    assert model.certificate_.ok
+
+
+def test_krylov_on_rank_deficient_data():
+    X = spectrum_matrix(1000, 600, [9, 4, 1], seed=16)
+    with pytest.warns(RankWarning, match="rank 3"):
+        model = PCA(8, solver="krylov", random_state=0).fit(X)
+    assert model.spectrum_.route == "krylov"
+    np.testing.assert_allclose(model.singular_values_, [9, 4, 1, 0, 0, 0, 0, 0], rtol=1e-10)
+    assert (model.transform(X)[:, 3:] == 0).all()
+
+
+@pytest.mark.parametrize("shape", [(2000, 800), (800, 2000)])
+def test_krylov_grows_until_a_fraction_is_reached(shape):
+    singular = 10 * 0.9 ** np.arange(200)
+    X = spectrum_matrix(*shape, singular, seed=17)
+    share = np.cumsum(singular**2) / (singular**2).sum()
+    model = PCA(0.9, solver="krylov", random_state=0).fit(X)
+    assert model.spectrum_.route == "krylov"
+    assert model.n_components_ == int(np.searchsorted(share, 0.9)) + 1
+    np.testing.assert_allclose(
+        model.singular_values_, singular[: model.n_components_], rtol=1e-9
+    )
+
+
+# -------------------------------------------------------------- worked examples
+
+FIRST = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+SECOND = np.array(
+    [
+        [2.5, 2.4], [0.5, 0.7], [2.2, 2.9], [1.9, 2.2], [3.1, 3.0],
+        [2.3, 2.7], [2.0, 1.6], [1.0, 1.1], [1.5, 1.6], [1.1, 0.9],
+    ]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_hand_example_with_ddof_0(solver):
+    model = PCA(ddof=0, solver=solver).fit(FIRST)
+    np.testing.assert_allclose(model.get_covariance(), [[6.25, 4.25], [4.25, 3.5]], rtol=1e-13)
+    np.testing.assert_allclose(model.explained_variance_, [9.3419, 0.4081], atol=5e-5)
+    np.testing.assert_allclose(model.components_[0], [0.8086, 0.5883], atol=5e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_hand_example_with_ddof_1(solver):
+    model = PCA(solver=solver).fit(SECOND)
+    np.testing.assert_allclose(
+        model.explained_variance_, [1.28402771, 0.0490833989], rtol=1e-8
+    )
+    np.testing.assert_allclose(model.components_[0], [0.677873399, 0.735178656], rtol=1e-8)
+
+
+def test_iris():
+    values = PCA().fit(load_iris().data).explained_variance_
+    np.testing.assert_allclose(values, [4.2282417, 0.2426707, 0.0782095, 0.0238351], atol=5e-8)
+
+
+def test_us_arrests_scaled(data_dir):
+    source = data_dir / "tables" / "datasets_USArrests.csv"
+    model = PCA(scale="unit").fit(source)
+    assert model.feature_names_in_.tolist() == ["Murder", "Assault", "UrbanPop", "Rape"]
+    deviations = model.summary().standard_deviation
+    np.testing.assert_allclose(deviations, [1.5748783, 0.9948694, 0.5971291, 0.4164494], atol=5e-8)
+    np.testing.assert_allclose(model.summary().cumulative[-1], 1.0)
+    table = pd.read_csv(source, index_col=0)
+    np.testing.assert_allclose(model.transform(source), model.transform(table), atol=1e-14)
+
+
+def test_nci60_scaled(data_dir):
+    table = pd.read_csv(data_dir / "tables" / "ISLR_NCI60.csv", index_col=0)
+    X = table.iloc[:, :-1].to_numpy()
+    assert X.shape == (64, 6830)
+    expected = [27.8535, 21.4814, 19.8205, 17.0326, 15.9718]
+    for solver in ("auto", "full", "gram"):
+        deviations = np.sqrt(PCA(5, scale="unit", solver=solver).fit(X).explained_variance_)
+        np.testing.assert_allclose(deviations, expected, atol=5e-5)
+
+
+def test_eigenfaces(data_dir):
+    """The first 36 people of Extended Yale B; errors are shares of the distance from the mean."""
+    pictures = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    with np.load(data_dir / "faces" / "extended_yale_b_cropped_u8.npz") as stored:
+        X = stored["X"]
+    model = PCA(100, random_state=0).fit(X[:2286])
+    assert model.plan_.solver == model.spectrum_.route == "krylov"
+    assert model.certificate_.ok
+    assert model.components_.shape == (100, 32256)
+    assert model.component_pictures_.shape == (100, 192, 168)
+
+    def errors(picture):
+        x = picture.reshape(1, 192, 168).astype(np.float32)
+        scores = model.transform(x)
+        found = []
+        for r in (25, 50, 100):
+            kept = np.where(np.arange(100) < r, scores, 0).astype(np.float32)
+            back = model.inverse_transform(kept)
+            assert back.shape == (1, 192, 168)
+            mean = model.mean_.reshape(192, 168)
+            found.append(np.linalg.norm(x - back) / np.linalg.norm(x - mean))
+        return found
+
+    np.testing.assert_allclose(errors(X[2286]), [0.477, 0.431, 0.393], atol=5e-4)
+    with pictures.open(data_dir / "pictures" / "dog.jpg") as file:
+        dog = np.asarray(file.convert("L").resize((168, 192)))
+    np.testing.assert_allclose(errors(dog), [0.468, 0.416, 0.357], atol=5e-4)
+
+
+# ------------------------------------------------------------------ n_components
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+def test_n_components_none_keeps_min_of_n_and_d(solver, shape):
+    X = spectrum_matrix(*shape, DECAY, seed=18)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PCA(solver=solver).fit(X)
+    assert model.n_components_ == 20
+    assert model.components_.shape == (20, shape[1])
+    assert model.rank_ == 6
+    assert model.noise_variance_ == 0.0
+    assert model.plan_.solver != "krylov"
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+def test_a_fraction_keeps_the_least_number_that_reaches_it(solver, shape):
+    X = spectrum_matrix(*shape, [3, 2, 2, 1, 1, 1], seed=19)
+    share = np.cumsum([9, 4, 4, 1, 1, 1]) / 20
+    for fraction, k in [(0.01, 1), (0.45, 1), (0.46, 2), (0.65, 2), (0.95, 5), (0.999999, 6)]:
+        model = PCA(fraction, solver=solver, random_state=0).fit(X)
+        assert model.n_components_ == k
+        np.testing.assert_allclose(model.explained_variance_ratio_.sum(), share[k - 1])
+    assert PCA(np.float32(0.5), solver=solver).fit(X).n_components_ == 2
+    assert PCA(np.int64(3), solver=solver).fit(X).n_components_ == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            12,
+            "n_components=12 but 20 rows x 9 columns have at most 9 components. "
+            "Ask for at most 9, or a fraction such as 0.95.",
+        ),
+        (0, "n_components=0 is not a positive number of components. Give an integer from 1 to 9"),
+        (-1, "n_components=-1 is not a positive number of components."),
+        (1.5, "n_components=1.5 is not a fraction between 0 and 1."),
+        (0.0, "n_components=0.0 is not a fraction between 0 and 1."),
+        (1.0, "n_components=1.0 is not a fraction between 0 and 1."),
+        (float("nan"), "n_components=nan is not a fraction between 0 and 1."),
+        (True, "n_components=True is not a number."),
+        ("mle", "n_components='mle' is not a number. Give an integer from 1 to 9, a fraction"),
+        ([2], "n_components=[2] is not a number."),
+        (2j, "n_components=2j is not a number."),
+    ],
+)
+def test_other_n_components_are_refused(value, message):
+    X = np.random.default_rng(0).standard_normal((20, 9))
+    for solver in SOLVERS:
+        with pytest.raises(ParameterError, match=re.escape(message)):
+            PCA(value, solver=solver).fit(X)
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        PCA(value).plan(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "svd"}, "solver='svd' is not known. Allowed: 'auto', 'full', 'covariance'"),
+        ({"solver": "covarance"}, "Did you mean 'covariance'?"),
+        ({"solver": None}, "solver=None is not known."),
+        ({"scale": "unti"}, "Did you mean 'unit'?"),
+        ({"scale": [1.0, 2.0]}, "scale is an array of shape (2,); it must hold 9 positive numbers"),
+        ({"scale": np.zeros(9)}, "it must hold 9 positive numbers"),
+        ({"scale": [np.nan] * 9}, "it must hold 9 positive numbers"),
+        ({"scale": ["a"] * 9}, "positive numbers"),
+        ({"ddof": 20}, "ddof=20 must be 0 (divide by n) or 1 (divide by n - 1), and less than n=20."),
+        ({"ddof": -1}, "ddof=-1 must be 0"),
+        ({"ddof": 1.0}, "ddof=1.0 must be 0"),
+        ({"tol": 0.0}, "tol=0.0 must lie between 0 and 1"),
+        ({"tol": "small"}, "tol='small' must lie between 0 and 1"),
+        ({"tol": 2}, "tol=2 must lie between 0 and 1"),
+        ({"memory_limit": "lots"}, "memory_limit='lots' is not an amount of memory."),
+        ({"memory_limit": -5}, "memory_limit=-5 is not a positive amount."),
+        ({"random_state": "x"}, "random_state='x'"),
+    ],
+)
+def test_other_parameters_are_refused(parameters, message):
+    X = np.random.default_rng(0).standard_normal((20, 9))
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        PCA(**parameters).fit(X)
+
+
+# --------------------------------------------------- center, scale, ddof, whiten
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_ddof_divides_by_n_minus_ddof(solver):
+    X = SPECTRA["separated"]
+    unbiased, biased = (PCA(4, ddof=ddof, solver=solver).fit(X) for ddof in (1, 0))
+    np.testing.assert_allclose(biased.explained_variance_ * 60, unbiased.explained_variance_ * 59)
+    np.testing.assert_allclose(biased.noise_variance_ * 60, unbiased.noise_variance_ * 59)
+    np.testing.assert_allclose(biased.reconstruction_error_, unbiased.reconstruction_error_)
+    np.testing.assert_allclose(biased.components_, unbiased.components_, atol=1e-12)
+    np.testing.assert_allclose(PCA(1, ddof=5).fit(X).explained_variance_ * 55, 100)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("magnitude", [1.0, 1e-150, 1e150])
+@pytest.mark.parametrize("scale", ["unit", "pareto", "array"])
+def test_scaled_columns(scale, magnitude, solver, dtype):
+    if dtype == np.float32:
+        magnitude = {1.0: 1.0, 1e-150: 1e-12, 1e150: 1e12}[magnitude]
+    spread = np.array([1.0, 1e-3, 50.0, 7.0, 0.2]) * magnitude
+    X = np.random.default_rng(20).standard_normal((40, 5)) * spread + 3 * spread
+    X[:, 3] += X[:, 0] * 5
+    X = np.insert(X, 2, 0.1 * magnitude, axis=1).astype(dtype)
+    deviation = X.astype(np.float64).std(axis=0, ddof=1)
+    deviation[2] = 1.0
+    if scale == "array":
+        divisor = np.array([1.0, 2, 3, 4, 5, 6]) * magnitude
+        model = PCA(5, scale=divisor.tolist(), solver=solver, random_state=0).fit(X)
+    else:
+        divisor = deviation if scale == "unit" else np.sqrt(deviation)
+        model = PCA(5, scale=scale, solver=solver, random_state=0).fit(X)
+    eps = float(np.finfo(dtype).eps)
+    # What a constant column differs from its mean by is rounding, and may be large.
+    effective = np.where(np.arange(6) == 2, np.inf, divisor)
+    mean, values, _ = definition(X, divisor=effective)
+    atol = 1e3 * eps * values[0]
+    np.testing.assert_allclose(model.explained_variance_, values[:5], rtol=0, atol=atol)
+    np.testing.assert_allclose(model.scale_, divisor, rtol=10 * eps)
+    assert model.constant_features_.tolist() == [2]
+    C = (X - mean) / effective
+    W = np.asarray(model.components_, dtype=np.float64)
+    scores = C @ W.T
+    np.testing.assert_allclose(model.transform(X), scores, atol=50 * eps * np.abs(scores).max())
+    back = np.asarray(model.inverse_transform(model.transform(X)), dtype=np.float64)
+    np.testing.assert_allclose(back / divisor, X / divisor, atol=200 * eps * np.abs(C).max())
+    if scale == "unit":
+        np.testing.assert_allclose(model.total_variance_, 5.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_without_centring_it_is_about_second_moments(solver):
+    X = SPECTRA["separated"] + np.linspace(-2, 3, 20)
+    model = PCA(4, center=False, solver=solver, random_state=0).fit(X)
+    _, values, vectors = definition(X, center=False)
+    np.testing.assert_allclose(model.explained_variance_, values[:4], rtol=1e-11)
+    assert_subspaces(model.components_, values, vectors, 1e-12)
+    assert (model.mean_ == 0).all()
+    np.testing.assert_allclose(model.transform(X), X @ model.components_.T, atol=1e-11)
+    np.testing.assert_allclose(model.explained_variance_ratio_, values[:4] / values.sum())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [None, "unit"])
+def test_whitened_scores_have_identity_covariance(solver, scale):
+    X = SPECTRA["graded"]
+    model = PCA(4, whiten=True, scale=scale, solver=solver, random_state=0)
+    Z = model.fit_transform(X)
+    np.testing.assert_allclose(np.cov(Z.T), np.eye(4), atol=1e-6)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(model.transform(X), Z, atol=1e-8)
+    plain = PCA(4, scale=scale, solver=solver, random_state=0).fit(X)
+    np.testing.assert_allclose(
+        model.inverse_transform(Z), plain.inverse_transform(plain.transform(X)), atol=1e-9
+    )
+
+
+# ------------------------------------------------------------ what the model says
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_reconstruction_error_is_the_mean_square_over_the_rows(solver, k):
+    X = SPECTRA["separated"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        model = PCA(k, solver=solver, random_state=0).fit(X)
+    back = model.inverse_transform(model.transform(X))
+    error = ((X - back) ** 2).sum(axis=1).mean()
+    np.testing.assert_allclose(model.reconstruction_error_, error, atol=1e-12)
+    scaled = PCA(3, scale="unit", solver=solver, random_state=0).fit(X)
+    back = scaled.inverse_transform(scaled.transform(X))
+    error = (((X - back) / scaled.scale_) ** 2).sum(axis=1).mean()
+    np.testing.assert_allclose(scaled.reconstruction_error_, error, rtol=1e-10)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(80, 6), (9, 30)])
+@pytest.mark.parametrize("k", [1, 3, None])
+def test_the_probabilistic_model_is_that_of_scikit_learn(k, shape, solver):
+    singular = [7, 5, 3, 2, 1, 0.5][: min(shape[0] - 1, shape[1])]
+    X = spectrum_matrix(*shape, singular, seed=21, mean=0.5)
+    peer = PeerPCA(k, svd_solver="full").fit(X)
+    ours = PCA(k, solver=solver, random_state=0).fit(X)
+    np.testing.assert_allclose(ours.noise_variance_, peer.noise_variance_, atol=1e-13)
+    np.testing.assert_allclose(ours.get_covariance(), peer.get_covariance(), atol=1e-8)
+    if k is None and shape == (9, 30):
+        for method in (ours.get_precision, lambda: ours.score(X)):
+            with pytest.raises(DataError, match=r"singular \(6 of 30 directions have variance\).*fewer"):
+                method()
+        return
+    np.testing.assert_allclose(ours.get_precision(), peer.get_precision(), rtol=1e-8, atol=1e-8)
+    new = np.random.default_rng(22).standard_normal((5, shape[1]))
+    np.testing.assert_allclose(ours.score_samples(new), peer.score_samples(new), rtol=1e-8)
+    np.testing.assert_allclose(ours.score(X), peer.score(X), rtol=1e-8)
+    normal = multivariate_normal(ours.mean_, ours.get_covariance())
+    np.testing.assert_allclose(ours.score_samples(new), normal.logpdf(new), rtol=1e-8)
+
+
+def test_the_likelihood_of_scaled_data_is_in_units_of_the_data():
+    X = np.random.default_rng(23).standard_normal((50, 4)) * [1, 10, 0.1, 5] + 3
+    model = PCA(2, scale="unit").fit(X)
+    np.testing.assert_allclose(np.diag(PCA(scale="unit").fit(X).get_covariance()), X.var(0, ddof=1))
+    np.testing.assert_allclose(model.get_precision() @ model.get_covariance(), np.eye(4), atol=1e-12)
+    normal = multivariate_normal(X.mean(axis=0), model.get_covariance())
+    np.testing.assert_allclose(model.score_samples(X), normal.logpdf(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_singular_model_has_no_likelihood_and_says_so(k):
+    X = spectrum_matrix(30, 3, [2], seed=24)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        model = PCA(k).fit(X)
+    with pytest.raises(DataError, match="1 of 3 directions .*no inverse.*no likelihood"):
+        model.get_precision()
+
+
+def test_attributes_of_a_fitted_model():
+    X = SPECTRA["separated"]
+    model = PCA(3).fit(X)
+    assert isinstance(model.plan_, Plan)
+    assert isinstance(model.spectrum_, Spectrum)
+    assert model.spectrum_.vectors is None
+    assert isinstance(model.certificate_, Certificate)
+    np.testing.assert_array_equal(model.certificate_.values, model.explained_variance_)
+    assert (model.n_samples_, model.n_features_in_, model.n_components_) == (60, 20, 3)
+    assert model.rank_ == 3
+    assert model.scale_ is None
+    assert model.picture_shape_ is None
+    assert model.get_feature_names_out().tolist() == ["PC1", "PC2", "PC3"]
+    with pytest.raises(AttributeError, match="models fitted on pictures"):
+        model.component_pictures_  # noqa: B018
+
+
+def test_summary_is_the_table_of_variances():
+    model = PCA(3).fit(SPECTRA["separated"])
+    table = model.summary()
+    np.testing.assert_allclose(table.standard_deviation**2, model.explained_variance_)
+    np.testing.assert_array_equal(table.share, model.explained_variance_ratio_)
+    np.testing.assert_allclose(table.cumulative, np.cumsum(table.share))
+    assert [row[0] for row in table.rows()] == ["PC1", "PC2", "PC3"]
+    assert "standard deviation" in str(table)
+
+
+def test_a_tolerance_that_is_not_met_is_said():
+    X = SPECTRA["offset"].astype("f4")
+    with pytest.warns(CertificateWarning, match="known to .* of the largest, not to 1.0e-16"):
+        model = PCA(2, solver="covariance", tol=1e-16).fit(X)
+    assert not model.certificate_.ok
+
+
+# ------------------------------------------------------------------------ plans
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("k", [None, 2, 0.9])
+def test_the_plan_is_what_fit_follows(solver, k):
+    for shape in [(60, 20), (20, 60), (700, 800)]:
+        X = np.random.default_rng(0).standard_normal(shape)
+        model = PCA(k, solver=solver, random_state=0)
+        plan = model.plan(X)
+        assert not hasattr(model, "components_")
+        assert model.fit(X).plan_ == plan
+        if solver not in ("auto", "krylov"):
+            assert plan.solver == model.spectrum_.route == solver
+
+
+def test_the_plan_needs_no_pass_over_the_data():
+    X = np.full((50, 7), np.nan)
+    expected = plan_pca((50, 7), np.dtype("f8"), gramian.records.Target(), "auto", 1 << 40)
+    assert PCA(memory_limit=1 << 40).plan(X) == expected
+
+
+def test_a_route_that_does_not_fit_is_refused_before_work():
+    X = np.random.default_rng(0).standard_normal((300, 200))
+    with pytest.raises(MemoryLimitError, match=r"covariance route needs about 0\.01 GB.*allows 1e-06"):
+        PCA(2, solver="covariance", memory_limit=1000).fit(X)
+    with pytest.raises(MemoryLimitError, match="Raise memory_limit, or ask for fewer components"):
+        PCA(2, memory_limit="1kB").fit(X)
+
+
+def test_the_memory_limit_may_come_from_the_environment(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((300, 200))
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1kB")
+    with pytest.raises(MemoryLimitError, match="memory_limit allows 1e-06 GB"):
+        PCA(2).fit(X)
+    PCA(2, memory_limit="1GB").fit(X)
+
+
+# ---------------------------------------------------- fit, transform and back
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", ["separated", "separated, wide", "offset", "clustered"])
+def test_fit_transform_is_fit_then_transform(name, solver, whiten, dtype):
+    X = SPECTRA[name].astype(dtype)
+    model = PCA(4, solver=solver, whiten=whiten, random_state=0)
+    together = model.fit_transform(X)
+    apart = model.transform(X)
+    assert together.dtype == apart.dtype == dtype
+    rounding = np.finfo(dtype).eps * (100 if name != "offset" else 1000)
+    np.testing.assert_allclose(together, apart, atol=rounding * np.abs(apart).max())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_all_components_give_the_data_back(solver):
+    for name in ("separated", "separated, wide", "one constant column", "two rows"):
+        X = SPECTRA[name]
+        model = PCA(solver=solver).fit(X)
+        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+
+
+def test_inverse_transform_refuses_another_number_of_components():
+    model = PCA(3).fit(SPECTRA["separated"])
+    with pytest.raises(DataError, match="X has 2 columns, but inverse_transform takes scores of 3"):
+        model.inverse_transform(np.zeros((4, 2)))
+
+
+def test_same_random_state_same_result():
+    X = spectrum_matrix(900, 500, 10 * 0.95 ** np.arange(100), seed=25)
+    first, second = (PCA(4, solver="krylov", random_state=7).fit(X) for _ in range(2))
+    assert first.spectrum_.route == "krylov"
+    np.testing.assert_allclose(first.components_, second.components_, atol=1e-12)
+    np.testing.assert_allclose(first.explained_variance_, second.explained_variance_, rtol=1e-13)
+    for state in (np.random.RandomState(0), np.random.default_rng(0), 5, None):
+        other = PCA(4, solver="krylov", random_state=state).fit(X)
+        np.testing.assert_allclose(other.explained_variance_, first.explained_variance_, rtol=1e-6)
+        np.testing.assert_allclose(other.components_, first.components_, atol=1e-4)
+
+
+# ---------------------------------------------------------------- kinds of data
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [None, "unit"])
+def test_array_kinds_give_their_own_kind(array_kind, solver, scale):
+    for name in ("separated", "separated, wide"):
+        reference = SPECTRA[name].astype(array_kind.dtype)
+        X = array_kind.make(SPECTRA[name])
+        model = PCA(3, solver=solver, scale=scale, random_state=0)
+        Z = model.fit_transform(X)
+        outputs = {
+            "components_": model.components_,
+            "mean_": model.mean_,
+            "fit_transform": Z,
+            "transform": model.transform(X),
+            "inverse_transform": model.inverse_transform(Z),
+        }
+        plain = PCA(3, solver=solver, scale=scale, random_state=0)
+        scores = plain.fit_transform(reference)
+        expected = {
+            "components_": plain.components_,
+            "mean_": plain.mean_,
+            "fit_transform": scores,
+            "transform": plain.transform(reference),
+            "inverse_transform": plain.inverse_transform(scores),
+        }
+        atol = 1e-11 if array_kind.dtype == np.float64 else 1e-4
+        for part, value in outputs.items():
+            assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
+            np.testing.assert_allclose(gramian.arrays.to_numpy(value), expected[part], atol=atol)
+        assert isinstance(model.explained_variance_, np.ndarray)
+        np.testing.assert_allclose(model.explained_variance_, plain.explained_variance_, rtol=1e-6)
+        assert model.certificate_.ok
+
+
+@pytest.mark.parametrize("shape", [(900, 500), (500, 900)])
+def test_array_kinds_through_krylov(array_kind, shape):
+    singular = np.r_[9.0, 7, 5, 4, 3 * 0.95 ** np.arange(100)]
+    data = spectrum_matrix(*shape, singular, seed=26)
+    model = PCA(4, solver="krylov", random_state=0).fit(array_kind.make(data))
+    assert model.spectrum_.route == "krylov"
+    np.testing.assert_allclose(model.singular_values_, singular[:4], rtol=1e-5)
+    assert array_kind.same(model.components_) or array_kind.name == "numpy-read-only"
+
+
+def test_array_kinds_beyond_the_rank(array_kind):
+    X = array_kind.make(spectrum_matrix(30, 8, [3, 1], seed=27))
+    with pytest.warns(RankWarning, match="rank 2"):
+        model = PCA(4, whiten=True).fit(X)
+    scores = gramian.arrays.to_numpy(model.transform(X))
+    assert (scores[:, 2:] == 0).all()
+    np.testing.assert_allclose(np.cov(scores[:, :2].T), np.eye(2), atol=1e-5)
+
+
+def test_array_kinds_refuse_nan(array_kind):
+    X = SPECTRA["separated"].copy()
+    X[3, 5] = np.nan
+    with pytest.raises(DataError, match="contains NaN: row 3, column 5"):
+        PCA(2).fit(array_kind.make(X))
+    model = PCA(2).fit(array_kind.make(SPECTRA["separated"]))
+    with pytest.raises(DataError, match="contains NaN: row 3, column 5"):
+        model.transform(array_kind.make(X))
+
+
+def test_array_kinds_keep_the_shape_of_pictures(array_kind):
+    flat = SPECTRA["separated"]
+    pictures = array_kind.make(flat.reshape(60, 4, 5))
+    model = PCA(3).fit(pictures)
+    assert model.picture_shape_ == (4, 5)
+    assert tuple(model.component_pictures_.shape) == (3, 4, 5)
+    back = model.inverse_transform(model.transform(pictures))
+    assert tuple(back.shape) == (60, 4, 5)
+    plain = PCA(3).fit(flat)
+    np.testing.assert_allclose(
+        gramian.arrays.to_numpy(back).reshape(60, 20),
+        plain.inverse_transform(plain.transform(flat)),
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        gramian.arrays.to_numpy(model.transform(array_kind.make(flat))),
+        plain.transform(flat),
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("scale", [None, "unit"])
+@pytest.mark.parametrize(
+    ("solver", "shape"),
+    [
+        ("covariance", (1500, 120)),
+        ("gram", (120, 1500)),
+        ("krylov", (1500, 120)),
+        ("krylov", (120, 1500)),
+        ("auto", (1500, 120)),
+        ("auto", (120, 1500)),
+    ],
+)
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.coo_array])
+def test_sparse_data_is_centred_without_being_densified(
+    monkeypatch, form, solver, shape, scale, dtype
+):
+    rng = np.random.default_rng(28)
+    dense = np.where(rng.random(shape) < 0.05, rng.standard_normal(shape) + 2, 0).astype(dtype)
+    dense[:, :5] *= [9, 8, 7, 6, 5]
+    whole = sp.csr_matrix.toarray
+
+    def toarray(self, *args, **kwargs):
+        assert self.shape != shape, "densified whole"
+        return whole(self, *args, **kwargs)
+
+    for kind in (sp.csr_matrix, sp.csr_array):
+        monkeypatch.setattr(kind, "toarray", toarray)
+    model = PCA(3, scale=scale, solver=solver, random_state=0)
+    Z = model.fit_transform(form(dense))
+    apart = model.transform(form(dense))
+    expected = PCA(3, scale=scale, solver="full").fit(dense)
+    np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-5)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(model.mean_, dense.mean(axis=0), atol=10 * eps)
+    assert Z.dtype == model.components_.dtype == model.mean_.dtype == dtype
+    top = np.abs(apart).max()
+    np.testing.assert_allclose(Z, apart, atol=(1000 * eps + model.certificate_.tol) * top)
+    C = dense - dense.astype(np.float64).mean(axis=0)
+    C = C / model.scale_ if scale else C
+    np.testing.assert_allclose(apart, C @ model.components_.T, atol=1000 * eps * top)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+def test_small_sparse_data_through_every_solver(solver, shape):
+    dense = np.where(np.random.default_rng(31).random(shape) < 0.3, 1.0, 0.0)
+    model = PCA(3, solver=solver, random_state=0).fit(sp.csc_array(dense))
+    _, values, vectors = definition(dense)
+    np.testing.assert_allclose(model.explained_variance_, values[:3], rtol=1e-11)
+    assert_subspaces(model.components_, values, vectors, 1e-11)
+
+
+def test_sparse_data_may_be_tiny_or_huge():
+    dense = np.where(np.random.default_rng(29).random((60, 9)) < 0.4, SPECTRA["separated"][:, :9], 0)
+    plain = PCA(3).fit(dense)
+    for scale in (1e-150, 1e150):
+        for solver in SOLVERS:
+            model = PCA(3, solver=solver, random_state=0).fit(sp.csr_matrix(dense * scale))
+            expected = plain.explained_variance_ * scale**2
+            np.testing.assert_allclose(model.explained_variance_, expected, rtol=1e-10)
+
+
+def test_frames_keep_names():
+    X = SPECTRA["separated"]
+    names = [f"gene {j}" for j in range(20)]
+    pandas, polars = pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)
+    expected = PCA(3).fit(X)
+    for frame in (pandas, polars):
+        model = PCA(3).fit(frame)
+        assert model.feature_names_in_.tolist() == names
+        np.testing.assert_allclose(model.components_, expected.components_, atol=1e-13)
+        np.testing.assert_allclose(model.transform(frame), expected.transform(X), atol=1e-12)
+        with pytest.raises(DataError, match="feature names should match those that were passed"):
+            model.transform(frame[names[::-1]])
+        with pytest.raises(DataError, match="Feature names seen at fit time, yet now missing"):
+            model.transform(frame[names[:19]])
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            model.transform(X)
+    with pytest.raises(DataError, match="X has 19 features, but PCA is expecting 20 features"):
+        expected.transform(X[:, :19])
+
+
+def test_set_output():
+    X = SPECTRA["separated"]
+    pandas = pd.DataFrame(X, columns=[f"x{j}" for j in range(20)]).set_index(np.arange(60) + 100)
+    Z = PCA(2).set_output(transform="pandas").fit_transform(pandas)
+    assert isinstance(Z, pd.DataFrame)
+    assert Z.columns.tolist() == ["PC1", "PC2"]
+    assert Z.index.tolist() == pandas.index.tolist()
+    Z = PCA(2).set_output(transform="polars").fit(X).transform(X)
+    assert isinstance(Z, pl.DataFrame)
+    assert Z.columns == ["PC1", "PC2"]
+    np.testing.assert_allclose(Z.to_numpy(), PCA(2).fit_transform(X), atol=1e-12)
+
+
+def test_files_are_read_with_their_names(tmp_path):
+    X = SPECTRA["separated"][:, :3]
+    file = tmp_path / "table.csv"
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.insert(0, "id", [f"row {i}" for i in range(60)])
+    frame.to_csv(file, index=False)
+    expected = PCA(2).fit(X)
+    for source in (file, scan(file), scan(str(file), columns=["a", "b", "c"])):
+        model = PCA(2).fit(source)
+        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+        np.testing.assert_allclose(model.transform(source), expected.transform(X), atol=1e-12)
+    np.testing.assert_allclose(model.transform(frame[["a", "b", "c"]]), expected.transform(X))
+    with pytest.raises(DataError, match=r"columns of .*table.csv lack 'c'.*Expected: a, b, c"):
+        model.transform(scan(file, columns="a,b"))
+    with pytest.raises(DataError, match="come in another order"):
+        model.transform(scan(file, columns="c,b,a"))
+    text = tmp_path / "text.csv"
+    text.write_text("a,b\n1,x\n2,x\n")
+    with pytest.raises(DataError, match="'b'"):
+        PCA().fit(text)
+
+
+def test_numeric_object_arrays_and_integers_are_numbers():
+    X = SPECTRA["separated"]
+    expected = PCA(2).fit(X).transform(X)
+    np.testing.assert_allclose(PCA(2).fit(X.astype(object)).transform(X), expected, atol=1e-12)
+    whole = np.random.default_rng(30).integers(0, 255, (30, 6))
+    expected = PCA(2).fit(whole.astype("f8")).explained_variance_
+    for dtype, out in [("u1", "f4"), ("i2", "f4"), ("i4", "f8"), ("i8", "f8"), ("f2", "f4")]:
+        model = PCA(2).fit(whole.astype(dtype))
+        assert model.components_.dtype == np.dtype(out)
+        np.testing.assert_allclose(model.explained_variance_, expected, rtol=1e-6)
+    assert PCA(1).fit(whole > 100).n_components_ == 1
+
+
+# -------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(40, 5), (3000, 400), (400, 3000)])
+@pytest.mark.parametrize(
+    ("bad", "text"), [(np.nan, "NaN"), (np.inf, "inf (infinity)"), (-np.inf, "inf (infinity)")]
+)
+def test_nan_and_infinity_are_named_with_row_and_column(solver, shape, bad, text):
+    if solver == "full" and shape != (40, 5):
+        shape = (300, 200)
+    X = np.random.default_rng(0).standard_normal(shape)
+    X[33, 4] = bad
+    for data in (X, X.astype("f4")):
+        with pytest.raises(DataError, match=re.escape(f"contains {text}: row 33, column 4")):
+            PCA(2, solver=solver).fit(data)
+    model = PCA(2, solver="auto", random_state=0).fit(np.nan_to_num(X, posinf=0, neginf=0))
+    with pytest.raises(DataError, match=re.escape(f"contains {text}: row 33, column 4")):
+        model.transform(X)
+
+
+def test_nan_in_a_frame_is_named_by_its_column():
+    frame = pd.DataFrame({"height": [1.0, 2, 3], "weight": [4, None, 5]}, index=["x", "y", "z"])
+    with pytest.raises(DataError, match=r"NaN: row 1 \(y\), column 1 \('weight'\).*SimpleImputer"):
+        PCA().fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (np.ones((1, 3)), DataError, "Found array with 1 sample(s) (shape=(1, 3)) while a minimum of 2"),
+        (np.ones((5, 0)), DataError, "0 feature(s) (shape=(5, 0)) while a minimum of 1 is required"),
+        (np.ones(5), DataError, "Expected 2D array, got 1D array instead"),
+        (np.ones((2, 3, 4, 5)), DataError, "dim 4"),
+        (np.ones((4, 3)) * 1j, DataError, "Complex data not supported"),
+        (sp.csr_matrix(np.ones((4, 3)) * 1j), DataError, "Complex data not supported"),
+        ("faces.npz", InputTypeError, "gramian.scan('faces.npz') or use pathlib.Path"),
+        (b"faces.npz", InputTypeError, "gramian.scan("),
+        ([["a", "b"], ["c", "d"]], DataError, "could not convert string to float"),
+        (sp.csr_matrix(np.ones((1, 3))), DataError, "a minimum of 2"),
+    ],
+    ids=["row", "columns", "1-D", "4-D", "complex", "sparse", "str", "bytes", "text", "sparse row"],
+)
+def test_what_is_no_table_of_numbers_is_refused(X, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        PCA(1).fit(X)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_text_columns_of_frames_are_named(make):
+    frame = make({"a": [1.0, 2.0, 3.0], "city": ["x", "y", "z"], "sex": ["f", "m", "f"]})
+    with pytest.raises(DataError, match=r"2 column\(s\) hold text, not numbers: 'city', 'sex'"):
+        PCA().fit(frame)
+
+
+def test_an_unfitted_model_says_so():
+    X = SPECTRA["separated"]
+    for method in ("transform", "inverse_transform", "score", "score_samples"):
+        with pytest.raises(ValueError, match="PCA instance is not fitted yet"):
+            getattr(PCA(), method)(X)
+    for method in ("summary", "get_covariance", "get_precision", "get_feature_names_out"):
+        with pytest.raises(ValueError, match="PCA instance is not fitted yet"):
+            getattr(PCA(), method)()
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+@parametrize_with_checks(
+    [
+        PCA(),
+        PCA(1, solver="full"),
+        PCA(1, solver="covariance"),
+        PCA(1, solver="gram"),
+        PCA(1, solver="krylov"),
+        PCA(0.9, scale="unit", whiten=True),
+        PCA(center=False),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_in_a_pipeline_and_a_grid():
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(PCA(), LogisticRegression(max_iter=1000))
+    grid = GridSearchCV(pipeline, {"pca__n_components": [1, 0.95], "pca__scale": [None, "unit"]}, cv=3)
+    grid.fit(X, y)
+    assert grid.best_score_ > 0.9
+    assert grid.best_estimator_[0].n_features_in_ == 4
+
+
+def test_clone_copy_and_joblib():
+    X = SPECTRA["separated"].astype("f4")
+    scale = np.linspace(1, 2, 20)
+    model = PCA(3, scale=scale, whiten=True, solver="covariance", random_state=1)
+    assert clone(model).get_params()["scale"].tolist() == scale.tolist()
+    assert model.scale is scale
+    model.fit(X)
+    stored = io.BytesIO()
+    joblib.dump(model, stored)
+    stored.seek(0)
+    for twin in (copy.deepcopy(model), copy.copy(model), joblib.load(stored)):
+        np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+        assert twin.plan_ == model.plan_
+
+
+# ------------------------------------------------------------------- properties
+
+shapes = st.tuples(st.integers(2, 25), st.integers(1, 12), st.integers(0, 10**6))
+solvers = st.sampled_from(SOLVERS)
+
+
+def data(shape):
+    n, d, seed = shape
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * 2.0 ** rng.integers(-4, 4, d) + rng.integers(-9, 9, d)
+
+
+def variances(X, solver, **parameters):
+    return PCA(solver=solver, random_state=0, **parameters).fit(X).explained_variance_
+
+
+def assert_same(values, expected):
+    np.testing.assert_allclose(values, expected, atol=1e-11 * max(expected[0], 1e-300))
+
+
+@settings(max_examples=40)
+@given(shapes, solvers)
+def test_any_data_gives_the_definition(shape, solver):
+    X = data(shape)
+    model = PCA(solver=solver, random_state=0).fit(X)
+    assert_is_pca(model, X, np.float64, vectors_tol=1e-11)
+
+
+@settings(max_examples=30)
+@given(shapes, solvers)
+def test_rotation_and_translation_leave_the_variances(shape, solver):
+    X = data(shape)
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))[0]
+    moved = X @ Q + rng.standard_normal(X.shape[1]) * 5
+    assert_same(variances(moved, solver), variances(X, solver))
+
+
+@settings(max_examples=30)
+@given(shapes, solvers, st.floats(-200, 200))
+def test_scaling_scales_the_variances(shape, solver, exponent):
+    X, factor = data(shape), 2.0**exponent
+    assert_same(variances(X * factor, solver) / factor**2, variances(X, solver))
+
+
+@settings(max_examples=30)
+@given(shapes, solvers)
+def test_order_of_rows_does_not_matter(shape, solver):
+    X = data(shape)
+    order = np.random.default_rng(1).permutation(len(X))
+    model, mixed = (PCA(1, solver=solver).fit(x) for x in (X, X[order]))
+    assert_same(mixed.explained_variance_, model.explained_variance_)
+    Z, Zm = model.transform(X), mixed.transform(X[order])
+    values = variances(X, "full")
+    if values.size == 1 or values[1] < 0.9 * values[0]:
+        np.testing.assert_allclose(np.abs(Zm), np.abs(Z[order]), atol=1e-8 * np.abs(Z).max())
+
+
+@settings(max_examples=30)
+@given(shapes, solvers, st.integers(2, 4))
+def test_duplicated_rows_leave_the_mean_square(shape, solver, times):
+    X = data(shape)
+    many = variances(np.repeat(X, times, axis=0), solver, ddof=0)
+    once = variances(X, solver, ddof=0)
+    k = min(len(once), len(many))
+    np.testing.assert_allclose(many[:k], once[:k], atol=1e-11 * once[0])
+    np.testing.assert_allclose(many[k:], 0, atol=1e-11 * once[0])

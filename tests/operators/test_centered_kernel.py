@@ -1,0 +1,137 @@
+"""The centred kernel matrix against H K H written out."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramian.kernels import RBF, Linear, Polynomial
+from gramian.operators.centered_kernel import CenteredKernelOperator
+from gramian.operators.kernel_source import KernelSource, MatrixSource
+from gramian.operators.tiles import TileMatrix
+
+
+def centred(K):
+    """Kc_ij = K_ij - t_i - t_j + r, entry by entry."""
+    K = K.astype(np.longdouble)
+    t, r = K.mean(axis=1), K.mean()
+    return (K - t[:, None] - t[None, :] + r).astype(np.float64)
+
+
+def operator_of(K, center=True, storage=np.float64, **bounds):
+    source = MatrixSource(K)
+    return CenteredKernelOperator(
+        TileMatrix(len(K), source, np.empty(0), storage),
+        source.diagonal,
+        relative=bounds.get("relative", 0.0),
+        absolute=bounds.get("absolute", 0.0),
+        center=center,
+        psd=True,
+    )
+
+
+def gram(n=300, seed=0, kernel=None, offset=0.0):
+    X = np.random.default_rng(seed).standard_normal((n, 4)) + offset
+    return (kernel or RBF(sigma=2.0)).gram(X)
+
+
+@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
+@pytest.mark.parametrize("n", [2, 239, 500])
+def test_everything_is_that_of_the_definition(n, storage):
+    K = gram(n)
+    Kc = centred(K)
+    operator = operator_of(K, storage=storage)
+    V = np.random.default_rng(1).standard_normal((n, 20))
+    tolerance = 1e-6 * n if storage == np.float32 else 1e-12 * n
+    np.testing.assert_allclose(operator.matmat(V), Kc @ V, atol=tolerance)
+    np.testing.assert_allclose(operator.dense(), Kc, atol=tolerance)
+    np.testing.assert_allclose(operator.diagonal(), np.diag(Kc), atol=1e-13)
+    assert operator.trace() == pytest.approx(np.trace(Kc), rel=1e-12)
+    assert operator.frobenius() == pytest.approx(np.linalg.norm(Kc), rel=1e-9)
+    np.testing.assert_allclose(operator.row_means, K.mean(axis=1), rtol=1e-13)
+    assert operator.mean == pytest.approx(K.mean(), rel=1e-13)
+
+
+def test_without_centring_it_is_the_matrix_itself():
+    K = gram(300)
+    operator = operator_of(K, center=False)
+    V = np.random.default_rng(1).standard_normal((300, 3))
+    np.testing.assert_allclose(operator.matmat(V), K @ V, atol=1e-11)
+    np.testing.assert_array_equal(operator.dense(), K)
+    np.testing.assert_array_equal(operator.diagonal(), np.diag(K))
+    assert operator.trace() == 300
+    assert operator.frobenius() == pytest.approx(np.linalg.norm(K), rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [RBF(sigma=1e4), Polynomial(2, 1.0, 1e6), Linear()])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_norm_is_never_too_small_when_centring_takes_nearly_all(kernel, offset):
+    K = gram(400, kernel=kernel, offset=offset)
+    operator = operator_of(K)
+    true = np.linalg.norm(centred(K))
+    assert operator.frobenius() >= true * (1 - 1e-12)
+    assert operator.frobenius() <= true + 1e-5 * np.linalg.norm(K)
+
+
+@pytest.mark.parametrize("n", [50, 700])
+@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+@pytest.mark.parametrize("kernel", [RBF(sigma=1.0), Polynomial(), Linear()])
+def test_error_bound_covers_rounding_and_storage(kernel, offset, storage, n):
+    K = gram(n, kernel=kernel, offset=offset)
+    operator = operator_of(K, storage=storage)
+    Kc = centred(K)
+    assert np.linalg.norm(operator.dense() - Kc, 2) <= operator.error_bound
+    V = np.linalg.qr(np.random.default_rng(2).standard_normal((n, 5)))[0]
+    assert np.linalg.norm(operator.matmat(V) - Kc @ V, 2) <= operator.error_bound
+
+
+@settings(max_examples=60)
+@given(
+    n=st.integers(2, 30),
+    relative=st.sampled_from([0.0, 1e-9, 1e-3]),
+    absolute=st.sampled_from([0.0, 1e-9, 1e-3]),
+    signs=st.sampled_from(["random", "same", "checked"]),
+    center=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_error_bound_covers_the_stated_error_of_every_entry(
+    n, relative, absolute, signs, center, seed
+):
+    """The worst that an evaluation may do: every entry off by all that is allowed."""
+    rng = np.random.default_rng(seed)
+    K = gram(n, seed)
+    sign = {
+        "random": np.sign(rng.standard_normal((n, n))),
+        "same": np.ones((n, n)),
+        "checked": (-1.0) ** np.add.outer(np.arange(n), np.arange(n)),
+    }[signs]
+    sign = np.tril(sign) + np.tril(sign, -1).T
+    wrong = K + sign * (absolute + relative * np.abs(K))
+    operator = operator_of(wrong, center, relative=relative, absolute=absolute)
+    exact = centred(K) if center else K
+    gap = np.linalg.norm(operator.dense() - exact, 2)
+    # The bound refers to the computed entries, which are larger than the exact ones by 1 + relative at most.
+    assert gap <= operator.error_bound * (1 + 2 * relative) + 1e-15
+
+
+def test_rank_threshold_is_the_error_of_the_matrix():
+    operator = operator_of(gram(100), absolute=1e-7)
+    assert operator.noise == operator.error_bound >= 100 * 1e-7
+
+
+def test_trace_is_that_of_exact_diagonals():
+    X = np.random.default_rng(0).standard_normal((100, 3)) + 1e4
+    source = KernelSource(RBF(sigma=1.0).bind(X), X)
+    operator = CenteredKernelOperator(
+        TileMatrix(100, source, np.empty(0)),
+        source.diagonal,
+        relative=source.relative,
+        absolute=source.absolute,
+        center=True,
+        psd=True,
+    )
+    assert operator.trace() == pytest.approx(100 - 100 * operator.mean, rel=1e-15)
+    assert math.isfinite(operator.error_bound)

@@ -1,0 +1,128 @@
+"""Tiles from a kernel and from a matrix, and products with new rows."""
+
+import numpy as np
+import pytest
+
+from gramian.errors import DataError
+from gramian.kernels import RBF, Callable, Cosine, Laplacian, Linear, Polynomial, Sigmoid
+from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
+
+X = np.random.default_rng(0).standard_normal((50, 4))
+KERNELS = [
+    Linear(),
+    Cosine(),
+    RBF(),
+    RBF(sigma=1e-6),
+    Laplacian(),
+    Polynomial(),
+    Sigmoid(),
+    Callable(lambda x, y: float(x @ y)),
+]
+
+
+@pytest.fixture(params=KERNELS, ids=lambda kernel: type(kernel).__name__)
+def source(request):
+    return KernelSource(request.param.bind(X), X)
+
+
+def test_tiles_are_parts_of_the_gram_matrix(source):
+    K = source.evaluator.kernel.gram(X)
+    for rows, columns in [(slice(0, 20), slice(0, 20)), (slice(20, 50), slice(0, 20))]:
+        tile = source(rows, columns, np.full((rows.stop - rows.start, 20), np.nan))
+        np.testing.assert_allclose(tile, K[rows, columns], rtol=1e-13, atol=1e-15)
+
+
+def test_tiles_on_the_diagonal_are_exact_there(source):
+    part = slice(10, 30)
+    tile = source(part, part)
+    np.testing.assert_array_equal(tile, tile.T)
+    np.testing.assert_array_equal(np.diag(tile), source.diagonal[part])
+
+
+def test_error_bound_is_the_evaluators(source):
+    assert source.relative == source.evaluator.relative
+    assert source.absolute == source.evaluator.absolute
+    assert source.error_kind == source.evaluator.kernel.error_kind
+
+
+@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
+def test_diagonal_tiles_of_other_array_kinds(kind):
+    xp = pytest.importorskip(kind)
+    rows = xp.asarray(X + 1e3)
+    source = KernelSource(RBF(sigma=1.0).bind(rows), rows)
+    tile = np.asarray(source(slice(0, 50), slice(0, 50)))
+    np.testing.assert_array_equal(tile, tile.T)
+    np.testing.assert_array_equal(np.diag(tile), np.ones(50))
+
+
+# ------------------------------------------------------------ a given matrix
+
+
+def test_tiles_of_a_matrix_are_its_parts():
+    K = RBF().gram(X)
+    source = MatrixSource(K.astype(np.float32))
+    tile = source(slice(20, 50), slice(0, 20))
+    assert tile.dtype == np.float64
+    np.testing.assert_array_equal(tile, K.astype(np.float32)[20:50, :20])
+    np.testing.assert_array_equal(source.diagonal, np.ones(50))
+    assert source.relative == source.absolute == 0
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (1, 2)])
+def test_a_matrix_that_is_not_square_is_refused(shape):
+    with pytest.raises(DataError, match=rf"got {shape[0]} rows x {shape[1]} columns.*square matrix"):
+        MatrixSource(np.ones(shape))
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (40, 3), (1700, 20), (1700, 1699)])
+def test_a_matrix_that_is_not_symmetric_is_refused_with_the_pair(pair):
+    K = np.eye(1800)
+    K[pair] += 0.25
+    low, high = max(pair), min(pair)
+    with pytest.raises(
+        DataError, match=rf"K\[{low}, {high}\] and K\[{high}, {low}\] differ by 0.25"
+    ):
+        MatrixSource(K)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_asymmetry_of_rounding_is_allowed_and_counted(dtype):
+    rng = np.random.default_rng(0)
+    K = RBF().gram(X)
+    noisy = (K * (1 + np.finfo(dtype).eps * rng.uniform(-3, 3, K.shape))).astype(dtype)
+    source = MatrixSource(noisy)
+    gap = np.linalg.norm(noisy.astype(float) - noisy.astype(float).T, 2) / 2
+    assert 0 < gap <= len(K) * source.absolute
+    tile = source(slice(0, 50), slice(0, 50))
+    np.testing.assert_array_equal(tile, tile.T)
+
+
+# ------------------------------------------------------------- cross products
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 960])
+def test_cross_product_is_that_of_the_whole_matrix(size):
+    rng = np.random.default_rng(1)
+    new, coefficients = rng.standard_normal((9, 4)), rng.standard_normal((50, 3))
+    for kernel in KERNELS:
+        bound = kernel.bind(X)
+        left, right = bound.encode(new)[0], bound.encode(X)[1]
+        product = cross_times(bound, left, right, coefficients, size)
+        np.testing.assert_allclose(product, kernel.gram(new, X) @ coefficients, atol=1e-10)
+
+
+def test_cross_product_never_holds_the_whole_matrix():
+    widths = []
+
+    class Watched:
+        def tile(self, left, right, out=None):
+            widths.append((len(left), len(right)))
+            return left @ right.T
+
+    rng = np.random.default_rng(1)
+    new, fitted = rng.standard_normal((20, 2)), rng.standard_normal((5000, 2))
+    coefficients = rng.standard_normal((5000, 3))
+    product = cross_times(Watched(), new, fitted, coefficients)
+    np.testing.assert_allclose(product, new @ (fitted.T @ coefficients), atol=1e-9)
+    assert max(width for _, width in widths) <= 960
+    assert sum(width for _, width in widths) == 5000

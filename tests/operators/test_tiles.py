@@ -1,0 +1,140 @@
+"""A symmetric matrix as tiles: the same numbers as the matrix, however it is cut and kept."""
+
+import numpy as np
+import pytest
+
+from gramian.operators.tiles import TILE, TileMatrix, tile_slices
+
+SIZES = [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 37]
+
+
+def symmetric(n, seed=0):
+    A = np.random.default_rng(seed).standard_normal((n, n))
+    return A + A.T
+
+
+class Source:
+    """Tiles of a matrix; counts how often they are asked for, and spoils memory it may use."""
+
+    def __init__(self, A):
+        self.A = A
+        self.asked = []
+
+    def __call__(self, rows, columns, out=None):
+        self.asked.append((rows, columns))
+        tile = self.A[rows, columns]
+        if out is not None:
+            assert out.shape == tile.shape
+            out[...] = tile
+            return out
+        return tile.copy()
+
+
+@pytest.mark.parametrize("n", [1, 5, 240, 241, 1000])
+@pytest.mark.parametrize("size", [1, 7, 240])
+def test_slices_cover_every_row_once(n, size):
+    covered = [i for part in tile_slices(n, size) for i in range(n)[part]]
+    assert covered == list(range(n))
+    assert all(0 < part.stop - part.start <= size for part in tile_slices(n, size))
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
+@pytest.mark.parametrize("width", [1, 15, 16, 17, 33])
+def test_product_is_the_product(n, storage, width):
+    A = symmetric(n)
+    V = np.random.default_rng(1).standard_normal((n, width))
+    tiles = TileMatrix(n, Source(A), np.empty(0), storage)
+    tolerance = 1e-5 if storage == np.float32 else 1e-12
+    np.testing.assert_allclose(tiles.matmat(V), A @ V, atol=tolerance * n)
+    fortran = np.asfortranarray(V)
+    np.testing.assert_allclose(tiles.matmat(fortran), A @ V, atol=tolerance * n)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
+def test_row_sums_squares_and_dense(n, storage):
+    A = symmetric(n)
+    tiles = TileMatrix(n, Source(A), np.empty(0), storage)
+    np.testing.assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-12 * n)
+    assert tiles.squares == pytest.approx(float((A * A).sum()), rel=1e-13)
+    expected = A.astype(np.float32) if storage == np.float32 else A
+    np.testing.assert_array_equal(tiles.dense(), expected)
+
+
+def test_float32_tiles_are_summed_in_float64():
+    """Only the entries are rounded; products of 1000 of them keep float64's accuracy."""
+    A = symmetric(3 * TILE)
+    V = np.random.default_rng(1).standard_normal((len(A), 4))
+    tiles = TileMatrix(len(A), Source(A), np.empty(0), np.float32)
+    np.testing.assert_allclose(
+        tiles.matmat(V), A.astype(np.float32).astype(np.float64) @ V, atol=1e-11
+    )
+    assert tiles.matmat(V).dtype == np.float64
+
+
+def test_kept_tiles_are_filled_once_and_half_of_them():
+    A = symmetric(3 * TILE)
+    source = Source(A)
+    tiles = TileMatrix(len(A), source, np.empty(0), np.float64)
+    for _ in range(3):
+        tiles.matmat(np.ones((len(A), 2)))
+    assert len(source.asked) == 6
+    assert all(rows.start >= columns.start for rows, columns in source.asked)
+    assert sum(tile.nbytes for tile in tiles._kept.values()) == 6 * TILE * TILE * 8
+
+
+def test_tiles_that_are_not_kept_are_filled_in_every_pass():
+    A = symmetric(2 * TILE + 5)
+    source = Source(A)
+    tiles = TileMatrix(len(A), source, np.empty(0), None)
+    assert len(source.asked) == 6
+    tiles.matmat(np.ones((len(A), 2)))
+    tiles.matmat(np.ones((len(A), 40)))
+    assert len(source.asked) == 18
+    assert not tiles._kept
+    assert all(
+        rows.stop - rows.start <= TILE and columns.stop - columns.start <= TILE
+        for rows, columns in source.asked
+    )
+
+
+def test_a_product_leaves_its_argument_alone():
+    A = symmetric(300)
+    V = np.random.default_rng(1).standard_normal((300, 20))
+    before = V.copy()
+    V.flags.writeable = False
+    TileMatrix(300, Source(A), np.empty(0)).matmat(V)
+    np.testing.assert_array_equal(V, before)
+
+
+def test_errors_of_a_source_come_through():
+    def fails(rows, columns, out=None):
+        raise RuntimeError("no such tile")
+
+    with pytest.raises(RuntimeError, match="no such tile"):
+        TileMatrix(500, fails, np.empty(0))
+
+
+@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
+def test_other_array_kinds(kind, storage):
+    xp = pytest.importorskip(kind)
+    A = symmetric(90)
+    V = np.random.default_rng(1).standard_normal((90, 18))
+    matrix = xp.asarray(A)
+    like = xp.zeros((0,), dtype=xp.float64)
+
+    def source(rows, columns, out=None):
+        return matrix[rows, columns]
+
+    tiles = TileMatrix(90, source, like, storage)
+    product = tiles.matmat(xp.asarray(V))
+    assert type(product) is type(matrix)
+    np.testing.assert_allclose(
+        np.asarray(product), A @ V, atol=1e-4 if storage == np.float32 else 1e-11
+    )
+    np.testing.assert_allclose(
+        np.asarray(tiles.dense()), A, rtol=1e-7 if storage == np.float32 else 0
+    )
+    np.testing.assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-11)
