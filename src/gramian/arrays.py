@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from numbers import Real
 from typing import Any, TypeVar
 
 import array_api_compat
@@ -185,6 +186,7 @@ class _BlasGuard:
                 controller = ThreadpoolController().select(user_api="blas")
                 counts = [library.num_threads for library in controller.lib_controllers]
                 self.workers = max(counts, default=1)
+                _take_control()
                 self._limiter = controller.limit(limits=1)
             self._depth += 1
             return self.workers
@@ -193,8 +195,22 @@ class _BlasGuard:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
+                _take_control()
                 self._limiter.restore_original_limits()
                 self._limiter = None
+                _take_control()
+
+
+def _take_control() -> None:
+    """Let any thread set OpenBLAS's limit: the last one to leave the guard need not be the first one in.
+
+    Newer versions of threadpoolctl give control to the first thread that sets a limit, and ignore all others.
+    """
+    import threadpoolctl
+
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(openblas, "clear_controlling_thread"):
+        openblas.clear_controlling_thread(force=True)
 
 
 _guard = _BlasGuard()
@@ -281,7 +297,8 @@ def memory_limit_bytes(memory_limit: int | float | str | None) -> int:
         return int(DEFAULT_MEMORY_SHARE * _total_memory())
     if isinstance(memory_limit, str):
         return _parse_bytes(memory_limit)
-    if isinstance(memory_limit, bool) or not memory_limit > 0:
+    number = isinstance(memory_limit, Real) and not isinstance(memory_limit, bool)
+    if not number or not 0 < memory_limit < float("inf"):
         raise ParameterError(
             f"memory_limit={memory_limit!r} is not a positive amount. Give bytes or text such as '4GB'."
         )

@@ -9,14 +9,15 @@ import numpy as np
 
 from gramian.arrays import as_float64, blas_threads, namespace, orthonormal, random_normal
 from gramian.operators.operator import Operator
-from gramian.records import BoundKind, Certificate, Completeness, Spectrum
+from gramian.records import BoundKind, Certificate, Completeness, FloatArray, Spectrum
 
-__all__ = ["certify", "missed_probability", "probe_gap"]
+__all__ = ["certify", "may_have_missed", "missed_probability", "probe_gap"]
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
 # Largest relative gap that the probe may leave open, and the probability that its statement is wrong.
 PROBE_GAP = 0.25
+PROBE_GAP_INDEFINITE = 0.1
 PROBE_PROBABILITY = 1e-6
 PROBE_COLUMNS = 16
 
@@ -85,6 +86,20 @@ def certify(
     )
 
 
+def may_have_missed(certificate: Certificate) -> bool:
+    """Return whether an eigenvalue that belongs among the computed ones may be missing."""
+    complete = certificate.completeness
+    if not certificate.values.size:
+        return False
+    return complete is None or complete.bound > _enough(certificate.values, certificate.tol)
+
+
+def _enough(values: FloatArray, tol: float) -> float:
+    """Largest bound on the eigenvalues that were not computed which leaves the computed ones leading."""
+    top, last = float(values[0]), float(values[-1])
+    return last + max(SLACK * last, tol * top)
+
+
 def _reasons(spectrum: Spectrum, radii: Any, complete: Completeness | None, tol: float) -> list[str]:
     if not spectrum.values.size:
         return []
@@ -98,7 +113,7 @@ def _reasons(spectrum: Spectrum, radii: Any, complete: Completeness | None, tol:
         )
     if complete is None:
         reasons.append("nothing bounds the eigenvalues that were not computed.")
-    elif complete.bound > last + max(SLACK * last, tol * top):
+    elif complete.bound > _enough(spectrum.values, tol):
         reasons.append(
             f"an eigenvalue of up to {complete.bound / top if top else math.inf:.2g} of the largest may have been "
             f"missed, while the last one computed is {last / top if top else 0.0:.2g} of it."
@@ -115,12 +130,12 @@ def _completeness(
     t_j, up to ``sum_j ||r_j|| / s``; its Frobenius norm follows from ``||A||^2 - ||Q.T A Q||^2``, where
     ``||Q.T A Q|| >= ||T|| - ||R|| / s``.
     """
-    last, top = float(spectrum.values[-1]), float(spectrum.values[0])
+    last = float(spectrum.values[-1])
     k, error, kind = spectrum.values.size, spectrum.error_bound, spectrum.error_kind
     loss = float(np.linalg.norm(spectrum.residuals)) / sigma
     if spectrum.complete or k >= operator.size:
         return _bounded("full decomposition", last + loss + error, last, kind)
-    enough = last + max(SLACK * last, tol * top)
+    enough = _enough(spectrum.values, tol)
     best: Completeness | None = None
     trace = operator.trace()
     if operator.psd and trace is not None:
@@ -129,18 +144,15 @@ def _completeness(
         left += (k + math.sqrt(operator.size) + 1.0) * error + 1e-14 * abs(trace)
         best = _bounded("trace", left, last, kind)
     norm = operator.frobenius()
-    remainder = math.inf
     if norm is not None and (best is None or best.bound > enough):
         seen = max(float(np.linalg.norm(spectrum.values)) - loss - error, 0.0)
         remainder = math.sqrt(max(norm**2 - seen**2, 0.0) + 1e-13 * norm**2) + error
         if best is None or remainder < best.bound:
             best = _bounded("Frobenius norm", remainder, last, kind)
-    if (best is None or best.bound > enough) and (operator.psd or remainder < math.inf):
-        # A lower bound on the eigenvalues of the deflated operator makes it positive semi-definite.
-        shift = error if operator.psd else remainder
+    if best is None or best.bound > enough:
         with blas_threads():
-            value, gap, probability = _probe(operator, spectrum.vectors, rng)
-        bound = (max(value, 0.0) + gap * shift) / (1.0 - gap) + error
+            bound, probability = _probe(operator, spectrum.vectors, error, rng)
+        bound += error
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
             likely = _weakest("probabilistic", kind) if probability else kind
@@ -192,18 +204,35 @@ def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
     return root**2
 
 
-def _probe(operator: Operator, V: Any, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Largest Ritz value of ``P A P`` on a Krylov space from fresh Gaussian columns, with what it proves."""
+def _probe(operator: Operator, V: Any, error: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Bound the largest eigenvalue of ``P A P`` from fresh Gaussian columns; the bound and its risk.
+
+    The theorem is about positive semi-definite matrices, and Krylov spaces do not change when the identity
+    is subtracted: with w the distance between the largest and the smallest eigenvalue, either end of the
+    spectrum lies at most ``gap w`` beyond its Ritz value. Where the exact matrix is positive semi-definite
+    the smallest eigenvalue is known to be at least ``-error``; otherwise both ends are estimated.
+    """
     size = operator.size - V.shape[1]
     V, _ = orthonormal(V)
     columns = max(1, min(PROBE_COLUMNS, size // 4))
+    largest = PROBE_GAP if operator.psd else PROBE_GAP_INDEFINITE
     steps, gap = 2, 1.0
-    while (gap := probe_gap(size, steps, PROBE_PROBABILITY, columns)) > PROBE_GAP:
+    while (gap := probe_gap(size, steps, PROBE_PROBABILITY, columns)) > largest:
         steps += 1
     probability = PROBE_PROBABILITY
     if columns * steps >= size:
         # One block that fills the space leaves nothing to chance.
         columns, steps, gap, probability = size, 1, 0.0, 0.0
+    low, high = _ritz_ends(operator, V, steps, columns, rng)
+    if operator.psd:
+        return (max(high, 0.0) + gap * error) / (1.0 - gap), probability
+    return high + gap * (high - low) / (1.0 - 2.0 * gap), 2.0 * probability
+
+
+def _ritz_ends(
+    operator: Operator, V: Any, steps: int, columns: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Smallest and largest Ritz value of ``P A P`` on a block Krylov space from a Gaussian start."""
     xp = namespace(V)
     block = random_normal(rng, (operator.size, columns), V)
     basis, images = V[:, :0], V[:, :0]
@@ -217,5 +246,5 @@ def _probe(operator: Operator, V: Any, rng: np.random.Generator) -> tuple[float,
         basis, images = xp.concat([basis, block], axis=1), xp.concat([images, image], axis=1)
         block = image
     projected = as_float64(basis.T @ images)
-    value = float(np.linalg.eigvalsh((projected + projected.T) / 2)[-1]) if projected.size else 0.0
-    return value, gap, probability
+    values = np.linalg.eigvalsh((projected + projected.T) / 2)
+    return float(values[0]), float(values[-1])

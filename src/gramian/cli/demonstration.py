@@ -175,12 +175,12 @@ def _page(table: Any, models: dict[str, Any], gamma: float, comparison: list[str
         "",
         "## What a classifier makes of them",
         "",
-        f"Share of digits recognised in {FOLDS}-fold cross-validation, with its standard error over the folds. "
-        "The decompositions are fitted inside the folds.",
+        f"Share of digits recognised in {FOLDS}-fold cross-validation, with its standard error over the "
+        "folds. The decompositions are fitted inside the folds.",
         "",
         *comparison,
         "",
-        "PCA only rotates and shortens: a linear classifier cannot gain by it. Kernel PCA makes coordinates that "
-        "are not linear in the pixels, and there a linear classifier draws curved borders.",
+        "PCA only rotates and shortens: a linear classifier cannot gain by it. Kernel PCA makes coordinates "
+        "that are not linear in the pixels, and there a linear classifier draws curved borders.",
     ]
     return "\n".join(lines) + "\n"

@@ -41,7 +41,8 @@ def fit(
         check_place(Path(out))
         check_folder(Path(out))
     table = read_table(data, reading)
-    given = [f"--loadings={loadings}"] * bool(loadings) + [f"--format={table_format}"] * bool(table_format)
+    given = ["--loadings", loadings] if loadings else []
+    given += ["--format", table_format] if table_format else []
     command = ("gramian", "fit", data, *as_arguments(reading), *as_arguments(options), *given, "-o", out)
     fitted = fit_table(
         model, table, command, loadings or "unit", table_format or "csv", scores=not model_only

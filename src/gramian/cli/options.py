@@ -14,7 +14,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A .csv, .tsv, .parquet, .npy or .npz (FILE::KEY) file, a folder or .zip of pictures, or - for stdin.",
+        help="A .csv, .tsv, .parquet, .npy or .npz (FILE::KEY) file, a folder or .zip of pictures, or -.",
         show_default=False,
     ),
 ]

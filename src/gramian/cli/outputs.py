@@ -80,5 +80,5 @@ def check_not_input(out: str, *inputs: str) -> None:
     """
     for name in inputs:
         place = Path(name.rpartition("::")[0] if "::" in name and not Path(name).exists() else name)
-        if name != "-" and place.exists() and Path(out).exists() and os.path.samefile(place, out):
+        if name != "-" and place.exists() and Path(out).exists() and os.path.samefile(place, Path(out)):
             raise ParameterError(f"-o {out} is what is read. Choose another name for the output.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.analysis.certificates import certify
 from gramian.analysis.components import complete_basis, fixed_signs
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, orthonormal, to_dtype
+from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows, center_rows, from_moments, scatter
 from gramian.operators.covariance import CovarianceOperator
@@ -182,6 +182,9 @@ def _directions(view: CenteredRows, spectrum: Spectrum, left: Any, rank: int, k:
         scores = vectors * from_numpy(scale, vectors)[None, :]
         vectors, kept = _lift(view, vectors, scale)
         scores = scores if kept else None
+    if view.divisor is not None and np.isinf(view.divisor).any():
+        # A constant column has no part in any direction; rounding must not give it one.
+        vectors = vectors * from_numpy(np.isfinite(view.divisor).astype(numpy_dtype(vectors)), vectors)[:, None]
     directions = complete_basis(to_dtype(vectors, rows.dtype), k)
     signs = fixed_signs(directions)
     directions = directions * to_dtype(from_numpy(signs, rows.like), rows.dtype)[None, :]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.certificates import certify
+from gramian.analysis.certificates import certify, may_have_missed
 from gramian.analysis.components import complete_basis, fixed_signs
 from gramian.arrays import as_float64, from_numpy, is_numpy, to_dtype
 from gramian.errors import IndefiniteKernelError, ParameterError
@@ -68,12 +68,13 @@ def decompose_kernel(
 ) -> KernelDecomposition:
     """Run a plan on the kernel matrix of rows."""
     operator = _operator(source, rows, plan, request)
-    spectrum = _spectrum(operator, plan, request)
-    _require_definite(spectrum, request, operator)
-    spectrum, total = _kept(spectrum, operator, request)
-    certificate = certify(
-        spectrum, operator, tol=request.tol, rng=request.probe_rng, unit="eigenvalues of Kc"
-    )
+    factor = 2.0**source.exponent
+    spectrum, total, certificate = _certified(_spectrum(operator, plan, request), operator, request, factor)
+    if spectrum.route == "krylov" and may_have_missed(certificate):
+        # An eigenvalue of higher multiplicity than the block is wide exhausts the iteration too early.
+        found = _dense(operator, request, "may have missed an eigenvalue")
+        spectrum, total, certificate = _certified(found, operator, request, factor)
+    spectrum = _scaled(spectrum, factor)
     k = request.target.count if request.target.count is not None else spectrum.values.size
     rank = min(spectrum.rank, k)
     values = np.zeros(k)
@@ -87,10 +88,10 @@ def decompose_kernel(
         values,
         vectors,
         coefficients,
-        total,
+        None if total is None else total * factor,
         rank,
-        operator.row_means,
-        operator.mean,
+        operator.row_means * factor,
+        operator.mean * factor,
         spectrum,
         certificate,
     )
@@ -132,6 +133,8 @@ def _storage(source: Any, rows: Rows, request: KernelRequest) -> Any:
     n = rows.shape[0]
     step = max(1, n // SAMPLE)
     picked = slice(0, n, step)
+    if source.exponent:
+        return np.float64
     K = as_float64(source.evaluator.tile(source.left[picked, :], source.right[picked, :]))
     # A valid kernel is largest on the diagonal.
     largest = max(float(np.abs(source.diagonal).max()), float(np.abs(K).max()))
@@ -151,7 +154,7 @@ def _spectrum(operator: CenteredKernelOperator, plan: Plan, request: KernelReque
         whole = request.target if request.psd and request.target.count is not None else Target()
         return solve_dense(operator, whole, "dense")
     try:
-        return krylov(
+        found = krylov(
             operator,
             request.target,
             tol=request.tol,
@@ -160,9 +163,45 @@ def _spectrum(operator: CenteredKernelOperator, plan: Plan, request: KernelReque
             max_passes=plan.options["max_passes"],
             rng=request.solver_rng,
         )
+        if request.target.count is None or found.values.size >= request.target.count:
+            return found
+        reason = f"ended after {found.passes} block products with {found.values.size} pairs"
     except Stalled as stalled:
-        found = solve_dense(operator, request.target, "dense")
-        return replace(found, note=f"block Krylov {stalled}; the dense route took over")
+        reason = str(stalled)
+    return _dense(operator, request, reason)
+
+
+def _dense(operator: CenteredKernelOperator, request: KernelRequest, reason: str) -> Spectrum:
+    found = solve_dense(operator, request.target, "dense")
+    return replace(found, note=f"block Krylov {reason}; the dense route took over")
+
+
+def _certified(
+    spectrum: Spectrum, operator: CenteredKernelOperator, request: KernelRequest, factor: float
+) -> tuple[Spectrum, float | None, Certificate]:
+    """Refuse an indefinite matrix, cut down to what was asked for, and certify that."""
+    _require_definite(spectrum, request, operator, factor)
+    spectrum, total = _kept(spectrum, operator, request)
+    certificate = certify(
+        spectrum, operator, tol=request.tol, rng=request.probe_rng, unit="eigenvalues of Kc", factor=factor
+    )
+    return spectrum, total, certificate
+
+
+def _scaled(spectrum: Spectrum, factor: float) -> Spectrum:
+    """Return the record in the units of the kernel; the sum of squares may not fit into a number."""
+    if factor == 1.0:
+        return spectrum
+    return replace(
+        spectrum,
+        values=spectrum.values * factor,
+        residuals=spectrum.residuals * factor,
+        rest=spectrum.rest * factor,
+        total=None if spectrum.total is None else spectrum.total * factor,
+        squares=None,
+        error_bound=spectrum.error_bound * factor,
+        smallest=None if spectrum.smallest is None else spectrum.smallest * factor,
+    )
 
 
 def _kept(
@@ -199,7 +238,9 @@ def _kept(
     return cut, total
 
 
-def _require_definite(spectrum: Spectrum, request: KernelRequest, operator: CenteredKernelOperator) -> None:
+def _require_definite(
+    spectrum: Spectrum, request: KernelRequest, operator: CenteredKernelOperator, factor: float
+) -> None:
     """Refuse a negative eigenvalue beyond rounding, unless it lies outside of what was asked for."""
     smallest = spectrum.smallest
     bound = spectrum.error_bound + operator.size * float(np.finfo(np.float64).eps) * float(
@@ -212,7 +253,8 @@ def _require_definite(spectrum: Spectrum, request: KernelRequest, operator: Cent
         if wanted.size == request.target.count and float(wanted[-1]) > bound:
             return
     raise IndefiniteKernelError(
-        f"The Gram matrix has the eigenvalue {smallest:.6g}, negative beyond rounding ({bound:.1e}), so this is not "
+        f"The Gram matrix has the eigenvalue {smallest * factor:.6g}, negative beyond rounding "
+        f"({bound * factor:.1e}), so this is not "
         f"a valid kernel on this data; {int((spectrum.values > bound).sum())} eigenvalues are positive. "
         "Ask for no more components than that, or use a kernel that is positive semi-definite, such as rbf or poly."
     )

@@ -208,7 +208,9 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         kernel = self._kernel()
         tol = check_tol(self.tol, rows.dtype)
         evaluator = (
-            None if kernel is None else kernel.bind(rows.values, precision=min(1e-9, 0.1 * tol / n**0.5))
+            None if kernel is None else kernel.bind(
+            rows.values, min(1e-9, 0.1 * tol / n**0.5), centered=bool(self.center)
+        )
         )
         source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
         plan = self._plan(rows)
@@ -298,7 +300,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         if self.kernel_ is None:
             return lambda part: to_float64(rows.values[part, :]) @ alpha
         fitted = from_numpy(to_numpy(self.X_fit_), rows.like)
-        evaluator = self.kernel_.bind(fitted)
+        evaluator = self.kernel_.bind(fitted, centered=bool(self.center))
         _, right = evaluator.encode(fitted)
 
         def work(part: slice) -> Any:

@@ -19,6 +19,7 @@ from gramian.arrays import (
     namespace,
     numpy_dtype,
     to_dtype,
+    to_numpy,
 )
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.decomposition import Decomposition, Request, decompose
@@ -42,6 +43,18 @@ __all__ = ["PCA"]
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
+
+
+def _variation_left(found: Decomposition, others: int) -> float:
+    """Sum of the eigenvalues that were not kept; those at rounding level count as zero."""
+    spectrum = found.spectrum
+    tolerance = spectrum.rank_tolerance
+    if spectrum.complete and spectrum.rest.size == others:
+        top = float(spectrum.values[0]) if spectrum.values.size else 0.0
+        rest = spectrum.rest
+        return float(rest[rest > tolerance * top].sum()) * found.view.square_unit
+    left = found.total - float(found.values.sum())
+    return left if left > tolerance * found.total else 0.0
 
 
 class PCA(Saved, TransformerMixin, BaseEstimator):
@@ -224,9 +237,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         unit = 2.0**found.view.exponent
         k = found.values.size
         least = min(n, d)
-        left = max(found.total - float(found.values.sum()), 0.0)
-        if found.spectrum.complete and found.spectrum.rest.size == least - k:
-            left = float(np.maximum(found.spectrum.rest, 0.0).sum()) * found.view.square_unit
+        left = _variation_left(found, least - k)
         self.n_samples_ = n
         self.picture_shape_ = rows.picture_shape
         self.components_ = namespace(found.directions).asarray(found.directions.T)
@@ -274,7 +285,9 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
 
     def _scores(self, rows: Rows) -> Any:
         view = self._centered(rows)
-        directions = from_numpy(as_float64(self.components_.T).astype(view.arithmetic), rows.like)
+        # One memory layout, so that a model read from a file gives the same bits.
+        W = np.ascontiguousarray(to_numpy(self.components_).T, dtype=view.arithmetic)
+        directions = from_numpy(W, rows.like)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = view.times(directions)
         xp = rows.xp
@@ -320,7 +333,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
 
         if self.whiten:
             scores = scores * like(np.sqrt(self.explained_variance_))[None, :]
-        back = scores @ like(as_float64(self.components_))
+        back = scores @ like(np.ascontiguousarray(to_numpy(self.components_)))
         if self._divisor is not None:
             back = back * like(self._divisor)[None, :]
         back = back + like(self._center)[None, :]

@@ -24,6 +24,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 FUNCTION_ULPS = 4.0
 # Below this, values lose digits to underflow.
 TINY = float(np.finfo(np.float64).tiny)
+LEAST = float(np.finfo(np.float64).smallest_subnormal)
 
 
 def _positive(name: str, value: Any) -> float:
@@ -50,6 +51,7 @@ class Linear(Kernel):
     """
 
     psd = True
+    shifts_out = True
     validity = "an inner product: the feature map is x itself"
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
@@ -67,7 +69,7 @@ class Linear(Kernel):
             raise DataError(
                 f"{self!r} overflows on this data: rows reach a norm of {largest:.3g}. Scale the data first."
             )
-        return 0.0, (d + 1) * UNIT * size + d * TINY
+        return 0.0, (d + 3) * UNIT * size + d * LEAST
 
 
 class Polynomial(Kernel):

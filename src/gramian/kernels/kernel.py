@@ -25,7 +25,8 @@ class Evaluator:
     kernel : Kernel
         The kernel with every parameter a number.
     shift : ndarray of shape (d,) or None
-        Subtracted from every row first, where distances are expanded into a product.
+        Subtracted from every row first: where distances are expanded into a product, and where only the
+        centred matrix matters and a shift does not change that.
     direct : bool
         Whether distances are summed from differences instead of expanded into a product: slower, and
         accurate for clusters that lie many widths apart.
@@ -43,6 +44,10 @@ class Evaluator:
         """Return the rows as left and right factors of a tile, float64."""
         X = to_float64(X)
         return self.kernel.encode(X if self.shift is None else X - self.shift, self.direct)
+
+    def diagonal(self, X: Any) -> Any:
+        """Return k(x, x) of every row."""
+        return self.kernel.diagonal(X if self.shift is None else to_float64(X) - self.shift)
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return k of every row of ``left`` with every row of ``right``; ``out`` may be written into."""
@@ -67,6 +72,8 @@ class Kernel(ABC):
     stationary: bool = False
     # Whether distances may be expanded into one product: fast, and inaccurate for clusters far apart.
     expands: bool = False
+    # Whether shifting all rows alike leaves the centred Gram matrix as it is.
+    shifts_out: bool = False
     # Kind of the bound that evaluation_error states.
     error_kind: BoundKind = "deterministic"
 
@@ -132,7 +139,7 @@ class Kernel(ABC):
         """Return the kernel with parameters that depend on the data filled in."""
         return self
 
-    def bind(self, X: Any, precision: float = 1e-9) -> Evaluator:
+    def bind(self, X: Any, precision: float = 1e-9, *, centered: bool = False) -> Evaluator:
         """Bind to fitted rows: fill in parameters, choose how distances are formed, bound the error.
 
         Parameters
@@ -141,9 +148,12 @@ class Kernel(ABC):
             The rows that the kernel will be evaluated on.
         precision : float
             Largest relative error of an entry that is accepted before differences are summed directly.
+        centered : bool
+            Whether only the centred Gram matrix is wanted, so that rows may be shifted where that leaves it
+            as it is.
         """
         kernel = self.resolve(int(X.shape[1]))
-        shift = _mean(X) if kernel.expands else None
+        shift = _mean(X) if kernel.expands or (centered and kernel.shifts_out) else None
         largest = _largest_norm(X, shift)
         relative, absolute = kernel.evaluation_error(int(X.shape[1]), largest, direct=False)
         direct = kernel.expands and relative > precision

@@ -454,7 +454,7 @@ def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool
     count, mean, deviations = _deviations(values, center, None)
     squares = np.zeros(values.shape[1])
     for start in range(0, count, CHUNK):
-        part = deviations[start : start + CHUNK, :]
+        part = deviations[start : min(count, start + CHUNK), :]
         squares += as_float64(
             np.einsum("ij,ij->j", part, part) if is_numpy(part) else xp.sum(part * part, axis=0)
         )
@@ -469,7 +469,7 @@ def _deviations(values: Any, center: bool, scratch: Any) -> tuple[int, FloatArra
     count, d = values.shape
     if not center:
         return count, np.zeros(d), values
-    mean = np.mean(values, axis=0) if is_numpy(values) else values.mean(axis=0)
+    mean = namespace(values).mean(values, axis=0)
     if is_numpy(values):
         out = scratch[:count, :d] if scratch is not None else None
         return count, mean.astype(np.float64), np.subtract(values, mean, out=out)

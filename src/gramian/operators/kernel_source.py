@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, to_float64
+from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, power_of_two, to_float64
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
 from gramian.kernels.kernel import exact_diagonal
@@ -24,18 +25,28 @@ class KernelSource:
         Kernel bound to the rows.
     X : array of shape (n, d)
         The rows.
+
+    Attributes
+    ----------
+    exponent : int
+        Tiles are divided by ``2**exponent``, where squares of them would leave the range of float64; so
+        are ``diagonal`` and ``absolute``.
     """
 
     def __init__(self, evaluator: Evaluator, X: Any) -> None:
         self.evaluator = evaluator
         self.left, self.right = evaluator.encode(X)
-        self.diagonal: FloatArray = as_float64(evaluator.kernel.diagonal(X))
-        self.relative, self.absolute = evaluator.relative, evaluator.absolute
+        self.diagonal: FloatArray = as_float64(evaluator.diagonal(X))
+        self.exponent = _exponent(float(np.abs(self.diagonal).max()))
+        self.diagonal = np.ldexp(self.diagonal, -self.exponent)
+        self.relative, self.absolute = evaluator.relative, math.ldexp(evaluator.absolute, -self.exponent)
         self.error_kind = evaluator.kernel.error_kind
 
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
         """Return the float64 tile for two slices of rows."""
         tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
+        if self.exponent:
+            tile = tile * 2.0**-self.exponent
         if rows == columns:
             # Exactly symmetric with an exact diagonal, whatever the product rounded to.
             return exact_diagonal(tile, from_numpy(self.diagonal[rows], tile))
@@ -64,21 +75,26 @@ class MatrixSource:
         self.K = K
         xp = namespace(K)
         self.diagonal: FloatArray = as_float64(xp.linalg.diagonal(K) if not is_numpy(K) else np.diag(K))
+        largest, asymmetry = self._asymmetry()
+        self.exponent = _exponent(largest)
+        self.diagonal = np.ldexp(self.diagonal, -self.exponent)
         # The norm of half the asymmetry: between K and its transpose nothing is known.
-        self.absolute = self._asymmetry() / (2 * n)
+        self.absolute = math.ldexp(asymmetry / (2 * n), -self.exponent)
 
-    def _asymmetry(self) -> float:
-        """Return the Frobenius norm of ``K - K.T``; refuse what is more than rounding."""
+    def _asymmetry(self) -> tuple[float, float]:
+        """Return the largest entry and the Frobenius norm of ``K - K.T``; refuse what is more than rounding."""
         xp = namespace(self.K)
         eps = float(np.finfo(np.float32 if "float32" in str(self.K.dtype) else np.float64).eps)
-        size, worst, where, square = 0.0, 0.0, (0, 0), 0.0
+        size, worst, where, norm = 0.0, 0.0, (0, 0), 0.0
         step = 1024
         n = self.K.shape[0]
         for start in range(0, n, step):
             rows = slice(start, min(n, start + step))
             block = self.K[rows, : rows.stop]
             gap = as_float64(xp.abs(block - self.K[: rows.stop, rows].T))
-            square += 2.0 * float(np.sum(gap * gap))
+            largest = float(gap.max())
+            if largest > 0:
+                norm = math.hypot(norm, math.sqrt(2.0) * largest * float(np.linalg.norm(gap / largest)))
             size = max(size, float(xp.max(xp.abs(block))))
             if float(gap.max()) > worst:
                 place = np.unravel_index(int(gap.argmax()), gap.shape)
@@ -89,12 +105,20 @@ class MatrixSource:
                 f"The precomputed matrix is not symmetric: K[{i}, {j}] and K[{j}, {i}] differ by {worst:.3g}. "
                 "A kernel is symmetric; pass (K + K.T) / 2 if the difference means nothing."
             )
-        return float(np.sqrt(square))
+        return size, norm
 
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
         """Return the float64 tile for two slices of rows; of a pair (i, j), (j, i) the lower one counts."""
         tile = to_float64(self.K[rows, columns])
+        if self.exponent:
+            tile = tile * 2.0**-self.exponent
         return (tile + tile.T) / 2 if rows == columns else tile
+
+
+def _exponent(largest: float) -> int:
+    """Power of two that makes a matrix safe to square: 0 unless its entries are extreme."""
+    exponent = power_of_two(largest)
+    return exponent if abs(exponent) > 300 else 0
 
 
 def cross_times(evaluator: Evaluator, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:

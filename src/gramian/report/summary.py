@@ -172,11 +172,12 @@ def methods_paragraph(model: Any, table: Table) -> str:
         if kernel
         else "Principal component analysis"
     )
+    plan = model.plan_
     return (
-        f"{what} of {len(table.values):,} samples with {_size(table)} was computed with gramian {used['gramian']} "
-        f"(Python {used['python']}, NumPy {used['numpy']}, SciPy {used['scipy']}, "
+        f"{what} of {len(table.values):,} samples with {_size(table)} was computed with "
+        f"gramian {used['gramian']} (Python {used['python']}, NumPy {used['numpy']}, SciPy {used['scipy']}, "
         f"scikit-learn {used['scikit-learn']}). {_treatment(model)} {_selection(model)} "
-        f"Eigenpairs were found by the {model.plan_.solver} route on the {model.plan_.operator}.{_bound(model)}"
+        f"Eigenpairs were found by the {plan.solver} route on the {plan.operator}.{_bound(model)}"
     )
 
 

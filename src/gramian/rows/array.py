@@ -33,9 +33,12 @@ def check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
             input_name="X",
         )
     except TypeError as error:
+        if "complex" in str(error):
+            raise DataError("Complex data not supported: pass the real and the imaginary part apart.") from error
         raise InputTypeError(str(error)) from error
     except ValueError as error:
-        raise DataError(str(error)) from error
+        text = "could not convert string" in str(error)
+        raise DataError(f"{error}. Text is not data: drop or encode it first." if text else str(error)) from error
     return np.asarray(checked)
 
 

@@ -1,0 +1,91 @@
+"""Signs, completion of a basis, and the table of variances."""
+
+import numpy as np
+import pytest
+
+from gramian.analysis.components import Summary, complete_basis, component_names, fixed_signs
+from gramian.arrays import as_float64
+
+
+def test_names():
+    assert component_names(3) == ["PC1", "PC2", "PC3"]
+    assert component_names(0) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "sign"),
+    [
+        ([0.1, -0.9, 0.2], -1),
+        ([0.1, 0.9, -0.2], 1),
+        ([-0.5, 0.5], -1),
+        ([0.5, -0.5], 1),
+        ([-0.5, 0.5 + 1e-9], -1),
+        ([-0.5, 0.5 + 1e-4], 1),
+        ([0.0, 0.0], 1),
+        ([-1.0], -1),
+    ],
+)
+def test_the_first_largest_entry_decides(column, sign):
+    signs = fixed_signs(np.array(column)[:, None])
+    assert signs.tolist() == [sign]
+
+
+def test_float32_entries_within_a_thousandth_are_equal():
+    column = np.array([[-0.5], [0.5 + 1e-4]])
+    assert fixed_signs(column.astype(np.float32)).tolist() == [-1]
+    assert fixed_signs(column).tolist() == [1]
+
+
+def test_signs_in_every_kind(array_kind):
+    V = np.random.default_rng(0).standard_normal((9, 4))
+    expected = np.sign(V[np.abs(V).argmax(axis=0), range(4)])
+    signs = fixed_signs(array_kind.make(V))
+    assert isinstance(signs, np.ndarray)
+    np.testing.assert_array_equal(signs, expected)
+    assert fixed_signs(array_kind.make(np.empty((5, 0)))).shape == (0,)
+
+
+@pytest.mark.parametrize(("r", "k"), [(0, 1), (0, 6), (2, 5), (3, 6), (5, 6)])
+def test_a_completed_basis_is_orthonormal(array_kind, r, k):
+    Q = np.linalg.qr(np.random.default_rng(1).standard_normal((6, 6)))[0][:, :r]
+    made = array_kind.make(Q)
+    whole = complete_basis(made, k)
+    assert array_kind.same(whole) or array_kind.name == "numpy-read-only"
+    V = as_float64(whole)
+    assert V.shape == (6, k)
+    np.testing.assert_array_equal(V[:, :r], as_float64(made))
+    np.testing.assert_allclose(V.T @ V, np.eye(k), atol=20 * np.finfo(array_kind.dtype).eps)
+    np.testing.assert_array_equal(as_float64(complete_basis(made, k)), V)
+
+
+def test_a_basis_that_is_long_enough_is_cut():
+    Q = np.eye(4)[:, :3]
+    np.testing.assert_array_equal(complete_basis(Q, 2), Q[:, :2])
+    assert complete_basis(Q, 3).shape == (4, 3)
+
+
+def table(k):
+    share = np.full(k, 1 / k)
+    return Summary(component_names(k), np.arange(k, 0, -1.0), share, np.cumsum(share))
+
+
+def test_a_summary_prints_as_a_table():
+    lines = str(table(2)).splitlines()
+    assert lines[0].split() == ["standard", "deviation", "share", "cumulative"]
+    assert lines[1].split() == ["PC1", "2", "0.5000", "0.5000"]
+    assert lines[2].split() == ["PC2", "1", "0.5000", "1.0000"]
+    assert repr(table(2)) == str(table(2))
+    assert table(2).rows() == [("PC1", 2.0, 0.5, 0.5), ("PC2", 1.0, 0.5, 1.0)]
+
+
+def test_a_long_summary_is_cut_in_print_only():
+    lines = str(table(40)).splitlines()
+    assert len(lines) == 32
+    assert lines[-1] == "... and 10 more"
+    assert len(table(40).rows()) == 40
+
+
+def test_a_notebook_shows_the_table():
+    page = table(2)._repr_html_()
+    assert page.startswith("<pre>")
+    assert "PC2" in page

@@ -1,0 +1,64 @@
+"""Small files, and the command line as a function that gives back what it wrote."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from gramian.cli import main
+
+KINDS = ("setosa", "virginica")
+
+
+@dataclass
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def gramian(capsys):
+    """Run the command line in this process: ``gramian("fit", "a.csv", "-o", "m.gramian")``."""
+
+    def run(*arguments):
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Ran(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with a table of flowers, new flowers, and pictures."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    write_flowers(tmp_path / "flowers.csv", rng, 30)
+    write_flowers(tmp_path / "new.csv", rng, 5)
+    faces = rng.integers(0, 256, size=(20, 6, 5)).astype(np.uint8)
+    np.savez(tmp_path / "faces.npz", X=faces, y=np.arange(20))
+    return tmp_path
+
+
+def write_flowers(path, rng, n):
+    size = rng.normal(size=n)
+    lines = ["flower,species,length,width,height"]
+    for i in range(n):
+        a, b, c = (size[i] * np.array([3.0, 1.0, 2.0]) + rng.normal(size=3) + 5).round(3)
+        lines.append(f"f{i},{KINDS[i % 2]},{a},{b},{c}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def flower_model(folder, gramian):
+    ran = gramian("fit", "flowers.csv", "--label", "species", "-o", "m.gramian")
+    assert ran.code == 0, ran.err
+    return folder / "m.gramian"

@@ -1,0 +1,204 @@
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gramian as package
+from gramian.cli.fitting import component_table
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_a_results_folder_holds_everything(folder, gramian):
+    ran = gramian("fit", "flowers.csv", "--label", "species", "--components", 2, "--scale", "unit", "-o", "results/")
+    assert ran.code == 0
+    assert "PCA of 30 rows x 3 columns: 2 components" in ran.out
+    assert "Certificate: holds" in ran.out
+    names = sorted(path.name for path in (folder / "results").iterdir())
+    tables = ["eigenvalues.csv", "loadings.csv", "model.gramian", "scores.csv"]
+    assert names == [*tables, "scores.svg", "summary.md", "variances.svg"]
+    model = package.load("results/model.gramian")
+    scores = read("results/scores.csv")
+    assert scores[0] == ["name", "species", "PC1", "PC2"]
+    assert scores[1][:2] == ["f0", "setosa"]
+    table = package.scan("flowers.csv", label="species").read()
+    np.testing.assert_allclose([[float(v) for v in row[2:]] for row in scores[1:]], model.transform(table), atol=1e-12)
+    loadings = read("results/loadings.csv")
+    assert [row[0] for row in loadings] == ["feature", "length", "width", "height"]
+    assert [float(row[1]) for row in loadings[1:]] == model.components_[0].tolist()
+
+
+def test_correlation_loadings_are_correlations(folder, gramian):
+    args = ("fit", "flowers.csv", "--drop", "species", "--scale", "unit", "--loadings", "correlation", "-o", "r")
+    assert gramian(*args).code == 0
+    table = package.scan("flowers.csv", drop="species").read()
+    scores = np.array([[float(v) for v in row[1:]] for row in read("r/scores.csv")[1:]])
+    expected = np.corrcoef(table.values.T, scores.T)[:3, 3:]
+    found = np.array([[float(v) for v in row[1:]] for row in read("r/loadings.csv")[1:]])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_only_the_model_is_written_for_a_model_file(folder, gramian):
+    before = set(folder.iterdir())
+    ran = gramian("fit", "flowers.csv", "--drop", "species", "-o", "m.gramian")
+    assert ran.code == 0
+    assert "Written: m.gramian" in ran.out
+    assert {path.name for path in set(folder.iterdir()) - before} == {"m.gramian"}
+
+
+def test_json_tells_the_same(folder, gramian):
+    ran = gramian("fit", "flowers.csv", "--drop", "species", "--components", "0.9", "-o", "r/", "--json")
+    facts = ran.json
+    assert ran.code == 0
+    assert facts["data"]["rows"] == 30
+    assert facts["model"]["parameters"]["n_components"] == 0.9
+    assert facts["model"]["certificate"]["ok"] is True
+    assert facts["components"]["component"][0] == "PC1"
+    assert facts["components"]["cumulative"][-1] >= 0.9
+    assert all(Path(name).is_file() for name in facts["files"])
+    assert set(facts["versions"]) == {"gramian", "python", "numpy", "scipy", "scikit-learn"}
+
+
+def test_notes_of_the_reader_go_to_standard_error(folder, gramian):
+    ran = gramian("fit", "flowers.csv", "--drop", "species", "-o", "m.gramian", "--json")
+    assert "gramian: first column, 'flower', used as row names" in ran.err
+    json.loads(ran.out)
+
+
+def test_kernel_pca(folder, gramian):
+    args = ("--label", "species", "--kernel", "rbf", "--gamma", "0.1", "--components", 4)
+    ran = gramian("fit", "flowers.csv", *args, "-o", "r", "--format", "parquet")
+    assert ran.code == 0
+    assert "Kernel PCA with RBF(gamma=0.1)" in ran.out
+    names = {path.name for path in Path("r").iterdir()}
+    assert names == {
+        "model.gramian",
+        "scores.parquet",
+        "eigenvalues.parquet",
+        "scores.svg",
+        "variances.svg",
+        "summary.md",
+    }
+    model = package.load("r/model.gramian")
+    assert (model.gamma, model.n_components_) == (0.1, 4)
+
+
+def test_options_reach_the_estimator(folder, gramian):
+    options = ("--no-center", "--whiten", "--ddof", 0, "--solver", "covariance", "--tol", "1e-5", "--seed", 3)
+    ran = gramian("fit", "flowers.csv", "--drop", "species", *options, "--memory-limit", "1GB", "-o", "m.gramian")
+    assert ran.code == 0
+    given = package.load("m.gramian").get_params()
+    assert given == {
+        "n_components": None,
+        "center": False,
+        "scale": None,
+        "whiten": True,
+        "ddof": 0,
+        "solver": "covariance",
+        "tol": 1e-5,
+        "random_state": 3,
+        "memory_limit": "1GB",
+    }
+
+
+def test_pictures_come_back_as_pictures(folder, gramian):
+    Image = pytest.importorskip("PIL.Image")
+    ran = gramian("fit", "faces.npz::X", "--rows", "0:15", "--components", 3, "-o", "faces/")
+    assert ran.code == 0
+    names = {path.relative_to("faces").as_posix() for path in Path("faces").rglob("*.png")}
+    assert names == {"components.png", "mean.png", *(f"components/PC{j}.png" for j in (1, 2, 3))}
+    model = package.load("faces/model.gramian")
+    mean = np.asarray(Image.open("faces/mean.png"))
+    np.testing.assert_array_equal(mean, np.rint(model.mean_.reshape(6, 5)).astype(np.uint8))
+    first = np.asarray(Image.open("faces/components/PC1.png")).astype(int)
+    component = model.component_pictures_[0]
+    assert first.max() == 255 if component.max() >= -component.min() else first.min() == 1
+    assert (np.sign(first - 128) * np.sign(component) >= 0).all()
+    assert read("faces/loadings.csv")[1][0] == "r0c0"
+    assert "faces.npz::X" in Path("faces/summary.md").read_text()
+
+
+def test_rows_without_names_are_numbered_as_in_the_file(folder, gramian):
+    np.save("a.npy", np.random.default_rng(0).normal(size=(9, 2)))
+    assert gramian("fit", "a.npy", "--rows", "3:9", "-o", "r").code == 0
+    assert [row[0] for row in read("r/scores.csv")] == ["row", "3", "4", "5", "6", "7", "8"]
+
+
+def test_a_second_fit_replaces_the_first_and_nothing_else(folder, gramian):
+    pytest.importorskip("PIL.Image")
+    assert gramian("fit", "faces.npz::X", "--components", 5, "-o", "r").code == 0
+    Path("r/notes.txt").write_text("mine")
+    assert gramian("fit", "faces.npz::X", "--components", 2, "--format", "parquet", "-o", "r").code == 0
+    assert not Path("r/components/PC3.png").exists()
+    assert not Path("r/scores.csv").exists()
+    assert Path("r/scores.parquet").exists()
+    assert Path("r/notes.txt").read_text() == "mine"
+
+
+def test_files_of_somebody_else_are_not_replaced(folder, gramian):
+    Path("mine").mkdir()
+    Path("mine/scores.csv").write_text("precious")
+    ran = gramian("fit", "flowers.csv", "--drop", "species", "-o", "mine/")
+    assert ran.code == 1
+    assert "mine holds scores.csv, but not as results of gramian" in ran.err
+    assert Path("mine/scores.csv").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-o", "a.csv"), "fit writes a model, named .gramian, or a folder"),
+        (("-o", "-"), "fit writes a .gramian file or a folder"),
+        (("-o", "flowers.csv/"), "is a file"),
+        (("-o", "m.gramian", "--format", "csv"), "--format is about tables"),
+        (("-o", "r", "--format", "xlsx"), "--format xlsx is not known"),
+        (("-o", "r", "--loadings", "big"), "--loadings big is not known"),
+        (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "--loadings belongs to PCA"),
+        (("-o", "r", "--loadings", "correlation", "--no-center"), "needs centred data"),
+        (("-o", "no/such/m.gramian"), "there is no folder no/such"),
+    ],
+)
+def test_places_and_tables_that_make_no_sense(folder, gramian, options, message):
+    ran = gramian("fit", "flowers.csv", "--drop", "species", *options)
+    assert ran.code in (1, 2)
+    assert ran.out == ""
+    assert message in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_the_model_is_not_written_over_the_data(folder, gramian, flower_model):
+    ran = gramian("fit", "m.gramian", "-o", "m.gramian")
+    assert ran.code == 2
+    assert "is what is read" in ran.err
+
+
+def test_plan_says_how_without_doing_it(folder, gramian):
+    ran = gramian("plan", "flowers.csv", "--drop", "species")
+    assert ran.code == 0
+    assert ran.out.startswith("Plan: full on the data (SVD)")
+    facts = gramian("plan", "flowers.csv", "--drop", "species", "--kernel", "rbf", "--json").json
+    assert facts["plan"]["operator"] == "centered kernel"
+    assert facts["data"]["columns"] == 3
+
+
+def test_the_command_in_the_summary_repeats_the_fit(folder, gramian):
+    Path("my data.csv").write_bytes(Path("flowers.csv").read_bytes())
+    args = ["my data.csv", "--drop", "species", "--components", "2", "--scale", "unit", "--loadings", "correlation"]
+    assert gramian("fit", *args, "-o", "r").code == 0
+    page = Path("r/summary.md").read_text()
+    line = next(line for line in page.splitlines() if line.startswith("gramian fit"))
+    assert line == (
+        "gramian fit 'my data.csv' --drop species --components 2 --scale unit --loadings correlation -o r"
+    )
+
+
+def test_long_tables_of_components_are_cut(folder, gramian):
+    assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
+    lines = component_table(package.load("m.gramian"), 3)
+    assert len(lines) == 5
+    assert lines[-1] == "... and 17 more"

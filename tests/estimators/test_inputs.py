@@ -1,0 +1,152 @@
+"""Parameters are checked in one place, with messages that say what to do."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.estimators.inputs import (
+    check_choice,
+    check_ddof,
+    check_features,
+    check_scale,
+    check_target,
+    check_tol,
+    generators,
+    remember_features,
+)
+from gramian.records import Target
+from gramian.rows import as_rows
+
+
+@pytest.mark.parametrize(
+    ("value", "target"),
+    [
+        (None, Target()),
+        (3, Target(count=3)),
+        (np.int32(3), Target(count=3)),
+        (0.25, Target(fraction=0.25)),
+        (np.float32(0.25), Target(fraction=0.25)),
+        (Fraction(1, 4), Target(fraction=0.25)),
+    ],
+)
+def test_targets(value, target):
+    assert check_target(value, 9, (20, 9)) == target
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (10, "n_components=10 but 20 rows x 9 columns have at most 9 things. Ask for at most 9,"),
+        (0, "not a positive number"),
+        (1.0, "not a fraction between 0 and 1"),
+        (-0.5, "not a fraction between 0 and 1"),
+        (np.nan, "not a fraction between 0 and 1"),
+        (np.bool_(True), "is not a number"),
+        ("3", "n_components='3' is not a number"),
+        (np.array([3]), "is not a number"),
+        ({}, "is not a number"),
+    ],
+)
+def test_no_targets(value, message):
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        check_target(value, 9, (20, 9), of="things")
+
+
+def test_choices():
+    assert check_choice("solver", "gram", ("auto", "gram")) == "gram"
+    expected = "solver='grams' is not known. Allowed: 'auto', 'gram'. Did you mean 'gram'?"
+    with pytest.raises(ParameterError, match=re.escape(expected)):
+        check_choice("solver", "grams", ("auto", "gram"))
+    for value in (None, 3, "zzz"):
+        with pytest.raises(ParameterError, match=r"is not known. Allowed: 'auto', 'gram'\.$"):
+            check_choice("solver", value, ("auto", "gram"))
+
+
+def test_tolerances():
+    assert check_tol(None, np.dtype("f8")) == 1e-6
+    assert check_tol(None, np.dtype("f4")) == 1e-5
+    assert check_tol(np.float32(0.5), np.dtype("f4")) == 0.5
+    for value in (0, 1, -1e-3, np.nan, "1e-3", True, [1e-3]):
+        with pytest.raises(ParameterError, match="must lie between 0 and 1: it bounds residuals"):
+            check_tol(value, np.dtype("f8"))
+
+
+def test_ddof():
+    assert check_ddof(0, 5) == 0
+    assert check_ddof(np.int64(4), 5) == 4
+    for value in (5, -1, 1.0, True, None, "1"):
+        with pytest.raises(ParameterError, match=r"must be 0 \(divide by n\) or 1"):
+            check_ddof(value, 5)
+
+
+def test_scales():
+    assert check_scale(None, 3) is None
+    assert check_scale("unit", 3) == "unit"
+    given = check_scale((1, 2, 3), 3)
+    assert given.dtype == np.float64
+    assert given.tolist() == [1, 2, 3]
+    for value in ([1, 2], [[1, 2, 3]], 2.0, [1, 0, 2], [1, -1, 2], [1, np.inf, 2], [1, np.nan, 2]):
+        with pytest.raises(ParameterError, match="it must hold 3 positive numbers, one for each"):
+            check_scale(value, 3)
+    for value in (["a", "b", "c"], {"a": 1}, [1j, 2, 3]):
+        with pytest.raises(ParameterError, match="cannot be read as 3 positive numbers"):
+            check_scale(value, 3)
+
+
+def test_generators_are_two_and_reproducible():
+    draws = [[g.standard_normal() for g in generators(state)] for state in (7, 7, 8)]
+    assert draws[0] == draws[1] != draws[2]
+    assert draws[0][0] != draws[0][1]
+    for make in (np.random.RandomState, np.random.default_rng):
+        first, second = ([g.standard_normal() for g in generators(make(3))] for _ in range(2))
+        assert first == second
+    state = np.random.default_rng(0)
+    assert generators(state)[0].random() != generators(state)[0].random()
+    assert generators(None)[0].random() != generators(None)[0].random()
+    for value in ("x", -1, 1.5):
+        with pytest.raises(ParameterError, match="cannot start a random number generator"):
+            generators(value)
+
+
+class Model(BaseEstimator):
+    pass
+
+
+def test_features_are_remembered_and_checked():
+    frame = pd.DataFrame({"a": [1.0, 2], "b": [3.0, 4]})
+    model = Model()
+    remember_features(model, frame, as_rows(frame))
+    assert model.n_features_in_ == 2
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    check_features(model, frame, as_rows(frame))
+    other = frame.rename(columns={"b": "c"})
+    with pytest.raises(DataError, match=r"unseen at fit time:\n- c\n"):
+        check_features(model, other, as_rows(other))
+    plain = frame.to_numpy()
+    remember_features(model, plain, as_rows(plain))
+    assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(DataError, match="X has 1 features, but Model is expecting 2 features"):
+        check_features(model, plain[:, :1], as_rows(plain[:, :1]))
+
+
+def test_mixed_names_are_a_type_error():
+    frame = pd.DataFrame([[1.0, 2.0]], columns=["a", 1])
+    with pytest.raises(InputTypeError, match="Feature names are only supported if all"):
+        remember_features(Model(), frame, as_rows(frame))
+
+
+def test_features_of_files(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
+    (tmp_path / "b.csv").write_text("x,z\n1,2\n3,5\n")
+    model = Model()
+    first, second = (as_rows(tmp_path / name) for name in ("a.csv", "b.csv"))
+    remember_features(model, tmp_path / "a.csv", first)
+    assert model.feature_names_in_.tolist() == ["x", "y"]
+    check_features(model, tmp_path / "a.csv", first)
+    with pytest.raises(DataError, match=r"b\.csv lack 'y', compared .* Expected: x, y\. Choose"):
+        check_features(model, tmp_path / "b.csv", second)

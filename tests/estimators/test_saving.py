@@ -1,0 +1,279 @@
+"""Saved models open again, bit for bit; files of every released format keep opening."""
+
+import copy
+import io
+import re
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import gramian
+from gramian import PCA, FileError, KernelPCA, ModelFileError, ParameterError, RankWarning, kernels
+from gramian.store import read_model, write_model
+from helpers import spectrum_matrix
+
+DATA = Path(__file__).parents[1] / "data"
+X = spectrum_matrix(30, 8, [5, 3, 2, 1, 0.5], seed=0, mean=2.0)
+NEW = np.random.default_rng(1).standard_normal((7, 8))
+
+
+def assert_same(first, second, name=""):
+    """The same type and, bit for bit, the same content."""
+    if isinstance(first, np.ndarray):
+        assert isinstance(second, np.ndarray), name
+        assert first.dtype == second.dtype, name
+        np.testing.assert_array_equal(first, second, err_msg=name)
+    elif sp.issparse(first):
+        np.testing.assert_array_equal(first.toarray(), second.toarray())
+    elif hasattr(first, "__dataclass_fields__"):
+        assert type(first) is type(second), name
+        for field in first.__dataclass_fields__:
+            assert_same(getattr(first, field), getattr(second, field), f"{name}.{field}")
+    elif isinstance(first, dict):
+        assert list(first) == list(second), name
+        for key in first:
+            assert_same(first[key], second[key], f"{name}[{key}]")
+    elif isinstance(first, float) and np.isnan(first):
+        assert np.isnan(second), name
+    elif isinstance(first, kernels.Kernel):
+        assert type(first) is type(second), name
+        assert first.get_params() == second.get_params(), name
+    else:
+        assert type(first) is type(second), name
+        assert first == second, name
+
+
+def round_trip(model, tmp_path):
+    path = tmp_path / "m.gramian"
+    model.save(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.gramian"]
+    twin = gramian.load(path)
+    assert type(twin) is type(model)
+    parameters = model.get_params(deep=False)
+    for name, value in vars(model).items():
+        if name not in parameters:
+            assert_same(value, vars(twin)[name], name)
+        elif name not in ("scale", "kernel", "random_state"):
+            assert value == vars(twin)[name], name
+    assert set(vars(twin)) == set(vars(model))
+    second = tmp_path / "again"
+    second.mkdir()
+    twin.save(second / "m.gramian")
+    assert (second / "m.gramian").read_bytes() == path.read_bytes()
+    return twin
+
+
+PCAS = {
+    "default": PCA(),
+    "few": PCA(3, random_state=0),
+    "fraction": PCA(0.9, tol=1e-7),
+    "unit": PCA(2, scale="unit", whiten=True, ddof=0),
+    "pareto": PCA(np.int64(2), scale="pareto", center=False),
+    "array": PCA(2, scale=np.arange(1.0, 9.0)),
+    "list": PCA(2, scale=[1.0, 2, 3, 4, 5, 6, 7, 8]),
+    "krylov": PCA(2, solver="krylov", memory_limit="1GB"),
+    "generator": PCA(2, random_state=np.random.default_rng(0), memory_limit=10**9),
+    "numpy scalars": PCA(np.float64(0.5), tol=np.float64(1e-3), whiten=np.bool_(True)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("name", PCAS)
+def test_pca(name, dtype, tmp_path):
+    model = copy.deepcopy(PCAS[name]).fit(X.astype(dtype))
+    twin = round_trip(model, tmp_path)
+    for data in (X.astype(dtype), NEW.astype(dtype)):
+        Z = model.transform(data)
+        np.testing.assert_array_equal(twin.transform(data), Z)
+        np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
+    np.testing.assert_array_equal(twin.get_covariance(), model.get_covariance())
+    assert str(twin.certificate_) == str(model.certificate_)
+    assert str(twin.plan_) == str(model.plan_)
+    assert str(twin.summary()) == str(model.summary())
+    twin.fit(X)
+
+
+def test_sparse_fitted(tmp_path):
+    data = sp.csr_matrix(np.where(X > 1, X, 0))
+    model = PCA(2).fit(data)
+    twin = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+
+
+def test_pictures(tmp_path):
+    model = PCA(2).fit(X.reshape(30, 2, 4))
+    twin = round_trip(model, tmp_path)
+    assert twin.picture_shape_ == (2, 4)
+    np.testing.assert_array_equal(twin.component_pictures_, model.component_pictures_)
+    assert twin.inverse_transform(twin.transform(X)).shape == (30, 2, 4)
+
+
+def test_names(tmp_path):
+    frame = pd.DataFrame(X, columns=[f"gene {j} µ" for j in range(8)])
+    model = PCA(2).fit(frame)
+    twin = round_trip(model, tmp_path)
+    assert twin.feature_names_in_.tolist() == frame.columns.tolist()
+    np.testing.assert_array_equal(twin.transform(frame), model.transform(frame))
+
+
+def test_beyond_the_rank(tmp_path):
+    with pytest.warns(RankWarning, match="rank 5"):
+        model = PCA(7).fit(X)
+    np.testing.assert_array_equal(round_trip(model, tmp_path).transform(NEW), model.transform(NEW))
+
+
+def test_other_array_kinds_come_back_as_numpy(array_kind, tmp_path):
+    model = PCA(2, scale="unit").fit(array_kind.make(X))
+    model.save(tmp_path / "m.gramian")
+    twin = gramian.load(tmp_path / "m.gramian")
+    assert isinstance(twin.components_, np.ndarray)
+    expected = gramian.arrays.to_numpy(model.transform(array_kind.make(NEW)))
+    np.testing.assert_allclose(twin.transform(NEW.astype(array_kind.dtype)), expected, atol=1e-5)
+
+
+KERNEL_PCAS = {
+    "default": KernelPCA(),
+    "rbf": KernelPCA(3, kernel="rbf", gamma=0.1, random_state=0),
+    "poly": KernelPCA(3, kernel="poly", degree=2, coef0=0.5),
+    "laplacian": KernelPCA(3, kernel="laplacian"),
+    "cosine": KernelPCA(0.8, kernel="cosine"),
+    "uncentred": KernelPCA(2, kernel="rbf", center=False),
+    "RBF": KernelPCA(3, kernel=kernels.RBF(sigma=2.0)),
+    "Polynomial": KernelPCA(3, kernel=kernels.Polynomial(degree=2, gamma=0.5, coef0=1.0)),
+    "Laplacian": KernelPCA(3, kernel=kernels.Laplacian(gamma=0.3)),
+    "Linear": KernelPCA(3, kernel=kernels.Linear()),
+    "Cosine": KernelPCA(3, kernel=kernels.Cosine()),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("name", KERNEL_PCAS)
+def test_kernel_pca(name, dtype, tmp_path):
+    model = copy.deepcopy(KERNEL_PCAS[name]).fit(X.astype(dtype))
+    twin = round_trip(model, tmp_path)
+    for data in (X.astype(dtype), NEW.astype(dtype)):
+        np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+    assert_same(model.kernel_, twin.kernel_)
+    twin.fit(X)
+
+
+def test_precomputed(tmp_path):
+    K = X @ X.T
+    model = KernelPCA(2, kernel="precomputed").fit(K)
+    twin = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(twin.transform(K[:5]), model.transform(K[:5]))
+
+
+@pytest.mark.parametrize("name", ["rbf", "RBF", "default"])
+def test_kernel_pca_by_joblib_and_copy(name):
+    model = copy.deepcopy(KERNEL_PCAS[name]).fit(X)
+    stored = io.BytesIO()
+    joblib.dump(model, stored)
+    stored.seek(0)
+    for twin in (copy.deepcopy(model), joblib.load(stored)):
+        np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
+
+
+def product(x, y):
+    return float(x @ y)
+
+
+@pytest.mark.parametrize("kernel", [product, lambda x, y: float(x @ y)], ids=["function", "lambda"])
+def test_a_kernel_function_cannot_be_saved_and_says_what_can(kernel, tmp_path):
+    model = KernelPCA(2, kernel=kernel).fit(X)
+    message = (
+        rf"kernel given as a function \('{re.escape(kernel.__name__)}'\) cannot be saved.*"
+        "named kernel or an object from gramian.kernels, or kernel='precomputed'"
+    )
+    with pytest.raises(ParameterError, match=message):
+        model.save(tmp_path / "m.gramian")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kernel_class_of_ones_own_cannot_be_saved(tmp_path):
+    class Mine(kernels.RBF):
+        pass
+
+    model = KernelPCA(2, kernel=Mine(sigma=1.0)).fit(X)
+    with pytest.raises(ParameterError, match=r"class Mine cannot be saved. Those that can: .*RBF"):
+        model.save(tmp_path / "m.gramian")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("model", [PCA(), KernelPCA()], ids=["PCA", "KernelPCA"])
+def test_an_unfitted_model_has_nothing_to_save(model, tmp_path):
+    with pytest.raises(ValueError, match="is not fitted yet"):
+        model.save(tmp_path / "m.gramian")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -------------------------------------------------------------------- bad files
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileError, match="does not exist"):
+        gramian.load(tmp_path / "m.gramian")
+
+
+def test_a_model_of_an_unknown_kind(tmp_path):
+    write_model(tmp_path / "m.gramian", "Oracle", {"parameters": {}, "state": {}}, {})
+    expected = "holds a model of kind 'Oracle'.*It knows KernelPCA, PCA.*pip install -U gramian"
+    with pytest.raises(ModelFileError, match=expected):
+        gramian.load(tmp_path / "m.gramian")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {},
+        {"parameters": {"colour": 1}, "state": {}},
+        {"parameters": {"scale": {"array": "missing"}}, "state": {}},
+        {"parameters": {}, "state": {"a": {"record": "Nothing", "fields": {}}}},
+        {"parameters": {}, "state": {"a": {"kernel": "Nothing", "parameters": {}}}},
+        {"parameters": {}, "state": {"a": {"dtype": "nothing"}}},
+        {"parameters": {}, "state": {"a": {"something": "else"}}},
+        {"parameters": [], "state": 3},
+    ],
+)
+def test_contents_that_are_not_those_of_the_kind(header, tmp_path):
+    write_model(tmp_path / "m.gramian", "PCA", header, {})
+    with pytest.raises(ModelFileError, match=r"its contents are not those of a PCA.*Fit the model"):
+        gramian.load(tmp_path / "m.gramian")
+
+
+def test_a_truncated_or_altered_model(tmp_path):
+    path = tmp_path / "m.gramian"
+    PCA(2).fit(X).save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    with pytest.raises(ModelFileError, match="damaged"):
+        gramian.load(path)
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(ModelFileError, match="does not match its checksum"):
+        gramian.load(path)
+
+
+def test_a_pickle_is_not_opened(tmp_path):
+    joblib.dump(PCA(2).fit(X), tmp_path / "m.gramian")
+    with pytest.raises(ModelFileError, match="a pickle or joblib file, which could run code"):
+        gramian.load(tmp_path / "m.gramian")
+
+
+# ----------------------------------------------------------------- golden files
+
+
+@pytest.mark.parametrize("number", [1])
+@pytest.mark.parametrize("name", ["pca", "kernel-pca"])
+def test_models_of_every_released_format_open(name, number):
+    """Written once by make_golden.py; what they give may never change."""
+    model = gramian.load(DATA / f"{name}-format{number}.gramian")
+    with np.load(DATA / f"golden-format{number}.npz") as golden:
+        np.testing.assert_allclose(model.transform(golden["new"]), golden[name], atol=1e-12)
+    assert model.certificate_.ok
+    assert model.n_components_ == 3
+    stored = read_model(DATA / f"{name}-format{number}.gramian")
+    assert stored.kind == type(model).__name__

@@ -1,0 +1,297 @@
+"""Array kinds, exact scaling, threads and amounts of memory."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from gramian.arrays import (
+    as_float64,
+    blas_threads,
+    column_norms,
+    each_thread,
+    from_numpy,
+    is_numpy,
+    memory_limit_bytes,
+    namespace,
+    numpy_dtype,
+    orthonormal,
+    parallel_map,
+    power_of_two,
+    random_normal,
+    to_dtype,
+    to_float64,
+    to_numpy,
+)
+from gramian.errors import ParameterError
+
+# ---------------------------------------------------------------- array kinds
+
+
+def test_kinds_go_to_numpy_and_back(array_kind):
+    values = np.arange(12.0).reshape(3, 4)
+    X = array_kind.make(values)
+    assert numpy_dtype(X) == array_kind.dtype
+    assert is_numpy(X) == array_kind.name.startswith("numpy")
+    np.testing.assert_array_equal(to_numpy(X), values)
+    assert as_float64(X).dtype == np.float64
+    assert isinstance(as_float64(X), np.ndarray)
+    assert numpy_dtype(to_float64(X)) == np.float64
+    assert numpy_dtype(to_dtype(X, np.dtype("f4"))) == np.float32
+    assert numpy_dtype(to_dtype(X, np.dtype("f8"))) == np.float64
+    back = from_numpy(values.astype(array_kind.dtype)[::-1], X)
+    assert array_kind.same(back)
+    np.testing.assert_array_equal(to_numpy(back), values[::-1])
+    assert namespace(X).sum(X) == 66
+
+
+def test_random_numbers_are_the_same_in_every_kind(array_kind):
+    X = array_kind.make(np.zeros((1, 1)))
+    drawn = random_normal(np.random.default_rng(3), (5, 2), X)
+    expected = np.random.default_rng(3).standard_normal((5, 2)).astype(array_kind.dtype)
+    assert array_kind.same(drawn)
+    np.testing.assert_array_equal(to_numpy(drawn), expected)
+
+
+def test_column_norms(array_kind):
+    norms = column_norms(array_kind.make([[3.0, 0.0], [4.0, 2.0]]))
+    assert norms.dtype == np.float64
+    np.testing.assert_allclose(norms, [5, 2], rtol=1e-6)
+
+
+def test_torch_arrays_with_gradients_become_numpy():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    tensor = torch.ones(2, 2, requires_grad=True)
+    np.testing.assert_array_equal(to_numpy(tensor), np.ones((2, 2)))
+
+
+# -------------------------------------------------------------- orthonormal bases
+
+
+def test_orthonormal_in_every_kind(array_kind):
+    values = np.random.default_rng(0).standard_normal((40, 6))
+    Q, R = orthonormal(array_kind.make(values))
+    Q = as_float64(Q)
+    eps = np.finfo(array_kind.dtype).eps
+    np.testing.assert_allclose(Q.T @ Q, np.eye(6), atol=20 * eps)
+    np.testing.assert_allclose(Q @ R, values, atol=50 * eps)
+    np.testing.assert_allclose(R, np.triu(R), atol=20 * eps)
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e5, 1e7, 1e9, 1e12, 1e15])
+def test_orthonormal_on_ill_conditioned_input(condition):
+    rng = np.random.default_rng(1)
+    left = np.linalg.qr(rng.standard_normal((60, 8)))[0]
+    right = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    V = (left * np.geomspace(1, 1 / condition, 8)) @ right.T
+    Q, R = orthonormal(V)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(8), atol=1e-14)
+    np.testing.assert_allclose(Q @ R, V, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "V",
+    [
+        np.zeros((5, 2)),
+        np.ones((5, 3)),
+        np.eye(4)[:, [0, 0, 1]],
+        np.c_[np.ones(6), 1e-200 * np.arange(6.0)],
+        np.full((4, 2), 1e-170),
+    ],
+    ids=["zero", "rank 1", "repeated", "tiny column", "tiny"],
+)
+def test_orthonormal_on_deficient_input(V):
+    Q, R = orthonormal(V)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(V.shape[1]), atol=1e-14)
+    np.testing.assert_allclose(Q @ R, V, atol=1e-14)
+
+
+def test_orthonormal_of_nothing():
+    Q, R = orthonormal(np.empty((5, 0)))
+    assert Q.shape == (5, 0)
+    assert R.shape == (0, 0)
+
+
+# ------------------------------------------------------------------- power of two
+
+
+@pytest.mark.parametrize(
+    ("value", "exponent"),
+    [(1.0, 0), (1.999, 0), (2.0, 1), (0.5, -1), (1e150, 498), (5e-324, -1074), (0.0, 0)],
+)
+def test_power_of_two(value, exponent):
+    assert power_of_two(value) == exponent
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, -1.0])
+def test_power_of_two_of_what_has_none(value):
+    assert power_of_two(value) == 0
+
+
+# -------------------------------------------------------------------- threads
+
+
+def blas_limits():
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    return [library.num_threads for library in libraries]
+
+
+@pytest.fixture
+def two_workers():
+    """At least two BLAS threads, whatever the machine has."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+def test_the_guard_restores_what_it_found(two_workers):
+    before = blas_limits()
+    with blas_threads() as outer:
+        assert outer == max(before)
+        assert set(blas_limits()) == {1}
+        with blas_threads() as inner:
+            assert inner == outer
+        assert set(blas_limits()) == {1}
+    assert blas_limits() == before
+
+
+def test_the_guard_restores_after_an_error(two_workers):
+    before = blas_limits()
+    with pytest.raises(ZeroDivisionError, match="division"), blas_threads():
+        1 / 0  # noqa: B018
+    assert blas_limits() == before
+
+
+def test_overlapping_guards_of_several_threads(two_workers):
+    before = blas_limits()
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+
+    def first():
+        with blas_threads():
+            first_in.set()
+            assert second_in.wait(10)
+        first_out.set()
+
+    def second():
+        assert first_in.wait(10)
+        with blas_threads():
+            second_in.set()
+            assert first_out.wait(10)
+            assert set(blas_limits()) == {1}
+
+    with ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(first), pool.submit(second)]:
+            future.result()
+    assert blas_limits() == before
+
+
+def test_parallel_map_keeps_the_order(two_workers):
+    def work(i):
+        time.sleep(0.002 * (5 - i % 5))
+        return i * i
+
+    assert parallel_map(work, range(20)) == [i * i for i in range(20)]
+    assert parallel_map(work, []) == []
+    assert parallel_map(work, [3]) == [9]
+
+
+def test_parallel_map_passes_on_the_first_error_and_stops(two_workers):
+    started = []
+
+    def work(i):
+        started.append(i)
+        if i == 1:
+            raise ValueError("item 1")
+        time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="item 1"):
+        parallel_map(work, range(200))
+    assert len(started) < 200
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 97])
+def test_each_thread_draws_every_item_once(two_workers, count):
+    shares = each_thread(list, range(count))
+    assert sorted(item for share in shares for item in share) == list(range(count))
+    assert all(share == sorted(share) for share in shares)
+
+
+def test_each_thread_passes_on_errors(two_workers):
+    def share(draw):
+        for item in draw:
+            if item == 5:
+                raise ValueError("item 5")
+
+    with pytest.raises(ValueError, match="item 5"):
+        each_thread(share, range(10))
+
+
+@pytest.mark.parametrize("spread", [parallel_map, each_thread])
+def test_workers_hold_the_callers_error_state(two_workers, spread):
+    def work(item):
+        for _ in item if spread is each_thread else [item]:
+            np.float64(1e300) * np.float64(1e300)
+
+    with np.errstate(over="ignore"):
+        spread(work, range(8))
+    with pytest.raises(FloatingPointError, match="overflow"), np.errstate(over="raise"):
+        spread(work, range(8))
+
+
+def test_one_worker_needs_no_threads():
+    names = []
+    with threadpool_limits(1, user_api="blas"):
+        parallel_map(lambda _: names.append(threading.current_thread().name), range(3))
+        each_thread(lambda draw: names.extend(threading.current_thread().name for _ in draw), "abc")
+    assert set(names) == {threading.current_thread().name}
+
+
+# --------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (1000, 1000),
+        (1.5e9, 1_500_000_000),
+        ("4GB", 4 * 10**9),
+        ("4gb", 4 * 10**9),
+        ("4 G", 4 * 10**9),
+        ("512 MiB", 512 * 2**20),
+        ("512MiB", 512 * 2**20),
+        ("2TiB", 2 * 2**40),
+        ("1.5kB", 1500),
+        ("1e9", 10**9),
+        ("800 B", 800),
+        (" 7K ", 7000),
+    ],
+)
+def test_amounts_of_memory(limit, expected):
+    assert memory_limit_bytes(limit) == expected
+
+
+@pytest.mark.parametrize("limit", ["", "GB", "many", "4 XB", "-1GB", "0", "inf", "nan GB", "4GBGB"])
+def test_texts_that_are_no_amount(limit):
+    with pytest.raises(ParameterError, match=r"is not an amount of memory.*'4GB' or '512MiB'"):
+        memory_limit_bytes(limit)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), True, [4]])
+def test_values_that_are_no_amount(limit):
+    with pytest.raises(ParameterError, match="is not a positive amount"):
+        memory_limit_bytes(limit)
+
+
+def test_the_default_is_a_share_of_the_machine(monkeypatch):
+    monkeypatch.delenv("GRAMIAN_MEMORY_LIMIT", raising=False)
+    assert 2**20 < memory_limit_bytes(None) < 2**60
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "3GB")
+    assert memory_limit_bytes(None) == 3 * 10**9
+    assert memory_limit_bytes("1GB") == 10**9
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "")
+    assert memory_limit_bytes(None) > 2**20
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "lots")
+    with pytest.raises(ParameterError, match="memory_limit='lots'"):
+        memory_limit_bytes(None)

@@ -1,0 +1,153 @@
+"""Records are frozen, say what they hold, and compute nothing but sums."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from gramian.records import Certificate, Completeness, Plan, Spectrum, Step, Target
+
+
+def spectrum(values, **changes):
+    values = np.asarray(values, dtype=float)
+    fields = {
+        "values": values,
+        "vectors": np.eye(len(values)),
+        "residuals": np.zeros(len(values)),
+        "total": float(values.sum()),
+        "squares": None,
+        "rank_tolerance": 1e-12,
+        "error_bound": 0.0,
+        "error_kind": "deterministic",
+        "route": "dense",
+        "complete": True,
+    }
+    return Spectrum(**{**fields, **changes})
+
+
+def certificate(**changes):
+    fields = {
+        "values": np.array([4.0, 1.0]),
+        "residuals": np.array([1e-9, 2e-9]),
+        "radii": np.array([3e-9, 4e-9]),
+        "set_radius": 8e-9,
+        "widening": 2e-9,
+        "widening_kind": "probabilistic",
+        "orthogonality": 1e-15,
+        "completeness": Completeness("trace", "deterministic", 0.5, -0.5),
+        "tol": 1e-6,
+        "unit": "eigenvalues (variances)",
+        "ok": True,
+    }
+    return Certificate(**{**fields, **changes})
+
+
+PLAN = Plan(
+    operator="gram",
+    solver="krylov",
+    steps=(Step("measure", "one pass", 0.25), Step("iterate", "block Krylov", 1.5)),
+    bytes=2_500_000,
+    reason="few components.",
+)
+
+
+def test_records_are_frozen():
+    for record, name in [(PLAN, "solver"), (spectrum([1]), "values"), (certificate(), "ok")]:
+        with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field"):
+            setattr(record, name, None)
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (Target(count=1), "1 component"),
+        (Target(count=12), "12 components"),
+        (Target(fraction=0.95), "0.95 of the total"),
+        (Target(), "all components"),
+    ],
+)
+def test_targets_in_words(target, text):
+    assert str(target) == text
+
+
+def test_a_plan_adds_up_its_steps_and_prints_them():
+    assert PLAN.seconds == 1.75
+    assert str(PLAN).splitlines() == [
+        "Plan: krylov on the gram, about 2 s and 2.5 MB of working memory.",
+        "Why: few components.",
+        "  1. measure: one pass",
+        "  2. iterate: block Krylov",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0.01 s"), (0.3, "0.3 s"), (5, "5 s"), (119, "119 s"), (600, "10 min")],
+)
+def test_seconds_in_words(seconds, text):
+    plan = dataclasses.replace(PLAN, steps=(Step("a", "b", seconds),))
+    assert f"about {text} and" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(10, "10 bytes"), (2000, "2 kB"), (3e6, "3 MB"), (4.5e9, "4.5 GB")]
+)
+def test_sizes_in_words(size, text):
+    assert f"and {text} of" in str(dataclasses.replace(PLAN, bytes=size))
+
+
+def test_rank_counts_values_above_the_tolerance():
+    assert spectrum([4, 1, 1e-13]).rank == 2
+    assert spectrum([4, 1, 1e-13], rank_tolerance=1e-14).rank == 3
+    assert spectrum([4], rest=np.array([1.0, 1e-20])).rank == 2
+    assert spectrum([0.0, 0.0]).rank == 0
+    assert spectrum([]).rank == 0
+    assert spectrum([1e-300, -1e-300]).rank == 1
+
+
+def test_a_certificate_reads_like_sentences():
+    lines = str(certificate()).splitlines()
+    assert lines[0] == "Certificate: holds (tolerance 1.0e-06 of the largest eigenvalue)."
+    assert "Each of the 2 eigenvalues (variances) is within 1.0e-09 (relative" in lines[1]
+    assert "[probabilistic]" in lines[1]
+    assert "2 distinct eigenvalues lie within 2.0e-09" in lines[2]
+    assert lines[4] == (
+        "No missed eigenvalue exceeds 0.5 = (1 - 0.5) times the last one computed, "
+        "by the trace [deterministic]."
+    )
+    assert len(lines) == 5
+
+
+def test_a_certificate_that_fails_says_why():
+    text = str(certificate(ok=False, reasons=("the residuals.", "a missed one."), completeness=None))
+    assert "DOES NOT HOLD" in text
+    assert "Nothing is guaranteed about eigenvalues that were not computed." in text
+    assert text.endswith("Not met: the residuals.\nNot met: a missed one.")
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (
+            Completeness("full decomposition", "deterministic", 1.0, 0.0),
+            "No larger eigenvalue was missed: the decomposition is complete [deterministic].",
+        ),
+        (
+            Completeness("Lanczos", "probabilistic", 1.2, 0.2, 1e-6),
+            "No missed eigenvalue exceeds 1.2 = (1 + 0.2) times the last one computed, "
+            "by the Lanczos, except with probability 1.0e-06 [probabilistic].",
+        ),
+    ],
+)
+def test_completeness_in_words(found, text):
+    assert text in str(certificate(completeness=found))
+
+
+def test_a_certificate_of_nothing():
+    empty = certificate(values=np.empty(0), residuals=np.empty(0), radii=np.empty(0))
+    assert "nothing to certify" in str(empty)
+
+
+def test_a_certificate_of_zeros_divides_by_nothing():
+    zeros = certificate(values=np.zeros(2), radii=np.zeros(2), residuals=np.zeros(2))
+    assert "nan" not in str(zeros)
