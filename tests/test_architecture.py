@@ -17,12 +17,8 @@ GENERATED = {"__pycache__", "build", "dist", "gramian-demo"}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__"))
 
 # In pieces, so that this file does not hold what it looks for.
-HOSTS = re.compile(
-    "|".join(["pypi" + r"\.", "python" + "hosted", "ana" + r"conda\.", "index" + "-url"])
-)
-LOCKS = re.compile(
-    r".*\.lock|pylock.*\.toml|conda-lock\.ya?ml|requirements.*\.txt|package-lock\.json"
-)
+HOSTS = re.compile("|".join(["pypi" + r"\.", "python" + "hosted", "ana" + r"conda\.", "index" + "-url"]))
+LOCKS = re.compile(r".*\.lock|pylock.*\.toml|conda-lock\.ya?ml|requirements.*\.txt|package-lock\.json")
 
 
 def own_files():
@@ -106,9 +102,5 @@ def bare_raises(path: Path) -> list[int]:
 
 
 def test_every_expected_error_is_expected_with_its_message():
-    found = {
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in TESTS.rglob("*.py")
-        for line in bare_raises(path)
-    }
+    found = {f"{path.relative_to(ROOT)}:{line}" for path in TESTS.rglob("*.py") for line in bare_raises(path)}
     assert found == set(), "give pytest.raises a match="

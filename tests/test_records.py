@@ -135,7 +135,7 @@ def test_a_certificate_that_fails_says_why():
         (
             Completeness("Lanczos", "probabilistic", 1.2, 0.2, 1e-6),
             "No missed eigenvalue exceeds 1.2 = (1 + 0.2) times the last one computed, "
-            "by the Lanczos, except with probability 1.0e-06 [probabilistic].",
+            "by Lanczos, except with probability 1.0e-06 [probabilistic].",
         ),
     ],
 )

@@ -209,8 +209,9 @@ def _take_control() -> None:
     import threadpoolctl
 
     openblas = getattr(threadpoolctl, "OpenBLASController", None)
-    if hasattr(openblas, "clear_controlling_thread"):
-        openblas.clear_controlling_thread(force=True)
+    clear = getattr(openblas, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 _guard = _BlasGuard()

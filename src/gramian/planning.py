@@ -174,7 +174,7 @@ def _plan_krylov(shape: tuple[int, int], dtype: np.dtype, target: Target, sparse
             ),
         ),
         bytes=8 * 5 * least * columns + 3 * max(n, d) * columns * dtype.itemsize // 2 + (8 << 20),
-        reason=f"{target} of {least} is few: products with blocks of vectors cost less than the {side} matrix.",
+        reason=f"{_few(target, least)}: products with blocks of vectors cost less than the {side} matrix.",
         options={
             "double": double,
             "block": block,
@@ -291,7 +291,7 @@ def _plan_iterated_kernel(
     product = n * n * block / PRODUCT_RATE[8] + again
     probe = 7 * (n * n * 16 / PRODUCT_RATE[8] + again)
     detail = "kept in memory, half of n^2" if keep else "filled anew in every pass"
-    reason = f"{target} of {n} is few: block Krylov on tiles costs a small part of the full decomposition."
+    reason = f"{_few(target, n)}: block Krylov on tiles costs a small part of the full decomposition."
     if not keep:
         reason += " The tiles do not fit into memory_limit, so they are computed in every pass."
     return Plan(
@@ -314,6 +314,12 @@ def _plan_iterated_kernel(
     )
 
 
+def _few(target: Target, m: int) -> str:
+    if target.count is None:
+        return f"{target} usually takes few of {m} eigenpairs"
+    return f"{target} of {m} are few"
+
+
 def _kernel_seconds(n: int, d: int) -> float:
     return n * n / 2 * (KERNEL_ENTRY / 2 + d / PRODUCT_RATE[8])
 
@@ -327,8 +333,8 @@ def _must_fit(plans: list[Plan], memory_limit: int) -> Plan:
             return plan
     least = min(plans, key=lambda plan: plan.bytes)
     raise MemoryLimitError(
-        f"The {least.solver} route needs about {least.bytes / 1e9:.3g} GB of working memory, and memory_limit "
-        f"allows {memory_limit / 1e9:.3g} GB. Raise memory_limit, or ask for {_smaller(plans)}."
+        f"The {least.solver} route needs about {least.bytes / 1e9:.3g} GB of working memory, and "
+        f"memory_limit allows {memory_limit / 1e9:.3g} GB. Raise memory_limit, or ask for {_smaller(plans)}."
     )
 
 

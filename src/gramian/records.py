@@ -252,7 +252,7 @@ def _completeness_sentence(c: Completeness | None) -> str:
     how = (
         f"No missed eigenvalue exceeds {c.bound:.6g} = (1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g})"
     )
-    how += f" times the last one computed, by the {c.method}"
+    how += f" times the last one computed, by {'' if c.method.startswith('Lanczos') else 'the '}{c.method}"
     if c.probability:
         how += f", except with probability {c.probability:.1e}"
     return f"{how} [{c.kind}]."

@@ -127,14 +127,30 @@ def test_kernel_pca_has_no_way_back_yet(folder, gramian):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("transform", "m.gramian", "new.csv", "--drop", "species", "-o", "s.xlsx"), 2, "does not end in .csv"),
-        (("transform", "m.gramian", "new.csv", "--drop", "species", "--json"), 2, "both write to standard output"),
+        (
+            ("transform", "m.gramian", "new.csv", "--drop", "species", "-o", "s.xlsx"),
+            2,
+            "does not end in .csv",
+        ),
+        (
+            ("transform", "m.gramian", "new.csv", "--drop", "species", "--json"),
+            2,
+            "both write to standard output",
+        ),
         (("transform", "m.gramian", "new.csv", "--drop", "species", "-o", "new.csv"), 2, "is what is read"),
-        (("transform", "m.gramian", "new.csv", "--drop", "species", "--missing", "mean"), 2, "--missing mean"),
+        (
+            ("transform", "m.gramian", "new.csv", "--drop", "species", "--missing", "mean"),
+            2,
+            "--missing mean",
+        ),
         (("transform", "m.gramian", "new.csv", "--drop", "species,width"), 1, "lack 'width'"),
         (("transform", "nothing.gramian", "new.csv"), 1, "nothing.gramian does not exist"),
         (("transform", "new.csv", "new.csv"), 1, "not a model saved by gramian"),
-        (("reconstruct", "m.gramian", "new.csv", "--drop", "species", "-o", "b.csv", "--components", "4"), 2, "has 3"),
+        (
+            ("reconstruct", "m.gramian", "new.csv", "--drop", "species", "-o", "b.csv", "--components", "4"),
+            2,
+            "has 3",
+        ),
         (("reconstruct", "m.gramian", "new.csv", "--drop", "species", "-o", "b"), 2, "does not end in .csv"),
     ],
 )

@@ -151,6 +151,19 @@ def test_scale_far_from_one_changes_nothing(solver, scale):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [1e-40, 1e-30, 1e30, 1e37])
+def test_float32_up_to_its_range(solver, scale):
+    X = (SPECTRA["separated"] * scale).astype(np.float32)
+    model = PCA(3, solver=solver, random_state=0).fit(X)
+    rtol = 1e-4 if scale > 1e-38 else 1e-3
+    np.testing.assert_allclose(model.explained_variance_, np.array([100, 25, 9]) / 59 * scale**2, rtol=rtol)
+    C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+    W = model.components_.astype(np.float64)
+    if scale > 1e-38:
+        np.testing.assert_allclose(model.transform(X), C @ W.T, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("scale", [1e160, 1e-170, 1e300])
 def test_a_variance_beyond_float64_is_refused(solver, scale):
     X = SPECTRA["separated"] * scale
@@ -720,6 +733,13 @@ def test_inverse_transform_refuses_another_number_of_components():
     model = PCA(3).fit(SPECTRA["separated"])
     with pytest.raises(DataError, match="X has 2 columns, but inverse_transform takes scores of 3"):
         model.inverse_transform(np.zeros((4, 2)))
+
+
+def test_sparse_scores_go_back_too():
+    model = PCA(3).fit(SPECTRA["separated"])
+    scores = np.where(np.random.default_rng(0).random((5, 3)) < 0.5, 1.5, 0)
+    back = model.inverse_transform(sp.csr_matrix(scores))
+    np.testing.assert_array_equal(back, model.inverse_transform(scores))
 
 
 def test_same_random_state_same_result():

@@ -141,15 +141,11 @@ def test_stationary_kernels_have_an_exact_unit_diagonal(kernel, offset):
 
 def test_diagonal_is_the_diagonal_of_the_gram_matrix(case):
     kernel = case[0].resolve(X.shape[1])
-    np.testing.assert_allclose(
-        kernel.diagonal(X), [case[1](x, x) for x in X], rtol=1e-13, atol=1e-15
-    )
+    np.testing.assert_allclose(kernel.diagonal(X), [case[1](x, x) for x in X], rtol=1e-13, atol=1e-15)
 
 
 def test_lists_are_taken_as_rows():
-    np.testing.assert_array_equal(
-        Linear().gram([[1, 2], [3, 4]], [[1, 0], [0, 1]]), [[1.0, 2.0], [3.0, 4.0]]
-    )
+    np.testing.assert_array_equal(Linear().gram([[1, 2], [3, 4]], [[1, 0], [0, 1]]), [[1.0, 2.0], [3.0, 4.0]])
 
 
 def test_cosine_of_a_zero_row_is_zero():
@@ -261,7 +257,7 @@ def test_neighbours_far_from_the_mean_keep_their_digits():
     """Centring rows first would round away what tells two neighbours apart."""
     rows = np.array([[0.0], [1e-3], [1e6 + 0.5], [1e6 + 1.25]])
     K = RBF(sigma=1.0).gram(rows)
-    assert K[2, 3] == pytest.approx(math.exp(-0.75**2 / 2), rel=1e-15)
+    assert K[2, 3] == pytest.approx(math.exp(-(0.75**2) / 2), rel=1e-15)
     assert K[0, 1] == pytest.approx(math.exp(-1e-6 / 2), rel=1e-15)
     K = Laplacian(gamma=1.0).gram(rows)
     assert K[2, 3] == pytest.approx(math.exp(-0.75), rel=1e-15)
@@ -359,7 +355,7 @@ def test_linear_kernel_that_overflows_is_refused():
 
 
 def test_fractional_power_of_a_negative_number_is_refused():
-    with pytest.raises(DataError, match="no value where gamma x . y"):
+    with pytest.raises(DataError, match=r"no value where gamma x \. y"):
         Polynomial(degree=2.5, gamma=1.0, coef0=0.0).gram(X)
 
 
@@ -417,4 +413,6 @@ def test_polynomial_is_the_inner_product_of_monomials(power):
     kernel = Polynomial(degree=power, gamma=1.0, coef0=1.0)
     K = features @ features.T
     size = np.sqrt(np.diag(K))
-    np.testing.assert_allclose(kernel.gram(X[:, :2]) / size / size[:, None], K / size / size[:, None], atol=1e-13)
+    np.testing.assert_allclose(
+        kernel.gram(X[:, :2]) / size / size[:, None], K / size / size[:, None], atol=1e-13
+    )

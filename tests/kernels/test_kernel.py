@@ -66,9 +66,9 @@ def test_parameters_are_set_by_name():
     kernel = RBF(gamma=1.0)
     assert kernel.set_params(gamma=2.0) is kernel
     assert kernel == RBF(gamma=2.0)
-    with pytest.raises(ParameterError, match="RBF has no parameter 'width'. It has: sigma, gamma"):
+    with pytest.raises(ParameterError, match=r"RBF has no parameter 'width'. It has: sigma, gamma"):
         kernel.set_params(width=1.0)
-    with pytest.raises(ParameterError, match="Linear has no parameter 'gamma'. It has: none"):
+    with pytest.raises(ParameterError, match=r"Linear has no parameter 'gamma'. It has: none"):
         Linear().set_params(gamma=1.0)
 
 

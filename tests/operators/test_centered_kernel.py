@@ -98,9 +98,7 @@ def test_error_bound_covers_rounding_and_storage(kernel, offset, storage, n):
     center=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_error_bound_covers_the_stated_error_of_every_entry(
-    n, relative, absolute, signs, center, seed
-):
+def test_error_bound_covers_the_stated_error_of_every_entry(n, relative, absolute, signs, center, seed):
     """The worst that an evaluation may do: every entry off by all that is allowed."""
     rng = np.random.default_rng(seed)
     K = gram(n, seed)

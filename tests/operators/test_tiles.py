@@ -67,9 +67,7 @@ def test_float32_tiles_are_summed_in_float64():
     A = symmetric(3 * TILE)
     V = np.random.default_rng(1).standard_normal((len(A), 4))
     tiles = TileMatrix(len(A), Source(A), np.empty(0), np.float32)
-    np.testing.assert_allclose(
-        tiles.matmat(V), A.astype(np.float32).astype(np.float64) @ V, atol=1e-11
-    )
+    np.testing.assert_allclose(tiles.matmat(V), A.astype(np.float32).astype(np.float64) @ V, atol=1e-11)
     assert tiles.matmat(V).dtype == np.float64
 
 
@@ -131,10 +129,6 @@ def test_other_array_kinds(kind, storage):
     tiles = TileMatrix(90, source, like, storage)
     product = tiles.matmat(xp.asarray(V))
     assert type(product) is type(matrix)
-    np.testing.assert_allclose(
-        np.asarray(product), A @ V, atol=1e-4 if storage == np.float32 else 1e-11
-    )
-    np.testing.assert_allclose(
-        np.asarray(tiles.dense()), A, rtol=1e-7 if storage == np.float32 else 0
-    )
+    np.testing.assert_allclose(np.asarray(product), A @ V, atol=1e-4 if storage == np.float32 else 1e-11)
+    np.testing.assert_allclose(np.asarray(tiles.dense()), A, rtol=1e-7 if storage == np.float32 else 0)
     np.testing.assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-11)

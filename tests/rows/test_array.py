@@ -166,3 +166,16 @@ def test_torch_dtypes():
 def test_arrays_of_text_say_what_to_do():
     with pytest.raises(DataError, match=r"could not convert string.*Text is not data: drop or encode"):
         check(np.array([["a", "1"], ["2", "3"]]))
+
+
+def test_masked_entries_are_missing_values():
+    plain = np.array(SMALL, dtype=float)
+    np.testing.assert_array_equal(check(np.ma.masked_array(plain)), plain)
+    with pytest.raises(DataError, match=r"masked array with 2 masked entries.* Fill them"):
+        check(np.ma.masked_array(plain, mask=plain > 4))
+
+
+@pytest.mark.parametrize("dtype", ["M8[D]", "m8[s]"])
+def test_dates_are_no_numbers(dtype):
+    with pytest.raises(DataError, match="X holds dates or durations"):
+        check(np.zeros((3, 2), dtype=dtype))

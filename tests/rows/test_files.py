@@ -23,9 +23,7 @@ VALUES = [[1, 2], [3, 4.5]]
 
 def png(height=4, width=3):
     buffer = io.BytesIO()
-    Image.fromarray(np.arange(height * width, dtype=np.uint8).reshape(height, width)).save(
-        buffer, "PNG"
-    )
+    Image.fromarray(np.arange(height * width, dtype=np.uint8).reshape(height, width)).save(buffer, "PNG")
     return buffer.getvalue()
 
 

@@ -21,9 +21,7 @@ def test_finite_and_integer_tables_come_back_as_they_are():
 
 
 def test_nan_is_refused_with_its_place_and_the_ways_out():
-    holed = table(
-        [[1, 2], [3, NAN], [NAN, 4]], feature_names=("x", "Rape"), row_names=("a", "Alaska", "c")
-    )
+    holed = table([[1, 2], [3, NAN], [NAN, 4]], feature_names=("x", "Rape"), row_names=("a", "Alaska", "c"))
     message = (
         r"NaN in row 1 \(Alaska\), column 'Rape' \(2 missing values in total; rows are counted "
         r'from 0\)\. Use missing="mean", "drop-rows" or "drop-columns" \(--missing'
@@ -104,9 +102,7 @@ def test_drop_rows_takes_names_and_labels_along():
 
 
 def test_drop_columns_takes_names_along():
-    dropped = handle_missing(
-        table([[1, 2, NAN], [4, 5, 6]], feature_names=("a", "b", "c")), "drop-columns"
-    )
+    dropped = handle_missing(table([[1, 2, NAN], [4, 5, 6]], feature_names=("a", "b", "c")), "drop-columns")
     assert dropped.values.tolist() == [[1, 2], [4, 5]]
     assert dropped.feature_names == ("a", "b")
     assert dropped.notes == ("1 of 3 columns with missing values dropped",)

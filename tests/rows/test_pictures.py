@@ -265,9 +265,7 @@ def test_hash_covers_names_and_contents():
 
 def test_without_pillow_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(
-        MissingExtraError, match=r"reading pictures needs pillow.*gramian\[images\]"
-    ):
+    with pytest.raises(MissingExtraError, match=r"reading pictures needs pillow.*gramian\[images\]"):
         read(encoded_once)
 
 

@@ -147,11 +147,7 @@ def test_arguments_are_checked_at_once(path, options, error, message):
     ],
 )
 def test_what_only_the_content_can_tell_is_refused_when_reading(path, options, message):
-    options = (
-        {"label": "kind", **options}
-        if "size" not in options and "drop" not in options
-        else (options)
-    )
+    options = {"label": "kind", **options} if "size" not in options and "drop" not in options else (options)
     with pytest.raises(ParameterError, match=message):
         scan(path, **options).read()
 

@@ -48,6 +48,7 @@ def test_nan_is_left_to_the_first_pass():
         (sp.csr_matrix(DENSE * 1j), "Complex data not supported"),
         (sp.csr_matrix(DENSE[:1]), "Found array with 1 sample.* minimum of 2 is required by PCA"),
         (sp.csr_matrix((4, 0)), "0 feature"),
+        (sp.coo_array(np.ones(4)), "Expected 2D"),
     ],
 )
 def test_refusals(X, message):

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.arrays import as_float64
-from gramian.operators.centered import center_rows
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
+from gramian.operators.moments import center_rows
 from gramian.records import Target
 from gramian.rows import as_rows
 from gramian.solvers.dense import count_for_fraction, relative_tolerance, solve_dense, solve_svd

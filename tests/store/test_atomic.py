@@ -181,9 +181,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
         "    print('writing', flush=True)\n"
         "    time.sleep(60)\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen([sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"writing\n"
         process.send_signal(signal.SIGKILL)

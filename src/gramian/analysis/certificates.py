@@ -108,15 +108,15 @@ def _reasons(spectrum: Spectrum, radii: Any, complete: Completeness | None, tol:
     if float(radii.max()) > tol * top:
         part = "forming the matrix" if spectrum.error_bound > 0.5 * tol * top else "the residuals"
         reasons.append(
-            f"the eigenvalues are known to {float(radii.max()) / top if top else math.inf:.1e} of the largest, "
+            f"the eigenvalues are known to {_share(float(radii.max()), top):.1e} of the largest, "
             f"not to {tol:.1e}, because of {part}."
         )
     if complete is None:
         reasons.append("nothing bounds the eigenvalues that were not computed.")
     elif complete.bound > _enough(spectrum.values, tol):
         reasons.append(
-            f"an eigenvalue of up to {complete.bound / top if top else math.inf:.2g} of the largest may have been "
-            f"missed, while the last one computed is {last / top if top else 0.0:.2g} of it."
+            f"an eigenvalue of up to {_share(complete.bound, top):.2g} of the largest may have been missed, "
+            f"while the last one computed is {_share(last, top):.2g} of it."
         )
     return reasons
 
@@ -158,6 +158,10 @@ def _completeness(
             likely = _weakest("probabilistic", kind) if probability else kind
             best = _bounded(method, bound, last, likely, probability)
     return best
+
+
+def _share(value: float, top: float) -> float:
+    return value / top if top > 0 else math.inf
 
 
 def _weakest(*kinds: BoundKind) -> BoundKind:

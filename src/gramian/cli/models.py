@@ -68,7 +68,8 @@ def _check_applicable(options: Model) -> None:
     if kernel not in KERNEL_OPTIONS:
         raise ParameterError(f"--kernel {kernel} is not known. Allowed: {', '.join(KERNEL_OPTIONS)}.")
     for name in PCA_ONLY:
-        if getattr(options, name) not in (None, False):
+        value = getattr(options, name)
+        if value is not None and value is not False:
             raise ParameterError(
                 f"--{name} belongs to PCA and does not go with --kernel. Leave one of them out."
             )

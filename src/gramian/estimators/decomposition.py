@@ -11,9 +11,10 @@ from gramian.analysis.certificates import certify
 from gramian.analysis.components import complete_basis, fixed_signs
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
 from gramian.errors import DataError
-from gramian.operators.centered import CenteredRows, center_rows, from_moments, scatter
+from gramian.operators.centered import CenteredRows
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
+from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.records import Certificate, FloatArray, Plan, Spectrum, Target
 from gramian.rows import Rows
 from gramian.solvers.dense import solve_dense, solve_svd
@@ -184,7 +185,9 @@ def _directions(view: CenteredRows, spectrum: Spectrum, left: Any, rank: int, k:
         scores = scores if kept else None
     if view.divisor is not None and np.isinf(view.divisor).any():
         # A constant column has no part in any direction; rounding must not give it one.
-        vectors = vectors * from_numpy(np.isfinite(view.divisor).astype(numpy_dtype(vectors)), vectors)[:, None]
+        vectors = (
+            vectors * from_numpy(np.isfinite(view.divisor).astype(numpy_dtype(vectors)), vectors)[:, None]
+        )
     directions = complete_basis(to_dtype(vectors, rows.dtype), k)
     signs = fixed_signs(directions)
     directions = directions * to_dtype(from_numpy(signs, rows.like), rows.dtype)[None, :]
@@ -227,6 +230,6 @@ def _require_range(spectrum: Spectrum, view: CenteredRows, factor: float) -> Non
         variance = view.total * factor
     if view.total > 0 and not (np.isfinite(variance) and variance >= np.finfo(np.float64).tiny):
         raise DataError(
-            f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, outside of "
-            "what float64 can hold. Multiply the data by a power of ten first."
+            f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, "
+            "outside of what float64 can hold. Multiply the data by a power of ten first."
         )

@@ -105,8 +105,8 @@ def check_scale(scale: Any, d: int) -> str | FloatArray | None:
         ) from error
     if divisors.shape != (d,) or not np.isfinite(divisors).all() or not (divisors > 0).all():
         raise ParameterError(
-            f"scale is an array of shape {divisors.shape}; it must hold {d} positive numbers, one for each column, "
-            'or be None, "unit" or "pareto".'
+            f"scale is an array of shape {divisors.shape}; it must hold {d} positive numbers, one for each "
+            'column, or be None, "unit" or "pareto".'
         )
     return divisors
 

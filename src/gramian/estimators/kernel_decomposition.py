@@ -222,8 +222,9 @@ def _kept(
     elif request.target.fraction is not None:
         if total is None:
             raise ParameterError(
-                f"n_components={request.target.fraction} asks for a share of the variance, which a kernel with "
-                f"negative eigenvalues does not have (smallest: {float(every.min()):.4g}). Ask for an integer."
+                f"n_components={request.target.fraction} asks for a share of the variance, which a "
+                f"kernel with negative eigenvalues does not have (smallest: {float(every.min()):.4g}). "
+                "Ask for an integer."
             )
         k = count_for_fraction(spectrum.values, total, request.target.fraction) or spectrum.values.size
     else:
@@ -256,5 +257,6 @@ def _require_definite(
         f"The Gram matrix has the eigenvalue {smallest * factor:.6g}, negative beyond rounding "
         f"({bound * factor:.1e}), so this is not "
         f"a valid kernel on this data; {int((spectrum.values > bound).sum())} eigenvalues are positive. "
-        "Ask for no more components than that, or use a kernel that is positive semi-definite, such as rbf or poly."
+        "Ask for no more components than that, or use a kernel that is positive semi-definite, such as rbf "
+        "or poly."
     )

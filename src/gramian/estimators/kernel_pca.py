@@ -173,7 +173,8 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         rows = as_rows(X, estimator="KernelPCA", minimum=minimum)
         if rows.is_sparse:
             raise DataError(
-                "KernelPCA takes dense data; X is sparse. Pass X.toarray(), or use PCA, which keeps sparse data sparse."
+                "KernelPCA takes dense data; X is sparse. Pass X.toarray(), or use PCA, which keeps sparse "
+                "data sparse."
             )
         return rows
 
@@ -208,9 +209,9 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         kernel = self._kernel()
         tol = check_tol(self.tol, rows.dtype)
         evaluator = (
-            None if kernel is None else kernel.bind(
-            rows.values, min(1e-9, 0.1 * tol / n**0.5), centered=bool(self.center)
-        )
+            None
+            if kernel is None
+            else kernel.bind(rows.values, min(1e-9, 0.1 * tol / n**0.5), centered=bool(self.center))
         )
         source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
         plan = self._plan(rows)
@@ -251,8 +252,8 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         self.certificate_ = found.certificate
         if self.n_components is not None and found.rank < k:
             warnings.warn(
-                f"n_components={k} but the centred kernel matrix has rank {found.rank}: the last {k - found.rank} "
-                "components have eigenvalue 0 and scores 0.",
+                f"n_components={k} but the centred kernel matrix has rank {found.rank}: the last "
+                f"{k - found.rank} components have eigenvalue 0 and scores 0.",
                 RankWarning,
                 stacklevel=4,
             )

@@ -261,8 +261,8 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         self.certificate_ = found.certificate
         if self.n_components is not None and found.rank < k:
             warnings.warn(
-                f"n_components={k} but the data has rank {found.rank}: the last {k - found.rank} components have "
-                "variance 0 and scores 0.",
+                f"n_components={k} but the data has rank {found.rank}: the last {k - found.rank} components "
+                "have variance 0 and scores 0.",
                 RankWarning,
                 stacklevel=4,
             )
@@ -290,9 +290,9 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         directions = from_numpy(W, rows.like)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = view.times(directions)
-        xp = rows.xp
+            finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
-        if not bool(xp.isfinite(xp.sum(xp.abs(scores)))):
+        if not finite:
             rows.require_finite()
         scores = to_dtype(scores, rows.dtype)
         scores[:, self.rank_ :] = 0
@@ -324,7 +324,8 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
             scores = scores.toarray()
         if scores.shape[1] != self.n_components_:
             raise DataError(
-                f"X has {scores.shape[1]} columns, but inverse_transform takes scores of {self.n_components_} components."
+                f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
+                f"{self.n_components_} components."
             )
         xp, dtype = namespace(scores), numpy_dtype(scores)
 

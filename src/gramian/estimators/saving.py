@@ -131,8 +131,9 @@ def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         return None
     if callable(value):
         raise ParameterError(
-            f"A kernel given as a function ({getattr(value, '__name__', value)!r}) cannot be saved: a file holds "
-            "numbers, not code. Use a named kernel or an object from gramian.kernels, or kernel='precomputed'."
+            f"A kernel given as a function ({getattr(value, '__name__', value)!r}) cannot be saved: a file "
+            "holds numbers, not code. Use a named kernel, an object from gramian.kernels, or "
+            "kernel='precomputed'."
         )
     array = to_numpy(value)
     if array.dtype == object:

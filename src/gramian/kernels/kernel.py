@@ -90,7 +90,8 @@ class Kernel(ABC):
         for name, value in params.items():
             if name not in allowed:
                 raise ParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}. It has: {', '.join(allowed) or 'none'}."
+                    f"{type(self).__name__} has no parameter {name!r}. "
+                    f"It has: {', '.join(allowed) or 'none'}."
                 )
             setattr(self, name, value)
         return self

@@ -42,8 +42,8 @@ def kernel_from_name(
     if isinstance(kernel, Kernel):
         if gamma is not None or degree != 3 or coef0 != 1:
             raise ParameterError(
-                f"kernel={kernel!r} carries its own parameters, so gamma, degree and coef0 must be left alone. "
-                "Set them on the kernel object."
+                f"kernel={kernel!r} carries its own parameters, so gamma, degree and coef0 must be left "
+                "alone. Set them on the kernel object."
             )
         return kernel
     if callable(kernel):

@@ -17,41 +17,17 @@ import numpy as np
 
 from gramian.arrays import (
     THIN,
-    as_float64,
     each_thread,
     from_numpy,
     is_numpy,
     namespace,
-    power_of_two,
 )
-from gramian.errors import DataError
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = [
-    "CenteredRows",
-    "Moments",
-    "center_rows",
-    "least_rows",
-    "merge_moments",
-    "moments",
-    "scatter",
-]
+__all__ = ["CenteredRows", "least_rows", "uncentered"]
 
 CACHE_BYTES = 1 << 20
-CHUNK = 256  # rows summed in float32 before the sum moves to float64
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Count, mean and sums of squares about the mean, in float64.
-
-    ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d).
-    """
-
-    count: int
-    mean: FloatArray
-    squares: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +85,7 @@ class CenteredRows:
 
     @property
     def data_divisor(self) -> FloatArray | None:
-        """What centred columns are divided by, in units of the data; constant columns are left as they are."""
+        """What centred columns are divided by, in units of the data; constant columns are left alone."""
         if self.divisor is None:
             return None
         divisor = np.ldexp(self.divisor, self.exponent - self.unit_exponent)
@@ -254,251 +230,15 @@ class CenteredRows:
         return product / self.divisor[:, None] if self.divisor is not None else product
 
 
-# ------------------------------------------------------------------ moments
-
-
-def merge_moments(a: Moments, b: Moments) -> Moments:
-    """Combine the moments of two blocks of rows.
-
-    References
-    ----------
-    Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
-    """
-    count = a.count + b.count
-    gap = b.mean - a.mean
-    spread = np.outer(gap, gap) if a.squares.ndim == 2 else gap * gap
-    return Moments(
-        count,
-        a.mean + gap * (b.count / count),
-        a.squares + b.squares + spread * (a.count * b.count / count),
-    )
-
-
-def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredRows:
-    """Measure mean, spread and size of the data in one pass and return its centred view.
-
-    Parameters
-    ----------
-    rows : Rows
-        The data, possibly not yet searched for NaN.
-    center : bool
-        Whether column means are subtracted.
-    scale : None, "unit", "pareto" or ndarray of shape (d,)
-        What columns are divided by: nothing, the standard deviation, its square root, or given numbers.
-    ddof : int
-        Divisor of the variance is ``n - ddof``.
-    """
-    exponent, found = _safe(rows, lambda e: moments(rows, e, center))
-    return from_moments(rows, found, exponent, center=center, scale=scale, ddof=ddof)
-
-
-def from_moments(
-    rows: Rows, found: Moments, exponent: int, *, center: bool, scale: Any, ddof: int
-) -> CenteredRows:
-    """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
-    n, d = rows.shape
-    squares = np.diag(found.squares).copy() if found.squares.ndim == 2 else found.squares
-    eps = float(np.finfo(rows.dtype).eps)
-    mean = found.mean if center else np.zeros(d)
-    rounding = (eps * np.abs(found.mean)) ** 2 * n if center else np.zeros(d)
-    constant = squares <= rounding
-    squares = np.where(constant, 0.0, squares) if center and constant.all() else squares
-    divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
-    if divisor is not None:
-        squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
-    noise = float(rounding.sum())
-    return CenteredRows(rows, mean, divisor, exponent, squares, noise, unit_exponent=unit, constant=constant)
-
-
-def _divisor(
-    squares: FloatArray, constant: Any, scale: Any, degrees: int, exponent: int
-) -> tuple[FloatArray | None, int]:
-    """Divisor of ``X / 2**exponent - mean``, and the power of two that is then missing from C."""
-    if scale is None:
-        return None, exponent
-    deviation = np.sqrt(np.where(constant, 1.0, squares) / degrees)
-    if isinstance(scale, str) and scale == "unit":
-        # Constant columns are zero in C, where the rounding of a large constant would otherwise be added.
-        return np.where(constant, np.inf, deviation), 0
-    if isinstance(scale, str):
-        # The square root of a standard deviation depends on the unit, so the true unit is restored.
-        half, odd = divmod(exponent, 2)
-        divisor = np.where(constant, np.inf, np.ldexp(np.sqrt(deviation * 2.0**odd), half))
-    else:
-        divisor = np.asarray(scale, dtype=np.float64)
-    # C is kept near 1, so that its squares cannot leave the range of float64.
-    shift = power_of_two(float((np.sqrt(squares) / divisor).max()))
-    shift = shift if abs(shift) > 100 else 0
-    return np.ldexp(divisor, shift), exponent + shift
-
-
-def moments(rows: Rows, exponent: int, center: bool) -> Moments:
-    """Return mean and sums of squares of the columns of ``X / 2**exponent``."""
-    n, d = rows.shape
-    if rows.is_sparse:
-        return _sparse_moments(rows, exponent, center)
-    view = _uncentered(rows, exponent)
-    if n <= 8192:
-        slices = view.column_slices()
-        parts = each_thread(
-            lambda draw: [(c, _block_moments(view, slice(None), c, center)) for c in draw], slices
-        )
-        done = sorted((item for part in parts for item in part), key=lambda item: item[0].start)
-        means, squares = ([getattr(m, name) for _, m in done] for name in ("mean", "squares"))
-        return Moments(n, np.concatenate(means), np.concatenate(squares))
-
-    def share(draw: Iterator[slice]) -> Moments | None:
-        total = None
-        for block in draw:
-            part = _block_moments(view, block, slice(None), center)
-            total = part if total is None else merge_moments(total, part)
-        return total
-
-    return _merge_all(each_thread(share, view.row_slices(512)))
-
-
-def scatter(
-    rows: Rows, *, center: bool, double: bool = False, workers_limit: int = 1024
-) -> tuple[int, Moments]:
-    """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
-
-    Each block is centred on its own mean, multiplied in the data's dtype, and added in float64; blocks are
-    merged by the between-block scatter of their means. The search for NaN is part of the pass: a NaN shows
-    in the scatter.
-
-    Returns
-    -------
-    exponent, moments : tuple
-        The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``.
-    """
-    return _safe(rows, lambda exponent: _scatter(_uncentered(rows, exponent, double), center, workers_limit))
-
-
-def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
-    n, d = view.rows.shape
-    least = least_rows(d)
-
-    def share(draw: Iterator[slice]) -> tuple[list[int], list[FloatArray], FloatArray]:
-        counts: list[int] = []
-        means: list[FloatArray] = []
-        squares = np.zeros((d, d))
-        scratch = view.scratch(view.row_slices(least)[0].stop, d)
-        for block in draw:
-            values = view.block(block, slice(None), scratch)
-            count, mean, deviations = _deviations(values, center, scratch)
-            gram = as_float64(_gram(deviations))
-            if center:
-                left = as_float64(view.rows.xp.mean(deviations, axis=0))
-                gram -= count * np.outer(left, left)
-                mean = mean + left
-            squares += gram
-            counts.append(count)
-            means.append(mean)
-        return counts, means, squares
-
-    slices = view.row_slices(least)
-    parts = each_thread(share, slices) if d <= workers_limit else [share(iter(slices))]
-    squares = parts[0][2]
-    for part in parts[1:]:
-        squares += part[2]
-    counts = np.array([c for part in parts for c in part[0]], dtype=np.float64)
-    means = np.array([m for part in parts for m in part[1]])
-    mean = counts @ means / n
-    if center:
-        spread = (means - mean) * np.sqrt(counts)[:, None]
-        squares += spread.T @ spread
-    return Moments(n, mean, squares)
+def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:
+    """Return ``X / 2**exponent`` as it is, before anything is known about it."""
+    d = rows.shape[1]
+    return CenteredRows(rows, np.zeros(d), None, exponent, np.ones(d), 0.0, double)
 
 
 def least_rows(d: int) -> int:
     """Rows in a block below which adding up (d, d) products costs more than making them."""
     return max(64, min(4 * d, 4096))
-
-
-def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
-    """Measure; where squares left the range of floating point, look for NaN, rescale and measure again."""
-    info = np.finfo(np.float64 if rows.is_sparse else rows.dtype)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = measure(0)
-        total = float(np.trace(found.squares) if found.squares.ndim == 2 else found.squares.sum())
-        sure = np.isfinite(total) and np.isfinite(found.mean).all()
-        # In float64 the eigenvalues, of the size of the total, are themselves squared further on.
-        highest = 0.4 if info.bits == 64 else 0.75
-        if sure and float(info.tiny) ** 0.4 < total < float(info.max) ** highest:
-            return 0, found
-        rows.require_finite()
-        largest = _largest(rows, found.mean if sure else None)
-        exponent = power_of_two(largest)
-        if exponent == 0:
-            return 0, found
-        return exponent, measure(exponent)
-
-
-def _largest(rows: Rows, mean: FloatArray | None) -> float:
-    """Largest absolute entry, about the mean where that is known."""
-    best = 0.0
-    for block in rows.blocks():
-        values = as_float64(rows.dense_block(block))
-        best = max(best, float(np.abs(values if mean is None else values - mean).max()))
-    return best
-
-
-def _uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:
-    d = rows.shape[1]
-    return CenteredRows(rows, np.zeros(d), None, exponent, np.ones(d), 0.0, double)
-
-
-def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool) -> Moments:
-    xp = view.rows.xp
-    values = view.block(rows, columns)
-    count, mean, deviations = _deviations(values, center, None)
-    squares = np.zeros(values.shape[1])
-    for start in range(0, count, CHUNK):
-        part = deviations[start : min(count, start + CHUNK), :]
-        squares += as_float64(
-            np.einsum("ij,ij->j", part, part) if is_numpy(part) else xp.sum(part * part, axis=0)
-        )
-    if center:
-        left = as_float64(xp.mean(deviations, axis=0))
-        squares = np.maximum(squares - count * left * left, 0.0)
-        mean = mean + left
-    return Moments(count, mean, squares)
-
-
-def _deviations(values: Any, center: bool, scratch: Any) -> tuple[int, FloatArray, Any]:
-    count, d = values.shape
-    if not center:
-        return count, np.zeros(d), values
-    mean = namespace(values).mean(values, axis=0)
-    if is_numpy(values):
-        out = scratch[:count, :d] if scratch is not None else None
-        return count, mean.astype(np.float64), np.subtract(values, mean, out=out)
-    return count, as_float64(mean), values - mean
-
-
-def _gram(values: Any) -> Any:
-    # NumPy recognises A.T @ A and computes one triangle only.
-    return values.T @ values
-
-
-def _merge_all(parts: list[Moments | None]) -> Moments:
-    found = [part for part in parts if part is not None]
-    total = found[0]
-    for part in found[1:]:
-        total = merge_moments(total, part)
-    return total
-
-
-def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
-    n = rows.shape[0]
-    values = rows.values * 2.0**-exponent if exponent else rows.values
-    mean = np.asarray(values.mean(axis=0)).ravel() if center else np.zeros(rows.shape[1])
-    by_column = values.tocsc(copy=True)
-    counts = np.diff(by_column.indptr)
-    by_column.data -= np.repeat(mean, counts)
-    by_column.data **= 2
-    squares = np.asarray(by_column.sum(axis=0)).ravel() + (n - counts) * mean**2
-    return Moments(n, mean, squares)
 
 
 def _slices(length: int, size: int) -> list[slice]:

@@ -48,6 +48,8 @@ class KernelSource:
         if self.exponent:
             tile = tile * 2.0**-self.exponent
         if rows == columns:
+            if self.error_kind == "estimate":
+                _require_symmetric(tile, rows.start)
             # Exactly symmetric with an exact diagonal, whatever the product rounded to.
             return exact_diagonal(tile, from_numpy(self.diagonal[rows], tile))
         return tile
@@ -69,7 +71,8 @@ class MatrixSource:
         n, m = K.shape
         if n != m:
             raise DataError(
-                f"kernel='precomputed' needs the square matrix of k(x_i, x_j) to fit; got {n} rows x {m} columns. "
+                f"kernel='precomputed' needs the square matrix of k(x_i, x_j) to fit; "
+                f"got {n} rows x {m} columns. "
                 "Precomputed matrix must be a square matrix."
             )
         self.K = K
@@ -82,7 +85,7 @@ class MatrixSource:
         self.absolute = math.ldexp(asymmetry / (2 * n), -self.exponent)
 
     def _asymmetry(self) -> tuple[float, float]:
-        """Return the largest entry and the Frobenius norm of ``K - K.T``; refuse what is more than rounding."""
+        """Return the largest entry and the norm of ``K - K.T``; refuse what is more than rounding."""
         xp = namespace(self.K)
         eps = float(np.finfo(np.float32 if "float32" in str(self.K.dtype) else np.float64).eps)
         size, worst, where, norm = 0.0, 0.0, (0, 0), 0.0
@@ -102,8 +105,8 @@ class MatrixSource:
         if worst > 100 * eps * size:
             i, j = where
             raise DataError(
-                f"The precomputed matrix is not symmetric: K[{i}, {j}] and K[{j}, {i}] differ by {worst:.3g}. "
-                "A kernel is symmetric; pass (K + K.T) / 2 if the difference means nothing."
+                f"The precomputed matrix is not symmetric: K[{i}, {j}] and K[{j}, {i}] differ by "
+                f"{worst:.3g}. A kernel is symmetric; pass (K + K.T) / 2 if the difference means nothing."
             )
         return size, norm
 
@@ -113,6 +116,19 @@ class MatrixSource:
         if self.exponent:
             tile = tile * 2.0**-self.exponent
         return (tile + tile.T) / 2 if rows == columns else tile
+
+
+def _require_symmetric(tile: Any, start: int) -> None:
+    """Refuse a user's function that depends on the order of its rows, as far as one tile shows."""
+    values = as_float64(tile)
+    gap = np.abs(values - values.T)
+    if float(gap.max()) > 1e-6 * float(np.abs(values).max()):
+        i, j = (start + int(index) for index in np.unravel_index(int(gap.argmax()), gap.shape))
+        raise DataError(
+            f"The kernel function is not symmetric: for rows {i} and {j} it gives "
+            f"{values[i - start, j - start]:.6g}, and the other way round "
+            f"{values[j - start, i - start]:.6g}. A kernel is symmetric."
+        )
 
 
 def _exponent(largest: float) -> int:

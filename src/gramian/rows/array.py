@@ -21,6 +21,13 @@ def check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
     """Return ``X`` as a float32 or float64 NumPy array of shape (n, d), not yet searched for NaN."""
     _refuse_text_columns(X)
     dtype = getattr(X, "dtype", None)
+    if np.ma.is_masked(X):
+        raise DataError(
+            f"X is a masked array with {int(np.ma.getmaskarray(X).sum())} masked entries: missing values. "
+            "Fill them (X.filled(...), sklearn.impute.SimpleImputer) or leave their rows out."
+        )
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        raise DataError(f"X holds dates or durations ({dtype}), not numbers. Convert them to numbers first.")
     if isinstance(dtype, np.dtype) and dtype in EXACT_IN_FLOAT32:
         X = np.asarray(X, dtype=np.float32)
     try:
@@ -34,11 +41,15 @@ def check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
         )
     except TypeError as error:
         if "complex" in str(error):
-            raise DataError("Complex data not supported: pass the real and the imaginary part apart.") from error
+            raise DataError(
+                "Complex data not supported: pass the real and the imaginary part apart."
+            ) from error
         raise InputTypeError(str(error)) from error
     except ValueError as error:
         text = "could not convert string" in str(error)
-        raise DataError(f"{error}. Text is not data: drop or encode it first." if text else str(error)) from error
+        raise DataError(
+            f"{error}. Text is not data: drop or encode it first." if text else str(error)
+        ) from error
     return np.asarray(checked)
 
 

@@ -280,6 +280,7 @@ def _read_arrow(data: bytes, layout: Layout, block_size: int, uneven: list[Any])
             column_names=[str(index) for index in range(layout.n_fields)],
             skip_rows_after_names=0 if layout.names is None else 1,
             block_size=block_size,
+            use_threads=False,  # no thread may outlive an error and the end of the program
         ),
         parse_options=arrow_csv.ParseOptions(
             delimiter=layout.separator,

@@ -57,7 +57,8 @@ def require_finite(
             row, column = (int(i) for i in np.argwhere(wrong)[0])
             found = to_numpy(block)[row, column]
             count = sum(
-                int((~np.isfinite(to_numpy(values[s : min(n, s + size), :]))).sum()) for s in range(start, n, size)
+                int((~np.isfinite(to_numpy(values[s : min(n, s + size), :]))).sum())
+                for s in range(start, n, size)
             )
             _refuse(found, start + row, column, count, feature_names, row_names)
 

@@ -22,7 +22,7 @@ def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
     from pyarrow import parquet
 
     try:
-        table = parquet.ParquetFile(file).read()
+        table = parquet.ParquetFile(file).read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         detail = str(error).split("\n")[0].rstrip(".")
         raise FileError(

@@ -177,7 +177,7 @@ class _Basis:
         return values[::-1], Y[:, ::-1]
 
     def next_block(self) -> tuple[Any, FloatArray]:
-        """Orthonormal continuation of the basis and its coupling to the last block; None when there is none."""
+        """Orthonormal continuation of the basis and its coupling to the last block; None at the end."""
         Q = self.Q[:, : self.size]
         W = self.AQ[:, self.last]
         room = self.operator.size - self.size
@@ -216,7 +216,7 @@ def _settled(values: FloatArray, before: FloatArray) -> bool:
     """Whether the last pass moved no wanted value by more than the accuracy that is promised.
 
     A residual of ``tol`` times the largest eigenvalue says little about an eigenvalue a thousand times
-    smaller. Each pass takes off most of the remaining error, so what the last one changed bounds what is left.
+    smaller. Each pass takes off most of the remaining error, so what the last one changed bounds the rest.
     """
     if before.size < values.size:
         return False

@@ -1,0 +1,34 @@
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from gramian.cli.app import app
+from gramian.version import __version__
+
+COMMANDS = ("fit", "transform", "reconstruct", "info", "plan", "demo")
+
+
+def test_the_commands_are_those_promised(gramian):
+    assert set(typer.main.get_command(app).commands) == set(COMMANDS)
+    assert gramian("--version").out == f"gramian {__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(gramian, command):
+    ran = gramian(command, "--help")
+    assert ran.code == 0
+    assert ran.out.startswith(f"Usage: gramian {command}")
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys; from gramian.cli import main; main(['--help']); "
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'rich', 'PIL'}; "
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert run.stderr.strip() == "[]"

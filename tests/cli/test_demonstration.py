@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from gramian import PCA
+from gramian.cli.demonstration import compare, digits_table, median_gamma
+
+
+def test_the_median_distance_gives_gamma():
+    assert median_gamma(np.array([[0.0], [2.0]])) == pytest.approx(1 / 8)
+
+
+def test_features_are_compared_inside_the_folds():
+    table = digits_table()
+    X, y = table.values.reshape(-1, 64)[:300], table.labels[:300]
+    scores = compare(X, y, {"pca": PCA(10, random_state=0)})
+    assert [s.features for s in scores] == ["raw", "raw", "pca", "pca"]
+    assert all(0.5 < s.mean <= 1 and 0 <= s.error < 0.1 for s in scores)
+
+
+def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
+    pytest.importorskip("PIL")
+    small = digits_table()
+    from dataclasses import replace
+
+    from gramian.cli import demonstration
+
+    small = replace(small, values=small.values[:250], labels=small.labels[:250])
+    monkeypatch.setattr(demonstration, "digits_table", lambda: small)
+    ran = gramian("demo", "-o", tmp_path / "demo")
+    assert ran.code == 0, ran.err
+    assert "Why:" in ran.out
+    assert "Certificate:" in ran.out
+    page = (tmp_path / "demo" / "summary.md").read_text()
+    assert "| features | linear (ridge) | 5 nearest neighbours |" in page
+    for part in ("pca/components.png", "pca/summary.md", "kernel-pca/scores.svg"):
+        assert (tmp_path / "demo" / part).is_file()

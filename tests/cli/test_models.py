@@ -1,0 +1,50 @@
+import pytest
+
+from gramian.cli.models import estimator, read_components
+from gramian.cli.options import Model
+from gramian.errors import ParameterError
+
+
+def test_without_a_kernel_it_is_pca():
+    model = estimator(Model(components="3", scale="pareto"))
+    assert (type(model).__name__, model.n_components, model.scale, model.random_state) == (
+        "PCA",
+        3,
+        "pareto",
+        0,
+    )
+
+
+def test_with_a_kernel_it_is_kernel_pca():
+    model = estimator(Model(kernel="poly", degree=2, coef0=0.5, gamma=0.1))
+    assert (type(model).__name__, model.degree, model.coef0, model.gamma) == ("KernelPCA", 2, 0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gamma": 0.1}, "--gamma belongs to a kernel"),
+        ({"degree": 2}, "--degree belongs to a kernel"),
+        ({"coef0": 0.0}, "--coef0 belongs to a kernel"),
+        ({"kernel": "rbf", "scale": "unit"}, "--scale belongs to PCA"),
+        ({"kernel": "rbf", "whiten": True}, "--whiten belongs to PCA"),
+        ({"kernel": "rbf", "ddof": 0}, "--ddof belongs to PCA"),
+        ({"kernel": "rbf", "degree": 2}, "--degree does not apply to --kernel rbf"),
+        ({"kernel": "cosine", "gamma": 2.0}, "takes no parameter"),
+        ({"kernel": "rfb"}, "--kernel rfb is not known"),
+        ({"kernel": "rbf", "solver": "gram"}, "--solver='gram' is not known"),
+        ({"solver": "dense"}, "--solver='dense' is not known"),
+        ({"scale": "big"}, "--scale='big' is not known"),
+        ({"memory_limit": "much"}, "memory_limit='much' is not an amount"),
+        ({"seed": -1}, "--seed -1 must be"),
+    ],
+)
+def test_what_does_not_apply_is_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        estimator(Model(**options))
+
+
+@pytest.mark.parametrize("text", ["x", "0", "-3", "1.0", "0.0", "1.5", "nan", "inf", ""])
+def test_components_that_mean_nothing(text):
+    with pytest.raises(ParameterError, match="--components"):
+        read_components(text)

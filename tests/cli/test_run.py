@@ -1,0 +1,119 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gramian.cli import fitting
+
+GRAMIAN = (sys.executable, "-m", "gramian.cli")
+
+
+def start(*arguments, **options):
+    return subprocess.run([*GRAMIAN, *arguments], capture_output=True, timeout=120, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("fit", "no.csv", "-o", "m.gramian"), 1, "no.csv: there is no such file"),
+        (("fit", "flowers.csv", "-o", "m.gramian"), 1, "species"),
+        (("fit", "flowers.csv", "--drop", "specie", "-o", "m.gramian"), 2, "Did you mean 'species'"),
+        (
+            ("fit", "flowers.csv", "--drop", "species", "--components", "9", "-o", "m.gramian"),
+            2,
+            "n_components=9",
+        ),
+        (("fit", "flowers.csv", "--drop", "species", "--memory-limit", "10", "-o", "m.gramian"), 1, "memory"),
+        (("fit", "flowers.csv", "--bogus"), 2, "--bogus"),
+        (("fit",), 2, "DATA"),
+        (("nonsense",), 2, "nonsense"),
+    ],
+)
+def test_mistakes_are_a_line_and_a_code(folder, gramian, arguments, code, message):
+    ran = gramian(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    last = ran.err.strip().splitlines()[-1]
+    assert last.startswith("gramian: ")
+    assert message in last
+    assert not (folder / "m.gramian").exists()
+
+
+def test_nothing_asked_shows_the_help(gramian):
+    ran = gramian()
+    assert ran.code == 2
+    assert "Usage: gramian" in ran.out
+
+
+def test_warnings_are_a_line(folder, gramian):
+    (folder / "flat.csv").write_text("a,b,c\n" + "".join(f"{i},{2 * i},{3 * i}\n" for i in range(9)))
+    ran = gramian("fit", "flat.csv", "--components", 3, "-o", "m.gramian")
+    assert ran.code == 0
+    assert "gramian: warning: n_components=3 but the data has rank 1" in ran.err
+    assert ".py" not in ran.err
+
+
+def test_a_defect_keeps_its_traceback(folder, gramian, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(fitting, "fit", broken)
+    with pytest.raises(RuntimeError, match="a defect"):
+        gramian("fit", "flowers.csv", "-o", "r")
+
+
+def test_an_interrupt_is_a_line(folder, gramian, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "fit", interrupted)
+    ran = gramian("fit", "flowers.csv", "-o", "r")
+    assert (ran.code, ran.err) == (130, "gramian: interrupted; no file was left half-written.\n")
+
+
+def test_standard_input_and_output(folder):
+    data = (folder / "flowers.csv").read_bytes()
+    fitted = start("fit", "-", "--label", "species", "-o", "m.gramian", input=data)
+    assert fitted.returncode == 0, fitted.stderr
+    mapped = start("transform", "m.gramian", "-", "--label", "species", "-o", "-", input=data)
+    assert mapped.returncode == 0, mapped.stderr
+    assert mapped.stdout.startswith(b"name,species,PC1,PC2,PC3\n")
+    assert mapped.stdout.count(b"\n") == 31
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_while_writing_leaves_no_half_file(folder):
+    # The tables are held up in the middle of a file, so that the signal always arrives there.
+    program = (
+        "import sys, time\n"
+        "from gramian.report import tables\n"
+        "def slow(file, columns):\n"
+        "    file.write(b'half'); file.flush(); print('writing', flush=True); time.sleep(60)\n"
+        "tables._WRITERS['csv'] = slow\n"
+        "from gramian.cli import main\n"
+        "sys.exit(main(['fit', 'flowers.csv', '--label', 'species', '-o', 'r']))\n"
+    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", program], **pipes) as process:
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "gramian: interrupted; no file was left half-written."
+    assert "Traceback" not in errors
+    assert sorted(path.name for path in Path("r").iterdir()) == ["model.gramian"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_a_reader_that_goes_away_is_no_error(folder):
+    assert start("fit", "flowers.csv", "--label", "species", "-o", "m.gramian").returncode == 0
+    arguments = ["transform", "m.gramian", "flowers.csv", "--label", "species"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*GRAMIAN, *arguments], **pipes) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.wait(timeout=60)
+    assert b"Traceback" not in errors
+    assert b"Exception ignored" not in errors

@@ -1,0 +1,32 @@
+def test_info_tells_what_a_model_is(flower_model, gramian):
+    ran = gramian("info", flower_model)
+    assert ran.code == 0
+    for part in (
+        "PCA(center=True",
+        "30 rows x 3 columns",
+        "Columns: length, width, height",
+        "Certificate: holds",
+    ):
+        assert part in ran.out
+    assert "Written by gramian" in ran.out
+
+
+def test_info_as_json(flower_model, gramian):
+    facts = gramian("info", flower_model, "--json").json
+    assert facts["model"]["kind"] == "PCA"
+    assert facts["model"]["feature_names"] == ["length", "width", "height"]
+    assert facts["bytes"] == flower_model.stat().st_size
+    assert facts["components"]["component"] == ["PC1", "PC2", "PC3"]
+
+
+def test_info_of_pictures_and_kernels(folder, gramian):
+    assert gramian("fit", "faces.npz::X", "--kernel", "rbf", "-o", "k.gramian").code == 0
+    assert "Kernel: RBF(gamma=" in gramian("info", "k.gramian").out
+    assert gramian("fit", "faces.npz::X", "-o", "p.gramian").code == 0
+    assert "30 pixels (pictures 6 high, 5 wide)" in gramian("info", "p.gramian").out
+
+
+def test_info_of_what_is_no_model(folder, gramian):
+    ran = gramian("info", "flowers.csv")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("gramian: flowers.csv is")

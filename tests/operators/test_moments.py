@@ -1,0 +1,163 @@
+"""The centred data matrix, its moments and its products, against their formulas."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gramian.arrays import as_float64
+from gramian.errors import DataError
+from gramian.operators.moments import Moments, center_rows, merge_moments, moments, scatter
+from gramian.rows import as_rows
+
+RNG = np.random.default_rng(0)
+TALL = RNG.standard_normal((9000, 3)) * [1, 10, 0.1] + [100, -3, 0]
+WIDE = RNG.standard_normal((40, 5000)) + np.linspace(-5, 5, 5000)
+
+
+def view_of(X, *, center=True, scale=None, ddof=1):
+    return center_rows(as_rows(X), center=center, scale=scale, ddof=ddof)
+
+
+def dense(view):
+    return as_float64(view.block(slice(None), slice(None)))
+
+
+# --------------------------------------------------------------------- moments
+
+
+@pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("center", [True, False])
+def test_moments_are_mean_and_sums_of_squares(X, dtype, center):
+    X = X.astype(dtype)
+    found = moments(as_rows(X), 0, center)
+    exact = X.astype(np.float64)
+    mean = exact.mean(axis=0) if center else np.zeros(X.shape[1])
+    squares = ((exact - mean) ** 2).sum(axis=0)
+    rtol = 1e-12 if dtype == np.float64 else 2e-6
+    assert found.count == len(X)
+    np.testing.assert_allclose(found.mean, mean, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(found.squares, squares, rtol=rtol)
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("center", [True, False])
+def test_scatter_is_the_scatter_matrix(dtype, center, double):
+    X = TALL.astype(dtype)
+    exponent, found = scatter(as_rows(X), center=center, double=double)
+    exact = X.astype(np.float64)
+    C = exact - exact.mean(axis=0) if center else exact
+    tol = 1e-12 if dtype == np.float64 or double else 2e-6
+    assert exponent == 0
+    np.testing.assert_allclose(found.squares, C.T @ C, atol=tol * np.trace(C.T @ C))
+    np.testing.assert_allclose(found.squares, found.squares.T, rtol=1e-14)
+
+
+def test_scatter_in_one_thread_or_many():
+    many = scatter(as_rows(TALL), center=True)[1]
+    one = scatter(as_rows(TALL), center=True, workers_limit=0)[1]
+    np.testing.assert_allclose(many.squares, one.squares, rtol=1e-12, atol=1e-9)
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 5), st.integers(0, 999))
+def test_merged_moments_are_those_of_all_rows(a, b, d, seed):
+    X = np.random.default_rng(seed).standard_normal((a + b, d)) + 10
+
+    def measure(part, whole):
+        C = part - part.mean(axis=0)
+        return Moments(len(part), part.mean(axis=0), C.T @ C if whole else (C * C).sum(axis=0))
+
+    for whole in (False, True):
+        merged = merge_moments(measure(X[:a], whole), measure(X[a:], whole))
+        expected = measure(X, whole)
+        assert merged.count == a + b
+        np.testing.assert_allclose(merged.mean, expected.mean)
+        np.testing.assert_allclose(merged.squares, expected.squares, atol=1e-11)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("scale", [1.0, 1e-150, 1e150])
+def test_sparse_moments(center, scale):
+    X = np.where(RNG.random((50, 7)) < 0.3, RNG.standard_normal((50, 7)), 0) * scale
+    view = view_of(sp.csr_matrix(X), center=center)
+    C = (X - X.mean(axis=0) if center else X) / scale
+    unit = np.ldexp(1.0, view.exponent) / scale
+    np.testing.assert_allclose(view.column_squares * unit**2, (C**2).sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-300, 1e100, 1e150, 1e300])
+def test_data_far_from_one_is_divided_by_a_power_of_two(scale):
+    view = view_of(TALL[:200] * scale)
+    assert view.exponent != 0
+    assert 1e-20 < view.total < 1e20
+    C = (TALL[:200] - TALL[:200].mean(axis=0)) * (scale / np.ldexp(1.0, view.exponent))
+    np.testing.assert_allclose(dense(view), C, rtol=1e-10, atol=1e-12 * np.abs(C).max())
+    huge = view.exponent >= 512
+    assert view.square_unit == (np.inf if huge else np.ldexp(1.0, 2 * view.exponent))
+
+
+@pytest.mark.parametrize("scale", ["unit", "pareto"])
+@pytest.mark.parametrize("magnitude", [1e-150, 1.0, 1e100, 1e150])
+def test_scaling_knows_the_unit_of_the_data(scale, magnitude):
+    X = TALL[:200]
+    view = view_of(X * magnitude, scale=scale)
+    deviation = X.std(axis=0, ddof=1)
+    expected = deviation * magnitude if scale == "unit" else np.sqrt(deviation * magnitude)
+    np.testing.assert_allclose(view.data_divisor, expected, rtol=1e-11)
+    C = (X - X.mean(axis=0)) * magnitude / expected
+    unit = np.ldexp(1.0, view.unit_exponent)
+    np.testing.assert_allclose(dense(view) * unit, C, rtol=1e-9, atol=1e-11 * np.abs(C).max())
+
+
+@pytest.mark.parametrize("divisor", [1e-100, 1e100])
+def test_given_divisors_may_be_far_from_one(divisor):
+    X = TALL[:200]
+    view = view_of(X, scale=np.full(3, divisor))
+    np.testing.assert_allclose(view.data_divisor, divisor, rtol=1e-14)
+    assert 1e-20 < view.total < 1e20
+    C = (X - X.mean(axis=0)) / divisor
+    np.testing.assert_allclose(dense(view) * np.ldexp(1.0, view.unit_exponent), C, rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e20])
+def test_constant_columns_are_known(value):
+    X = np.insert(TALL[:50], 1, value, axis=1)
+    for dtype in (np.float64, np.float32):
+        for scale in (None, "unit", "pareto"):
+            view = view_of(X.astype(dtype), scale=scale)
+            assert view.constant.tolist() == [False, True, False, False]
+            if scale:
+                assert view.data_divisor[1] == 1.0
+                assert (dense(view)[:, 1] == 0).all()
+
+
+def test_data_that_does_not_vary_has_a_total_of_zero():
+    for value in (0.1, 1e20, -7.3):
+        view = view_of(np.full((13, 4), value))
+        assert view.total == 0.0
+        assert view.square_unit == 1.0
+
+
+@pytest.mark.parametrize("measure", [center_rows, scatter])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [(9000, 3), (40, 5000)])
+def test_nan_is_found_in_the_pass_that_measures(measure, bad, shape):
+    if measure is scatter and shape == (40, 5000):
+        shape = (40, 300)
+    X = np.ones(shape)
+    X[17, 2] = bad
+    rows = as_rows(X, check_finite=False)
+    options = {"scale": None, "ddof": 1} if measure is center_rows else {}
+    with pytest.raises(DataError, match="row 17, column 2"):
+        measure(rows, center=True, **options)
+
+
+def test_sums_may_overflow_where_entries_do_not():
+    X = np.full((10, 2), 1e308)
+    X[0, 0] = -1e308
+    view = view_of(X)
+    assert np.isfinite(view.total)
+    assert view.total > 0

@@ -1,0 +1,55 @@
+import builtins
+import io
+
+import numpy as np
+import pytest
+
+from gramian.errors import MissingExtraError
+from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow, signed
+
+
+def test_grey_clips_and_survives_a_constant():
+    assert grey([-5.0, 0.0, 255.0, 300.0], 0, 255).tolist() == [0, 0, 255, 255]
+    assert grey([3.0, 3.0], 3, 3).tolist() == [0, 0]
+
+
+def test_signed_is_symmetric_about_the_middle():
+    assert signed([-1.0, 0.0, 1.0]).tolist() == [1, 128, 255]
+    assert signed(np.zeros(3)).tolist() == [128, 128, 128]
+
+
+def test_a_png_holds_the_pixels(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    pixels = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    picture = Picture(pixels)
+    picture.save(tmp_path / "a.png")
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "a.png")), pixels)
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(picture._repr_png_()))), pixels)
+
+
+def test_small_pictures_are_enlarged_by_whole_numbers():
+    pytest.importorskip("PIL")
+    sheet = contact_sheet(
+        [np.full((8, 8), 77, dtype=np.uint8)] * 3, ["PC1", "PC2", "a very long caption " * 9]
+    )
+    assert np.sum(sheet.pixels == 77) >= 3 * 96 * 96
+    assert sheet.pixels.shape[1] < 400
+
+
+def test_large_pictures_are_made_smaller():
+    pytest.importorskip("PIL")
+    sheet = contact_sheet([np.zeros((1000, 500), dtype=np.uint8)], ["PC1"])
+    assert sheet.pixels.shape[0] < 220
+
+
+def test_a_missing_pillow_is_named_with_its_command(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.startswith("PIL"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r'pip install "gramian\[images\]"'):
+        require_pillow()

@@ -1,0 +1,33 @@
+import json
+
+import numpy as np
+
+import gramian
+from gramian.report.facts import component_facts, kernel_text, model_facts, plain, versions
+
+X = np.random.default_rng(0).normal(size=(12, 3))
+
+
+def test_everything_is_strict_json():
+    for model in (gramian.PCA(random_state=0).fit(X), gramian.KernelPCA(3, kernel="rbf").fit(X)):
+        json.dumps(model_facts(model), allow_nan=False)
+        json.dumps(component_facts(model), allow_nan=False)
+    assert plain({"a": (np.nan, np.int64(3), object)})["a"][:2] == [None, 3]
+
+
+def test_components_beyond_the_rank_have_no_residual():
+    flat = np.outer(np.arange(6.0), [1, 2, 3])
+    model = gramian.PCA().fit(flat)
+    facts = component_facts(model)
+    assert len({len(column) for column in facts.values()}) == 1
+    assert facts["cumulative"][-1] == 1.0 or abs(facts["cumulative"][-1] - 1) < 1e-12
+
+
+def test_the_kernel_is_told_with_its_numbers():
+    assert kernel_text(gramian.KernelPCA(2, kernel="rbf").fit(X)) == "RBF(gamma=0.333333)"
+    assert kernel_text(gramian.KernelPCA(2, kernel="precomputed").fit(X @ X.T)) == "precomputed"
+    assert kernel_text(gramian.PCA(2).fit(X)) == ""
+
+
+def test_versions_name_what_takes_part():
+    assert versions()["numpy"] == np.__version__

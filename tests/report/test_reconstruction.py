@@ -1,0 +1,53 @@
+from pathlib import PurePosixPath
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian.errors import FileError
+from gramian.report import reconstruction
+from gramian.report.reconstruction import Errors, check_pictures_folder, picture_names, rebuilt
+from gramian.rows.table import Table
+
+
+def test_errors_are_those_of_the_definition():
+    errors = Errors()
+    errors.add(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 0.0]]), np.array([[3.0, 3.0], [0.0, 0.0], [1.0, 0.0]]))
+    assert errors.relative.tolist() == [0.2, 0.0, np.inf]
+    assert errors.mean_square == pytest.approx(2 / 3)
+    assert errors.percentiles()["50 %"] == 0.2
+
+
+def test_blocks_are_one_whole(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(11, 4))
+    model = gramian.PCA().fit(X)
+    monkeypatch.setattr(reconstruction, "BLOCK_BYTES", 8 * 4 * 3)
+    errors = Errors()
+    back = np.concatenate([block for _, block in rebuilt(model, Table(X), 4, errors)])
+    np.testing.assert_allclose(back, X, atol=1e-12)
+    assert len(errors.squares) == 11
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/abs/a.png", "a\\..\\b", "...", "", "C:\\x.png", "a\0b", "."]
+)
+def test_names_stay_inside_the_folder(name):
+    (found,) = picture_names([name])
+    path = PurePosixPath(found)
+    assert not path.is_absolute()
+    assert ".." not in path.parts
+    assert "\\" not in found
+    assert "\0" not in found
+    assert path.suffix == ".png"
+
+
+def test_names_differ_even_where_case_does_not_count():
+    names = picture_names(["a.png", "A.jpg", "a", "comparison"])
+    assert len({name.casefold() for name in names} | {"comparison.png"}) == 5
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    check_pictures_folder(tmp_path)
+    (tmp_path / "a.png").write_text("")
+    with pytest.raises(FileError, match="is not empty"):
+        check_pictures_folder(tmp_path)

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+
+import gramian
+from gramian.errors import FileError, MissingExtraError
+from gramian.report import Fitted, results, write_results
+from gramian.report.results import check_folder, grey_limits, loadings
+from gramian.rows.table import Table
+
+
+def fitted(values, **options):
+    table = Table(values, picture_shape=values.shape[1:] if values.ndim == 3 else None)
+    model = gramian.PCA(2, random_state=0)
+    return Fitted(
+        model, table, model.fit_transform(table), ("gramian", "fit", "a", "-o", "r"), 0.1, **options
+    )
+
+
+RNG = np.random.default_rng(0)
+
+
+def test_the_page_is_written_last(tmp_path):
+    written = write_results(tmp_path / "r", fitted(RNG.normal(size=(9, 3))))
+    assert written.files[0] == "model.gramian"
+    assert written.files[-1] == "summary.md"
+    assert all((tmp_path / "r" / name).is_file() for name in written.files)
+
+
+def test_a_stopped_second_fit_leaves_no_page_that_explains_something_else(tmp_path, monkeypatch):
+    write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
+
+    def stopped(*_):
+        raise KeyboardInterrupt("stopped")
+
+    monkeypatch.setattr(results, "write_table", stopped)
+    with pytest.raises(KeyboardInterrupt, match="stopped"):
+        write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
+    assert [path.name for path in tmp_path.iterdir()] == ["model.gramian"]
+
+
+def test_too_many_loadings_are_left_out_and_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "MOST_CELLS", 5)
+    written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
+    assert "loadings.csv" not in written.files
+    assert "No table of loadings was written" in (tmp_path / "summary.md").read_text()
+
+
+def test_without_pillow_everything_else_is_written(tmp_path, monkeypatch):
+    def missing():
+        raise MissingExtraError("images", "pillow", "Writing pictures")
+
+    monkeypatch.setattr(results, "require_pillow", missing)
+    written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3, 2))))
+    assert not any(name.endswith(".png") for name in written.files)
+    assert 'pip install "gramian[images]"' in written.notes[0]
+    assert "summary.md" in written.files
+
+
+def test_correlations_of_constant_columns_are_zero():
+    values = RNG.normal(size=(20, 3))
+    values[:, 1] = 7
+    model = gramian.PCA(2).fit(values)
+    found = loadings(model, Table(values), "correlation")
+    assert found[1].tolist() == [0, 0]
+    expected = np.corrcoef(values[:, 0], model.transform(values)[:, 0])[0, 1]
+    assert found[0, 0] == pytest.approx(expected)
+
+
+def test_grey_limits():
+    assert grey_limits(Table(np.full((2, 1, 1), 9, dtype=np.uint8))) == (0.0, 255.0)
+    assert grey_limits(Table(np.array([[[-1.0]], [[2.0]]]))) == (-1.0, 2.0)
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "a").write_text("")
+    with pytest.raises(FileError, match="is a file"):
+        check_folder(tmp_path / "a")
