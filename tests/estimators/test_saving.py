@@ -187,7 +187,7 @@ def test_a_kernel_function_cannot_be_saved_and_says_what_can(kernel, tmp_path):
     model = KernelPCA(2, kernel=kernel).fit(X)
     message = (
         rf"kernel given as a function \('{re.escape(kernel.__name__)}'\) cannot be saved.*"
-        "named kernel.* object from gramian.kernels, or kernel='precomputed'"
+        "named kernel, an object from gramian.kernels, or kernel='precomputed'"
     )
     with pytest.raises(ParameterError, match=message):
         model.save(tmp_path / "m.gramian")

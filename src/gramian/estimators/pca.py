@@ -12,14 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
+from gramian.analysis.projection import LinearProjection
 from gramian.arrays import (
     as_float64,
     from_numpy,
     memory_limit_bytes,
     namespace,
-    numpy_dtype,
-    to_dtype,
-    to_numpy,
 )
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.decomposition import Decomposition, Request, decompose
@@ -34,7 +32,6 @@ from gramian.estimators.inputs import (
     remember_features,
 )
 from gramian.estimators.saving import Saved
-from gramian.operators.centered import CenteredRows
 from gramian.planning import plan_pca, warn_of_cost
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
@@ -195,8 +192,8 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         rows, found = self._fit(X)
         if found.scores is None:
-            return self._scores(rows)
-        return self._whitened(found.scores)
+            return self._projection().scores(rows)
+        return self._projection().whitened(found.scores)
 
     def _plan(self, rows: Rows) -> Plan:
         n, d = rows.shape
@@ -281,29 +278,11 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = as_rows(X, estimator="PCA", check_finite=False)
         check_features(self, X, rows)
-        return self._scores(rows)
+        return self._projection().scores(rows)
 
-    def _scores(self, rows: Rows) -> Any:
-        view = self._centered(rows)
-        # One memory layout, so that a model read from a file gives the same bits.
-        W = np.ascontiguousarray(to_numpy(self.components_).T, dtype=view.arithmetic)
-        directions = from_numpy(W, rows.like)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = view.times(directions)
-            finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
-        # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
-        if not finite:
-            rows.require_finite()
-        scores = to_dtype(scores, rows.dtype)
-        scores[:, self.rank_ :] = 0
-        return self._whitened(scores)
-
-    def _whitened(self, scores: Any) -> Any:
-        if not self.whiten:
-            return scores
-        deviations = np.sqrt(self.explained_variance_)
-        inverse = np.where(deviations > 0, 1.0 / np.where(deviations > 0, deviations, 1.0), 0.0)
-        return scores * from_numpy(inverse.astype(numpy_dtype(scores)), scores)[None, :]
+    def _projection(self) -> LinearProjection:
+        deviations = np.sqrt(self.explained_variance_) if self.whiten else None
+        return LinearProjection(self.components_, self._center, self._divisor, deviations, self.rank_)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map scores back: ``mean + scale * (z . components)``.
@@ -327,20 +306,10 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
                 f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        xp, dtype = namespace(scores), numpy_dtype(scores)
-
-        def like(values: FloatArray) -> Any:
-            return from_numpy(values.astype(dtype), scores)
-
-        if self.whiten:
-            scores = scores * like(np.sqrt(self.explained_variance_))[None, :]
-        back = scores @ like(np.ascontiguousarray(to_numpy(self.components_)))
-        if self._divisor is not None:
-            back = back * like(self._divisor)[None, :]
-        back = back + like(self._center)[None, :]
+        back = self._projection().back(scores)
         if self.picture_shape_ is None:
             return back
-        return xp.reshape(back, (back.shape[0], *self.picture_shape_))
+        return namespace(back).reshape(back, (back.shape[0], *self.picture_shape_))
 
     # ------------------------------------------------ what the model says
 
@@ -400,7 +369,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         gaussian = self._gaussian()
         rows = as_rows(X, estimator="PCA")
         check_features(self, X, rows)
-        view = self._centered(rows)
+        view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
         return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
 
@@ -416,10 +385,6 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
             float(self.noise_variance_),
             self._divisor,
         )
-
-    def _centered(self, rows: Rows) -> CenteredRows:
-        """New rows as the model centres and scales them."""
-        return CenteredRows(rows, self._center, self._divisor, 0, np.zeros(1), 0.0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,81 @@
+"""How a new row is mapped to scores, and scores are mapped back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import from_numpy, numpy_dtype, to_dtype, to_numpy
+from gramian.operators.centered import CenteredRows
+from gramian.records import FloatArray
+from gramian.rows import Rows
+
+__all__ = ["LinearProjection"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProjection:
+    """The affine map of PCA, in both directions.
+
+    Parameters
+    ----------
+    directions : array of shape (k, d)
+        Orthonormal rows.
+    center : ndarray of shape (d,)
+        Subtracted from every row.
+    divisor : ndarray of shape (d,) or None
+        What centred columns are divided by.
+    deviations : ndarray of shape (k,) or None
+        Standard deviations that whitening divides scores by; 0 gives scores of 0.
+    rank : int
+        Scores beyond it are exactly 0.
+    """
+
+    directions: Any
+    center: FloatArray
+    divisor: FloatArray | None
+    deviations: FloatArray | None
+    rank: int
+
+    def centered(self, rows: Rows) -> CenteredRows:
+        """Return new rows as the model centres and scales them."""
+        return CenteredRows(rows, self.center, self.divisor, 0, np.zeros(1), 0.0)
+
+    def scores(self, rows: Rows) -> Any:
+        """Return the scores of rows, shape (n, k); a NaN or infinite entry is refused."""
+        view = self.centered(rows)
+        # One memory layout, so that a model read from a file gives the same bits.
+        W = np.ascontiguousarray(to_numpy(self.directions).T, dtype=view.arithmetic)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = view.times(from_numpy(W, rows.like))
+            finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
+        # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
+        if not finite:
+            rows.require_finite()
+        scores = to_dtype(scores, rows.dtype)
+        scores[:, self.rank :] = 0
+        return self.whitened(scores)
+
+    def whitened(self, scores: Any) -> Any:
+        """Return scores divided by their standard deviations, where whitening is asked for."""
+        if self.deviations is None:
+            return scores
+        some = self.deviations > 0
+        inverse = np.where(some, 1.0 / np.where(some, self.deviations, 1.0), 0.0)
+        return scores * from_numpy(inverse.astype(numpy_dtype(scores)), scores)[None, :]
+
+    def back(self, scores: Any) -> Any:
+        """Return ``center + divisor * (scores . directions)``, shape (n, d)."""
+        dtype = numpy_dtype(scores)
+
+        def like(values: Any) -> Any:
+            return from_numpy(np.ascontiguousarray(values, dtype=dtype), scores)
+
+        if self.deviations is not None:
+            scores = scores * like(self.deviations)[None, :]
+        rows = scores @ like(to_numpy(self.directions))
+        if self.divisor is not None:
+            rows = rows * like(self.divisor)[None, :]
+        return rows + like(self.center)[None, :]
