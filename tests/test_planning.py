@@ -99,10 +99,17 @@ def test_a_limit_chooses_the_route_that_fits():
     roomy = pca(shape, target)
     direct = pca(shape, target, "covariance")
     assert roomy.solver == "krylov"
-    assert roomy.bytes < direct.bytes
-    assert pca((40_000, 9000), target, limit=roomy.bytes) == roomy
+    assert roomy.seconds < direct.seconds
+    bounded = pca((40_000, 9000), target, limit=roomy.bytes)
+    assert bounded.steps == roomy.steps
+    # The product route would need more, so it is no fallback under this limit.
+    assert (roomy.options["fallback"], bounded.options["fallback"]) == ("covariance", None)
+    tight = pca(shape, target, limit=roomy.bytes - 1)
+    assert roomy.options["keep"]
+    assert "keep" not in tight.options
+    assert pca(shape, target, limit=tight.bytes) == tight
     with pytest.raises(MemoryLimitError, match="The krylov route needs about"):
-        pca(shape, target, limit=roomy.bytes - 1)
+        pca(shape, target, limit=tight.bytes - 1)
     small = pca((600, 400), target)
     assert pca((600, 400), target, limit=small.bytes).bytes <= small.bytes
     svd = pca((400, 400), FIVE)

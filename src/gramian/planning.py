@@ -69,21 +69,23 @@ def plan_pca(
         "gram": _plan_gram,
         "krylov": _plan_krylov,
     }
+    n, d = shape
+    side = "covariance" if d <= n else "gram"
     if solver != "auto":
         plan = makers[solver](shape, dtype, target, sparse)
         plan = replace(plan, reason=f"solver={solver!r} was asked for.") if plan.solver == solver else plan
-        return _must_fit([plan], memory_limit)
-    n, d = shape
+        direct = makers[side](shape, dtype, target, sparse).bytes
+        return _must_fit(_keeping(plan, shape, dtype, sparse), memory_limit, direct)
     if n * d <= SMALL and not sparse:
         plan = _plan_full(shape, dtype, target, sparse)
         if plan.bytes <= memory_limit:
             return plan
-    side = "covariance" if d <= n else "gram"
     routes = [makers[side](shape, dtype, target, sparse)]
     krylov = _plan_krylov(shape, dtype, target, sparse)
     if krylov.solver == "krylov":
-        routes.append(krylov)
-    return _must_fit(sorted(routes, key=lambda plan: plan.seconds), memory_limit)
+        routes += _keeping(krylov, shape, dtype, sparse)
+    direct = routes[0].bytes
+    return _must_fit(sorted(routes, key=lambda plan: plan.seconds), memory_limit, direct)
 
 
 def _plan_full(shape: tuple[int, int], dtype: np.dtype, target: Target, sparse: bool) -> Plan:
@@ -185,6 +187,19 @@ def _plan_krylov(shape: tuple[int, int], dtype: np.dtype, target: Target, sparse
     )
 
 
+def _keeping(plan: Plan, shape: tuple[int, int], dtype: np.dtype, sparse: bool) -> list[Plan]:
+    """An iteration that keeps the centred data from pass to pass, before the same one that does not."""
+    if plan.solver != "krylov" or sparse:
+        return [plan]
+    size = shape[0] * shape[1] * (8 if plan.options["double"] else dtype.itemsize)
+    iterate = replace(plan.steps[1], detail=plan.steps[1].detail + ", the centred data kept")
+    steps = tuple(
+        replace(step, seconds=step.seconds * 0.8) for step in (plan.steps[0], iterate, plan.steps[2])
+    )
+    kept = replace(plan, steps=steps, bytes=plan.bytes + size, options={**plan.options, "keep": True})
+    return [kept, plan]
+
+
 def _basis(least: int, target: Target) -> tuple[int, int]:
     """Width of a block and of the basis; zero where a basis would hold much of the space."""
     if target.count is None and target.fraction is None:
@@ -260,12 +275,12 @@ def plan_kernel_pca(
         if solver != "dense" and not fits_fraction:
             reason = "a fraction of the variance of a kernel not proven valid needs every eigenvalue."
         return _must_fit([_plan_dense_kernel(n, d, target, reason)], memory_limit)
+    direct = _plan_dense_kernel(n, d, target, "").bytes
     kept = _plan_iterated_kernel(n, d, dtype, target, block, columns, keep=True)
     if kept.bytes <= memory_limit or scalar:
-        return _must_fit([kept], memory_limit)
-    return _must_fit(
-        [_plan_iterated_kernel(n, d, dtype, target, 2 * block, columns, keep=False)], memory_limit
-    )
+        return _must_fit([kept], memory_limit, direct)
+    again = _plan_iterated_kernel(n, d, dtype, target, 2 * block, columns, keep=False)
+    return _must_fit([again], memory_limit, direct)
 
 
 def _plan_dense_kernel(n: int, d: int, target: Target, reason: str) -> Plan:
@@ -327,9 +342,12 @@ def _kernel_seconds(n: int, d: int) -> float:
 # --------------------------------------------------------------------- shared
 
 
-def _must_fit(plans: list[Plan], memory_limit: int) -> Plan:
+def _must_fit(plans: list[Plan], memory_limit: int, direct: int = 0) -> Plan:
+    """Return the first plan that fits; ``direct`` is what the fallback of an iteration would need."""
     for plan in plans:
         if plan.bytes <= memory_limit:
+            if plan.solver == "krylov" and direct > memory_limit:
+                return replace(plan, options={**plan.options, "fallback": None})
             return plan
     least = min(plans, key=lambda plan: plan.bytes)
     raise MemoryLimitError(

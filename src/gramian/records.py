@@ -207,7 +207,8 @@ class Certificate:
     unit : str
         What the eigenvalues are.
     ok : bool
-        Every radius is within ``tol`` of the largest value and no larger eigenvalue was missed.
+        Every radius is within ``tol`` of the largest value, and no eigenvalue can have been missed that exceeds
+        the last one by more than 35 % (``completeness`` states by how much).
     reasons : tuple of str
         Why ``ok`` is False, one sentence each.
     """
@@ -248,7 +249,7 @@ def _completeness_sentence(c: Completeness | None) -> str:
     if c is None:
         return "Nothing is guaranteed about eigenvalues that were not computed."
     if c.method == "full decomposition":
-        return "No larger eigenvalue was missed: the decomposition is complete [deterministic]."
+        return f"No larger eigenvalue was missed: the decomposition is complete [{c.kind}]."
     how = (
         f"No missed eigenvalue exceeds {c.bound:.6g} = (1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g})"
     )

@@ -630,7 +630,7 @@ def test_roundings_that_all_go_one_way(kind, center):
     operator = CovarianceOperator(center_rows(as_rows(X), center=center, scale=None, ddof=1))
     exact = exact_product(CovarianceOperator, X, center)
     worst = 515 * 2.0**-24 * np.trace(exact)
-    assert operator.error_kind == "probabilistic"
+    assert operator.error_kind == "estimate"
     assert np.linalg.norm(applied(operator) - exact @ start(operator), 2) <= worst
 
 

@@ -39,12 +39,12 @@ def test_float64_bounds_are_deterministic_and_grow_with_the_sum():
     assert long > short > 0
 
 
-def test_long_float32_sums_get_a_probabilistic_bound():
+def test_long_float32_sums_get_an_estimate():
     rows = as_rows(np.random.default_rng(2).standard_normal((50, 8)).astype(np.float32))
     view = center_rows(rows, center=True, scale=None, ddof=1)
     assert product_error(view, 10, 10)[1] == "deterministic"
     bound, kind = product_error(view, 10**6, 1000)
-    assert kind == "probabilistic"
+    assert kind == "estimate"
     assert bound < product_error(view, 1000, 1000)[0]
 
 

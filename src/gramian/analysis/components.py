@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal
+from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
 from gramian.records import FloatArray
 
 __all__ = ["Summary", "complete_basis", "component_names", "fixed_signs"]
@@ -32,16 +32,12 @@ def fixed_signs(vectors: Any) -> FloatArray:
     if vectors.shape[1] == 0:
         return np.empty(0)
     near = 1e-6 if numpy_dtype(vectors) == np.float64 else 1e-3
-    xp = namespace(vectors)
-    size = xp.abs(vectors)
-    candidates = as_float64(
-        xp.astype(size >= (1 - near) * xp.max(size, axis=0), xp.int8)
-        if xp is not np
-        else size >= (1 - near) * size.max(axis=0)
-    )
-    first = candidates.argmax(axis=0)
-    columns = range(vectors.shape[1])
-    values = np.array([float(vectors[int(first[j]), j]) for j in columns])
+    # Row by row in memory, so that a column is searched from its start and left at its first large entry.
+    columns = np.ascontiguousarray(to_numpy(vectors).T)
+    largest = np.maximum(columns.max(axis=1), -columns.min(axis=1))
+    enough = ((1 - near) * largest).astype(columns.dtype)
+    first = [int(np.argmax(np.abs(column) >= least)) for column, least in zip(columns, enough, strict=True)]
+    values = columns[np.arange(len(columns)), first]
     return np.where(values < 0, -1.0, 1.0)
 
 

@@ -89,7 +89,7 @@ def decompose(rows: Rows, plan: Plan, request: Request) -> Decomposition:
     rank = min(spectrum.rank, k) if spectrum.values.size else 0
     values = np.zeros(k)
     values[:rank] = spectrum.values[:rank]
-    directions, scores = _directions(view, spectrum, dual, rank, k)
+    directions, scores = _directions(operator, spectrum, dual, rank, k)
     return Decomposition(
         view=view,
         spectrum=spectrum,
@@ -132,7 +132,9 @@ def _operator(rows: Rows, plan: Plan, request: Request) -> tuple[CenteredRows, A
             matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
         return view, CovarianceOperator(view, from_numpy(matrix, rows.like))
     view = replace(center_rows(rows, **options), double=double or plan.solver == "full")  # type: ignore[arg-type]
-    return view, GramOperator(view) if plan.operator == "gram" else CovarianceOperator(view)
+    keep = bool(plan.options.get("keep", False))
+    operator = GramOperator if plan.operator == "gram" else CovarianceOperator
+    return view, operator(view, keep=keep)
 
 
 def _spectrum(operator: Any, plan: Plan, request: Request) -> Spectrum:
@@ -149,8 +151,11 @@ def _spectrum(operator: Any, plan: Plan, request: Request) -> Spectrum:
             rng=request.solver_rng,
         )
     except Stalled as stalled:
-        found = solve_dense(operator, request.target, plan.options["fallback"])
-        return replace(found, note=f"block Krylov {stalled}; the {plan.options['fallback']} route took over")
+        fallback = plan.options["fallback"]
+        if fallback is None:
+            return replace(stalled.found, note=f"block Krylov {stalled}; memory_limit rules out other routes")
+        found = solve_dense(operator, request.target, fallback)
+        return replace(found, note=f"block Krylov {stalled}; the {fallback} route took over")
 
 
 def _within(spectrum: Spectrum, least: int) -> Spectrum:
@@ -171,17 +176,18 @@ def _materialize(view: CenteredRows) -> Any:
     return C.copy() if is_numpy(C) and C is view.rows.values else C
 
 
-def _directions(view: CenteredRows, spectrum: Spectrum, left: Any, rank: int, k: int) -> tuple[Any, Any]:
+def _directions(operator: Any, spectrum: Spectrum, left: Any, rank: int, k: int) -> tuple[Any, Any]:
     """Directions (d, k) with fixed signs, and the scores (n, k) that the dual routes have for free."""
+    view = operator.centered
     rows = view.rows
     vectors = spectrum.vectors[:, :rank]
     scale = np.sqrt(spectrum.values[:rank])
     scores = None
     if left is not None:
         scores = left[:, :rank] * from_numpy(scale, left)[None, :]
-    elif spectrum.vectors.shape[0] == rows.shape[0] and _is_dual(view, spectrum):
+    elif isinstance(operator, GramOperator):
         scores = vectors * from_numpy(scale, vectors)[None, :]
-        vectors, kept = _lift(view, vectors, scale)
+        vectors, kept = _lift(operator, vectors, scale)
         scores = scores if kept else None
     if view.divisor is not None and np.isinf(view.divisor).any():
         # A constant column has no part in any direction; rounding must not give it one.
@@ -202,15 +208,11 @@ def _directions(view: CenteredRows, spectrum: Spectrum, left: Any, rank: int, k:
     return directions, scores
 
 
-def _is_dual(view: CenteredRows, spectrum: Spectrum) -> bool:
-    n, d = view.rows.shape
-    return spectrum.route == "gram" or (spectrum.route == "krylov" and n < d)
-
-
-def _lift(view: CenteredRows, B: Any, scale: FloatArray) -> tuple[Any, bool]:
+def _lift(operator: GramOperator, B: Any, scale: FloatArray) -> tuple[Any, bool]:
     """Directions ``C.T b / s``, made orthonormal again where small s has spoilt that."""
+    view = operator.centered
     factor = from_numpy((1.0 / scale).astype(view.arithmetic), view.rows.like)
-    U = view.transposed_times(to_dtype(B, view.arithmetic)) * factor[None, :]
+    U = operator.lift(to_dtype(B, view.arithmetic)) * factor[None, :]
     gap = as_float64(U.T @ U) - np.eye(U.shape[1])
     eps = float(np.finfo(view.rows.dtype).eps)
     if float(np.abs(gap).max(initial=0.0)) <= 100 * eps:

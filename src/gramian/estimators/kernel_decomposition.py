@@ -70,7 +70,7 @@ def decompose_kernel(
     operator = _operator(source, rows, plan, request)
     factor = 2.0**source.exponent
     spectrum, total, certificate = _certified(_spectrum(operator, plan, request), operator, request, factor)
-    if spectrum.route == "krylov" and may_have_missed(certificate):
+    if plan.options.get("fallback") and spectrum.route == "krylov" and may_have_missed(certificate):
         # An eigenvalue of higher multiplicity than the block is wide exhausts the iteration too early.
         found = _dense(operator, request, "may have missed an eigenvalue")
         spectrum, total, certificate = _certified(found, operator, request, factor)
@@ -167,7 +167,9 @@ def _spectrum(operator: CenteredKernelOperator, plan: Plan, request: KernelReque
             return found
         reason = f"ended after {found.passes} block products with {found.values.size} pairs"
     except Stalled as stalled:
-        reason = str(stalled)
+        found, reason = stalled.found, str(stalled)
+    if plan.options["fallback"] is None:
+        return replace(found, note=f"block Krylov {reason}; memory_limit rules out the dense route")
     return _dense(operator, request, reason)
 
 

@@ -238,7 +238,7 @@ def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:
 
 def least_rows(d: int) -> int:
     """Rows in a block below which adding up (d, d) products costs more than making them."""
-    return max(64, min(4 * d, 4096))
+    return max(64, min(d, 1024))
 
 
 def _slices(length: int, size: int) -> list[slice]:

@@ -116,17 +116,21 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
     view = uncentered(rows, exponent)
     if n <= 8192:
         slices = view.column_slices()
-        parts = each_thread(
-            lambda draw: [(c, _block_moments(view, slice(None), c, center)) for c in draw], slices
-        )
+
+        def columns(draw: Iterator[slice]) -> list[tuple[slice, Moments]]:
+            scratch = view.scratch(n, slices[0].stop)
+            return [(c, _block_moments(view, slice(None), c, center, scratch)) for c in draw]
+
+        parts = each_thread(columns, slices)
         done = sorted((item for part in parts for item in part), key=lambda item: item[0].start)
         means, squares = ([getattr(m, name) for _, m in done] for name in ("mean", "squares"))
         return Moments(n, np.concatenate(means), np.concatenate(squares))
 
     def share(draw: Iterator[slice]) -> Moments | None:
         total = None
+        scratch = view.scratch(view.row_slices(512)[0].stop, rows.shape[1])
         for block in draw:
-            part = _block_moments(view, block, slice(None), center)
+            part = _block_moments(view, block, slice(None), center, scratch)
             total = part if total is None else merge_moments(total, part)
         return total
 
@@ -154,35 +158,36 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
     n, d = view.rows.shape
     least = least_rows(d)
 
-    def share(draw: Iterator[slice]) -> tuple[list[int], list[FloatArray], FloatArray]:
-        counts: list[int] = []
-        means: list[FloatArray] = []
-        squares = np.zeros((d, d))
+    def share(draw: Iterator[slice]) -> tuple[FloatArray, list[int], list[FloatArray], list[FloatArray]]:
+        squares, counts, means, lefts = np.zeros((d, d)), [], [], []
         scratch = view.scratch(view.row_slices(least)[0].stop, d)
         for block in draw:
             values = view.block(block, slice(None), scratch)
             count, mean, deviations = _deviations(values, center, scratch)
-            gram = as_float64(_gram(deviations))
-            if center:
-                left = as_float64(view.rows.xp.mean(deviations, axis=0))
-                gram -= count * np.outer(left, left)
-                mean = mean + left
-            squares += gram
+            # NumPy recognises A.T @ A and computes one triangle only.
+            squares += (
+                deviations.T @ deviations if is_numpy(deviations) else as_float64(deviations.T @ deviations)
+            )
+            left = as_float64(_column_means(deviations)) if center else mean
             counts.append(count)
-            means.append(mean)
-        return counts, means, squares
+            lefts.append(left)
+            means.append(mean + left)
+        return squares, counts, means, lefts
 
     slices = view.row_slices(least)
     parts = each_thread(share, slices) if d <= workers_limit else [share(iter(slices))]
-    squares = parts[0][2]
+    squares = parts[0][0]
     for part in parts[1:]:
-        squares += part[2]
-    counts = np.array([c for part in parts for c in part[0]], dtype=np.float64)
-    means = np.array([m for part in parts for m in part[1]])
+        squares += part[0]
+    counts, means, lefts = (
+        np.array([x for part in parts for x in part[i]], dtype=np.float64) for i in (1, 2, 3)
+    )
     mean = counts @ means / n
     if center:
-        spread = (means - mean) * np.sqrt(counts)[:, None]
-        squares += spread.T @ spread
+        # Between the blocks, and what the rounded means of the blocks left inside them.
+        spread, inside = (m * np.sqrt(counts)[:, None] for m in (means - mean, lefts))
+        squares += spread.T @ spread - inside.T @ inside
+        np.fill_diagonal(squares, np.maximum(np.diag(squares), 0.0))
     return Moments(n, mean, squares)
 
 
@@ -214,10 +219,10 @@ def _largest(rows: Rows, mean: FloatArray | None) -> float:
     return best
 
 
-def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool) -> Moments:
+def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool, scratch: Any) -> Moments:
     xp = view.rows.xp
-    values = view.block(rows, columns)
-    count, mean, deviations = _deviations(values, center, None)
+    values = view.block(rows, columns, scratch)
+    count, mean, deviations = _deviations(values, center, scratch)
     squares = np.zeros(values.shape[1])
     for start in range(0, count, CHUNK):
         part = deviations[start : min(count, start + CHUNK), :]
@@ -225,7 +230,7 @@ def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool
             np.einsum("ij,ij->j", part, part) if is_numpy(part) else xp.sum(part * part, axis=0)
         )
     if center:
-        left = as_float64(xp.mean(deviations, axis=0))
+        left = as_float64(_column_means(deviations))
         squares = np.maximum(squares - count * left * left, 0.0)
         mean = mean + left
     return Moments(count, mean, squares)
@@ -235,16 +240,18 @@ def _deviations(values: Any, center: bool, scratch: Any) -> tuple[int, FloatArra
     count, d = values.shape
     if not center:
         return count, np.zeros(d), values
-    mean = namespace(values).mean(values, axis=0)
+    mean = _column_means(values)
     if is_numpy(values):
         out = scratch[:count, :d] if scratch is not None else None
         return count, mean.astype(np.float64), np.subtract(values, mean, out=out)
     return count, as_float64(mean), values - mean
 
 
-def _gram(values: Any) -> Any:
-    # NumPy recognises A.T @ A and computes one triangle only.
-    return values.T @ values
+def _column_means(values: Any) -> Any:
+    if is_numpy(values):
+        # As a product: several times as fast as a reduction along the first axis.
+        return np.ones(len(values), dtype=values.dtype) @ values / values.dtype.type(len(values))
+    return namespace(values).mean(values, axis=0)
 
 
 def _merge_all(parts: list[Moments | None]) -> Moments:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from abc import ABC
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ from gramian.arrays import (
     to_dtype,
     to_float64,
 )
-from gramian.operators.centered import CenteredRows
+from gramian.operators.centered import CenteredRows, least_rows
 from gramian.records import BoundKind
 
-__all__ = ["CONFIDENCE", "ScatterOperator", "product_error"]
+__all__ = ["CONFIDENCE", "ScatterOperator", "product_error", "product_tolerance"]
 
-# Width, in standard deviations, of the probabilistic rounding bound.
+# Width, in standard deviations, of the rounding estimate.
 CONFIDENCE = 6.0
 # Order up to which every worker may hold a matrix of its own to add up in.
 SHARED = 3000
@@ -36,29 +36,34 @@ class ScatterOperator(ABC):
     ----------
     centered : CenteredRows
         The centred data C.
-    size : int
-        Order of the operator, d or n.
-    inner : int
-        Length of the sums that make one entry, n or d.
-    block : int
-        How many terms :meth:`dense` sums in the data's own precision before the sum moves to float64.
+    keep : bool
+        Whether blocks of C that matmat forms are kept for the next pass, as much memory as the data.
+
+    Attributes
+    ----------
+    axis : int
+        Along which blocks are cut: rows (0) of ``C.T C``, columns (1) of ``C C.T``.
     """
 
     psd = True
+    axis: int
 
-    def __init__(self, centered: CenteredRows, size: int, inner: int, block: int) -> None:
+    def __init__(self, centered: CenteredRows, *, keep: bool = False) -> None:
+        shape = centered.rows.shape
+        inner = shape[self.axis]
         self.centered = centered
-        self.size = size
-        like = centered.rows.like
-        self.like = from_numpy(np.empty(0), like)
-        self.error_bound, self.error_kind = product_error(centered, inner, THIN)
+        self.size = shape[1 - self.axis]
+        self.like = from_numpy(np.empty(0), centered.rows.like)
+        block = self._wide_slices()[0].stop
+        self.error_bound, self.error_kind = product_error(centered, inner, THIN, products=2)
         self.dense_error, _ = product_error(centered, inner, block)
         self.noise = centered.noise
-        self.relative_tolerance = product_tolerance(centered.rows.shape, centered.unit_roundoff, block)
-
-    @abstractmethod
-    def _scratch(self, slices: list[slice]) -> Any:
-        """Memory for one block that belongs to one of the slices."""
+        self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
+        self._kept: dict[int, Any] = {}
+        self._memory: Any = None
+        if keep and is_numpy(centered.rows.values):
+            pieces, rows = self._cutting
+            self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
 
     def trace(self) -> float:
         """Return the sum of squares of C."""
@@ -68,38 +73,42 @@ class ScatterOperator(ABC):
         """Return None: the norm costs as much as the matrix."""
         return
 
-    def _apply(self, V: Any, slices: list[slice], transposed_block: Callable[[slice, Any], Any]) -> Any:
-        """Return the sum over all blocks B of ``B (B.T V)``, each block formed once.
-
-        ``transposed_block(part, scratch)`` returns B with the operator's order as its first dimension.
-        """
-        V = to_dtype(V, self.centered.arithmetic)
+    def matmat(self, V: Any) -> Any:
+        """Return the product with V, float64, forming or reading each block of C once."""
+        C = self.centered
+        if C.rows.is_sparse:
+            return C.transposed_times(C.times(V)) if self.axis == 0 else C.times(C.transposed_times(V))
+        slices = C.thin_slices(self.axis)
+        V = to_dtype(V, C.arithmetic)
         if not is_numpy(V):
-            total: Any = 0.0
-            for part in slices:
-                B = transposed_block(part, None)
-                total = total + to_float64(B @ (B.T @ V))
-            return total
-        chunks = thin_chunks(V)
+            products = (B @ (B.T @ V) for B in (self._cut(part, None) for part in slices))
+            return sum(to_float64(product) for product in products)
+        groups = self._groups(V)
 
         def share(draw: Iterator[slice]) -> list[Any]:
-            totals = [np.zeros(chunk.shape) for chunk in chunks]
+            totals = [np.zeros(group.shape) for group in groups]
             scratch = self._scratch(slices)
             for part in draw:
-                _add_outer(transposed_block(part, scratch), chunks, totals)
+                B = self._pieces(part, scratch)
+                for group, total in zip(groups, totals, strict=True):
+                    total += np.matmul(B, np.matmul(B.transpose(0, 2, 1), group).sum(axis=0))
             return totals
 
         parts = each_thread(share, slices)
-        return np.concatenate([sum(part[c] for part in parts) for c in range(len(chunks))], axis=1)
+        columns = [sum(part[g] for part in parts) for g in range(len(groups))]
+        return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
-    def _sum_of_products(self, slices: list[slice], transposed_block: Callable[[slice, Any], Any]) -> Any:
-        """Return the sum over all blocks B of ``B B.T``, float64."""
+    def dense(self) -> Any:
+        """Return the matrix as float64, accumulated over blocks of C."""
+        slices = self._wide_slices()
 
         def share(draw: Iterator[slice]) -> Any:
             total: Any = 0.0
-            scratch = self._scratch(slices)
+            length = slices[0].stop
+            shape = (length, self.size) if self.axis == 0 else (self.size, length)
+            scratch = self.centered.scratch(*shape)
             for part in draw:
-                B = transposed_block(part, scratch)
+                B = self._cut(part, scratch)
                 product = B @ B.T  # NumPy recognises this and computes one triangle only
                 total = to_float64(product) if isinstance(total, float) else _add(total, product)
             return total
@@ -108,42 +117,119 @@ class ScatterOperator(ABC):
         parts = each_thread(share, slices) if shared else [share(iter(slices))]
         return sum(parts[1:], start=parts[0])
 
+    def lift(self, W: Any) -> Any:
+        """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""
+        C = self.centered
+        if self._memory is None:
+            return C.times(W) if self.axis == 0 else C.transposed_times(W)
+        out = np.empty((C.rows.shape[self.axis], W.shape[1]), dtype=W.dtype)
+        groups = self._groups(W)
+
+        def share(draw: Iterator[slice]) -> None:
+            for part in draw:
+                B = self._pieces(part, None).transpose(0, 2, 1)
+                out[part] = np.concatenate([np.matmul(B, group).sum(axis=0) for group in groups], axis=1)
+
+        each_thread(share, C.thin_slices(self.axis))
+        return out
+
+    def _wide_slices(self) -> list[slice]:
+        """Slices for large products: wide enough that adding them up costs less than making them."""
+        C = self.centered
+        return (
+            C.row_slices(least_rows(self.size)) if self.axis == 0 else C.column_slices(least_rows(self.size))
+        )
+
+    def _cut(self, part: slice, scratch: Any) -> Any:
+        """One block of C with the operator's order as its first dimension."""
+        if self.axis == 0:
+            return self.centered.block(part, slice(None), scratch).T
+        return self.centered.block(slice(None), part, scratch)
+
+    # C is multiplied by few vectors in pieces of at most THIN rows of the operator's order, of one size, so
+    # that one call of NumPy runs over them; what is missing in the last piece is zero.
+
+    @property
+    def _cutting(self) -> tuple[int, int]:
+        """Number of pieces, and rows in each."""
+        pieces = -(-self.size // THIN)
+        return pieces, -(-self.size // pieces)
+
+    def _groups(self, V: Any) -> list[Any]:
+        """Vectors in groups of few columns, cut into the pieces: each (pieces, rows, columns)."""
+        pieces, rows = self._cutting
+        padded = np.zeros((pieces * rows, V.shape[1]), dtype=V.dtype)
+        padded[: self.size] = V
+        return [group.reshape(pieces, rows, -1) for group in thin_chunks(padded)]
+
+    def _pieces(self, part: slice, scratch: Any) -> Any:
+        """One block of C as (pieces, rows, length of the part), kept where memory was given for it."""
+        if part.start in self._kept:
+            return self._kept[part.start]
+        pieces, rows = self._cutting
+        length, order = part.stop - part.start, pieces * rows
+        if self._memory is not None:
+            buffer = self._memory[part.start * order : part.stop * order]
+        else:
+            buffer = scratch[: length * order]
+        buffer = buffer.reshape((length, order) if self.axis == 0 else (order, length))
+        cut = buffer[:, : self.size].T if self.axis == 0 else buffer[: self.size]
+        block = self._cut(part, cut.T if self.axis == 0 else cut)
+        if not np.shares_memory(block, cut):
+            cut[...] = block
+        (buffer[:, self.size :] if self.axis == 0 else buffer[self.size :])[...] = 0
+        shaped = buffer.reshape(length, pieces, rows).transpose(1, 2, 0)
+        shaped = shaped if self.axis == 0 else buffer.reshape(pieces, rows, length)
+        if self._memory is not None:
+            self._kept[part.start] = shaped
+        return shaped
+
+    def _scratch(self, slices: list[slice]) -> Any:
+        if self._memory is not None:
+            return None
+        pieces, rows = self._cutting
+        return np.empty(slices[0].stop * pieces * rows, dtype=self.centered.arithmetic)
+
 
 def _add(total: Any, part: Any) -> Any:
     return np.add(total, part, out=total) if is_numpy(total) else total + to_float64(part)
 
 
-def _add_outer(B: Any, chunks: list[Any], totals: list[Any]) -> None:
-    """Add ``B (B.T V)`` to the totals, in pieces small enough for OpenBLAS's fast path."""
-    pieces = [slice(start, start + THIN) for start in range(0, B.shape[0], THIN)]
-    for V, total in zip(chunks, totals, strict=True):
-        inner = B[pieces[0]].T @ V[pieces[0]]
-        for piece in pieces[1:]:
-            inner += B[piece].T @ V[piece]
-        for piece in pieces:
-            total[piece] += B[piece] @ inner
-
-
-def product_error(centered: CenteredRows, inner: int, block: int) -> tuple[float, BoundKind]:
+def product_error(
+    centered: CenteredRows, inner: int, block: int, *, products: int = 1
+) -> tuple[float, BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
     In float64 the worst case over all roundings is small enough to be used. In float32 sums of at most
     ``block`` terms are rounded; their errors are taken as independent and centred, so that they grow with
-    the square root and average out over the blocks.
+    the square root and average out over the blocks. Rows of equal entries can break that assumption, so it
+    makes an estimate, not a bound.
+
+    Parameters
+    ----------
+    centered : CenteredRows
+        C.
+    inner : int
+        Length of the sums that make one entry.
+    block : int
+        Number of terms that are summed in the data's own precision.
+    products : int
+        1 for the matrix itself, 2 for a product with C after one with its transpose.
 
     References
     ----------
     Higham and Mary (2019), A new approach to probabilistic rounding error analysis, theorem 3.1.
     """
     unit = centered.unit_roundoff
-    block = min(block, inner)
-    worst = (inner + 3) * unit if unit < 1e-12 else (block + 3) * unit
     if unit < 1e-12:
-        return worst * centered.total, "deterministic"
+        terms = inner if products == 1 else sum(centered.rows.shape)
+        return (terms + 6) * unit * centered.total, "deterministic"
+    block = min(block, inner)
+    worst = products * (block + 3) * unit
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0)
     if worst <= likely:
         return worst * centered.total, "deterministic"
-    return likely * centered.total, "probabilistic"
+    return likely * centered.total, "estimate"
 
 
 def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 # Relative accuracy of eigenvalues, down to this multiple of the largest one.
 ACCURACY, SMALL = 1e-4, 1e-3
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class Stalled(Exception):
@@ -39,10 +40,12 @@ class Stalled(Exception):
         Products done so far.
     residual : float
         Largest residual among the wanted pairs, relative to the largest eigenvalue.
+    found : Spectrum
+        The pairs as far as they came.
     """
 
-    def __init__(self, passes: int, residual: float) -> None:
-        self.passes, self.residual = passes, residual
+    def __init__(self, passes: int, residual: float, found: Spectrum) -> None:
+        self.passes, self.residual, self.found = passes, residual, found
         super().__init__(f"stalled after {passes} block products at a relative residual of {residual:.1e}")
 
 
@@ -117,24 +120,25 @@ def _iterate(
         basis.append(candidate, operator.matmat(candidate))
         values, Y = basis.ritz()
         following, coupling = basis.next_block()
-        estimates = _estimates(coupling, Y, candidate.shape[1])
         k = _wanted(target, values, operator.trace())
-        if following is None:
-            k = k or values.size
-            return _spectrum(operator, basis, values, Y, min(k, values.size), passes)
-        worst = float(estimates[:k].max()) / max(float(values[0]), np.finfo(np.float64).tiny) if k else np.inf
+        count = k or values.size
+        if following is None and basis.exhausted(values):
+            return _spectrum(operator, basis, values, Y, count, passes)
+        estimates = _estimates(coupling, Y, candidate.shape[1])
+        worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
         log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
-        if k and worst <= 0.5 * tol and _settled(values[:k], before):
+        sure = following is not None and _settled(values[:k], before)
+        if k and sure and worst <= _allowed(operator, values, tol):
             return _spectrum(operator, basis, values, Y, k, passes)
         history.append(worst)
         before = values
-        _check_rate(history, tol, max_passes)
-        if basis.full(following.shape[1]):
-            if target.count is None:
-                raise Stalled(passes, worst)
+        full = basis.full(block)
+        if passes == max_passes or _hopeless(history, tol, max_passes) or (full and target.count is None):
+            raise Stalled(passes, worst, _spectrum(operator, basis, values, Y, count, passes))
+        if full and target.count is not None:
             basis.restart(Y, target.count + block // 2)
-        candidate = following
-    raise Stalled(max_passes, history[-1])
+        candidate = basis.fresh(rng) if following is None else following
+    raise AssertionError("max_passes must be positive")
 
 
 @dataclass
@@ -197,6 +201,20 @@ class _Basis:
             return None, coupling
         return W, coupling
 
+    def exhausted(self, values: FloatArray) -> bool:
+        """Whether the last block found nothing, or there is no room for another one."""
+        found = float(column_norms(self.AQ[:, self.last]).max())
+        room = self.operator.size - self.size
+        return room < self.block or self.full(self.block) or found <= 1e-12 * float(values[0])
+
+    def fresh(self, rng: np.random.Generator) -> Any:
+        """A new random block: an eigenvalue of higher multiplicity than the block needs more than one."""
+        Q = self.Q[:, : self.size]
+        block = random_normal(rng, (self.operator.size, self.block), self.operator.like)
+        for _ in range(2):
+            block, _ = orthonormal(block - Q @ (Q.T @ block))
+        return block
+
     def restart(self, Y: FloatArray, keep: int) -> None:
         """Shrink the basis to its best Ritz vectors; their products are known without a new pass."""
         keep = max(min(keep, self.size - self.block), 1)
@@ -210,6 +228,13 @@ class _Basis:
 def _estimates(coupling: FloatArray, Y: FloatArray, width: int) -> FloatArray:
     """Residual norms of all Ritz pairs: only the last block's product leaves the span of the basis."""
     return np.asarray(np.linalg.norm(coupling @ Y[-width:, :], axis=0))
+
+
+def _allowed(operator: Operator, values: FloatArray, tol: float) -> float:
+    """Residual at which to stop, so that the error of the products still fits into the tolerance."""
+    top = float(values[0])
+    left = tol - operator.error_bound / top if top > 0 else tol
+    return min(0.5 * tol, 0.9 * max(left, 0.1 * tol))
 
 
 def _settled(values: FloatArray, before: FloatArray) -> bool:
@@ -232,15 +257,14 @@ def _wanted(target: Target, values: FloatArray, total: float | None) -> int | No
     return count_for_fraction(values, total, target.fraction)
 
 
-def _check_rate(history: list[float], tol: float, max_passes: int) -> None:
-    """Give up early when the residuals of the last passes, carried on, cannot reach the tolerance."""
+def _hopeless(history: list[float], tol: float, max_passes: int) -> bool:
+    """Whether the residuals of the last passes, carried on, cannot reach the tolerance."""
     seen = [h for h in history if np.isfinite(h)]
     if len(seen) < 8 or seen[-1] <= 0:
-        return
+        return False
     rate = (seen[-1] / seen[-7]) ** (1 / 6)
     needed = np.log(0.5 * tol / seen[-1]) / np.log(rate) if rate < 1 else np.inf
-    if len(history) + needed > 2 * max_passes:
-        raise Stalled(len(history), seen[-1])
+    return bool(len(history) + needed > 2 * max_passes)
 
 
 def _spectrum(
