@@ -207,8 +207,8 @@ class Certificate:
     unit : str
         What the eigenvalues are.
     ok : bool
-        Every radius is within ``tol`` of the largest value, and no eigenvalue can have been missed that exceeds
-        the last one by more than 35 % (``completeness`` states by how much).
+        Every radius is within ``tol`` of the largest value, and no eigenvalue can have been missed that
+        exceeds the last one by more than 35 % (``completeness`` states by how much).
     reasons : tuple of str
         Why ``ok`` is False, one sentence each.
     """

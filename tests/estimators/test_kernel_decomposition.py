@@ -100,7 +100,7 @@ def test_beyond_the_rank_nothing_is_divided_by_zero(solver):
 
 def test_a_stalled_iteration_hands_over_to_the_dense_route(monkeypatch):
     def stalls(*args, **options):
-        raise Stalled(7, 1e-3)
+        raise Stalled(7, 1e-3, None)
 
     monkeypatch.setattr(module, "krylov", stalls)
     found = decompose(RBF(sigma=2.0), solver="krylov")

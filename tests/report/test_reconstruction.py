@@ -11,8 +11,8 @@ from gramian.rows.table import Table
 
 
 def test_errors_are_those_of_the_definition():
-    errors = Errors()
-    errors.add(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 0.0]]), np.array([[3.0, 3.0], [0.0, 0.0], [1.0, 0.0]]))
+    errors = Errors(np.array([1.0, 2.0]))
+    errors.add(np.array([[4.0, 6.0], [1.0, 2.0], [1.0, 2.0]]), np.array([[4.0, 5.0], [1.0, 2.0], [2.0, 2.0]]))
     assert errors.relative.tolist() == [0.2, 0.0, np.inf]
     assert errors.mean_square == pytest.approx(2 / 3)
     assert errors.percentiles()["50 %"] == 0.2
@@ -22,7 +22,7 @@ def test_blocks_are_one_whole(monkeypatch):
     X = np.random.default_rng(0).normal(size=(11, 4))
     model = gramian.PCA().fit(X)
     monkeypatch.setattr(reconstruction, "BLOCK_BYTES", 8 * 4 * 3)
-    errors = Errors()
+    errors = Errors(model.mean_)
     back = np.concatenate([block for _, block in rebuilt(model, Table(X), 4, errors)])
     np.testing.assert_allclose(back, X, atol=1e-12)
     assert len(errors.squares) == 11

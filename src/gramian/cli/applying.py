@@ -110,7 +110,7 @@ def _report(errors: Any, count: int, out: str, as_json: bool) -> None:
     shown = "  ".join(f"{name} {value:.4f}" for name, value in percentiles.items())
     lines = [
         f"{len(errors.squares):,} rows rebuilt from {count} components.",
-        f"Relative error |x - x~| / |x|, by percentile of the rows: {shown}",
+        f"Relative error |x - x~| / |x - mean|, by percentile of the rows: {shown}",
         f"Mean square error |x - x~|^2: {errors.mean_square:.6g}",
     ]
     print("\n".join(lines), file=sys.stderr)

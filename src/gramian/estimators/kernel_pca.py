@@ -36,7 +36,7 @@ from gramian.estimators.kernel_decomposition import (
     decompose_kernel,
 )
 from gramian.estimators.saving import Saved
-from gramian.kernels import Callable, Kernel, kernel_from_name
+from gramian.kernels import Callable, Evaluator, Kernel, kernel_from_name
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.planning import plan_kernel_pca, warn_of_cost
 from gramian.records import Plan
@@ -189,6 +189,11 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
             params=self.kernel_params,
         )
 
+    def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
+        """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""
+        precision = 0.1 * check_tol(self.tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5
+        return kernel.bind(fitted, min(1e-9, precision), centered=bool(self.center))
+
     def _plan(self, rows: Rows) -> Plan:
         n, d = rows.shape
         kernel = self._kernel()
@@ -207,12 +212,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         rows = self._rows(X, minimum=2)
         n, d = rows.shape
         kernel = self._kernel()
-        tol = check_tol(self.tol, rows.dtype)
-        evaluator = (
-            None
-            if kernel is None
-            else kernel.bind(rows.values, min(1e-9, 0.1 * tol / n**0.5), centered=bool(self.center))
-        )
+        evaluator = None if kernel is None else self._bind(kernel, rows.values)
         source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
         plan = self._plan(rows)
         warn_of_cost(
@@ -222,7 +222,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         solver_rng, probe_rng = generators(self.random_state)
         request = KernelRequest(
             target=check_target(self.n_components, n, (n, d), of="kernel components"),
-            tol=tol,
+            tol=check_tol(self.tol, rows.dtype),
             center=bool(self.center),
             psd=kernel is not None and kernel.psd,
             solver_rng=solver_rng,
@@ -301,7 +301,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         if self.kernel_ is None:
             return lambda part: to_float64(rows.values[part, :]) @ alpha
         fitted = from_numpy(to_numpy(self.X_fit_), rows.like)
-        evaluator = self.kernel_.bind(fitted, centered=bool(self.center))
+        evaluator = self._bind(self.kernel_, fitted)
         _, right = evaluator.encode(fitted)
 
         def work(part: slice) -> Any:

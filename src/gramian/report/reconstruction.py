@@ -32,10 +32,13 @@ class Errors:
 
     Attributes
     ----------
+    center : ndarray of shape (n_features,)
+        The model's mean.
     squares, sizes : list of float
-        ``||x - x~||^2`` and ``||x||`` of every row.
+        ``||x - x~||^2`` and ``||x - mean||`` of every row.
     """
 
+    center: npt.NDArray[Any]
     squares: list[float] = field(default_factory=list)
     sizes: list[float] = field(default_factory=list)
 
@@ -43,11 +46,11 @@ class Errors:
         """Take note of a block of rows."""
         original = as_float64(original)
         self.squares += np.sum((original - back) ** 2, axis=1).tolist()
-        self.sizes += np.linalg.norm(original, axis=1).tolist()
+        self.sizes += np.linalg.norm(original - self.center, axis=1).tolist()
 
     @property
     def relative(self) -> npt.NDArray[np.float64]:
-        """``||x - x~|| / ||x||`` of every row; for a row of zeros 0, or infinity if it did not come back."""
+        """``||x - x~|| / ||x - mean||``; for a row equal to the mean 0, or infinity if it did not come back."""
         distance, size = np.sqrt(self.squares), np.asarray(self.sizes)
         empty = size == 0
         ratio = distance / np.where(empty, 1.0, size)
@@ -96,7 +99,7 @@ def rebuilt(model: Any, table: Table, count: int, errors: Errors) -> Iterator[tu
 
 def write_rows(target: Any, kind: str, model: Any, table: Table, count: int) -> Errors:
     """Write rebuilt rows as a table with the names of rows and columns."""
-    errors = Errors()
+    errors = Errors(as_float64(model.mean_))
     back = np.concatenate([block for _, block in rebuilt(model, table, count, errors)])
     names = feature_names(table)
     left = {
@@ -121,7 +124,7 @@ def write_pictures(folder: Path, model: Any, table: Table, count: int) -> Errors
     check_pictures_folder(folder)
     shape = table.picture_shape or ()
     limits = grey_limits(table)
-    errors, names = Errors(), picture_names(row_names(table)[1])
+    errors, names = Errors(as_float64(model.mean_)), picture_names(row_names(table)[1])
     _make(folder)
     compared: list[tuple[int, Any]] = []
     chosen = set(np.linspace(0, len(names) - 1, min(COMPARED, len(names))).astype(int).tolist())
