@@ -209,7 +209,8 @@ def _basis(least: int, target: Target) -> tuple[int, int]:
         return block, columns
     k = target.count
     block = 16 if k <= 20 else 32
-    columns = max(8 * block, 3 * k + 2 * block)
+    # Room for about twelve passes: each restart costs the iteration half of its speed.
+    columns = max(12 * block, 3 * k + 4 * block)
     return (block, columns) if 2 * columns <= least else _narrow(least, k)
 
 

@@ -50,7 +50,7 @@ class Errors:
 
     @property
     def relative(self) -> npt.NDArray[np.float64]:
-        """``||x - x~|| / ||x - mean||``; for a row equal to the mean 0, or infinity if it did not come back."""
+        """``||x - x~|| / ||x - mean||``; for a row that is the mean 0, or infinity if it is not met."""
         distance, size = np.sqrt(self.squares), np.asarray(self.sizes)
         empty = size == 0
         ratio = distance / np.where(empty, 1.0, size)
