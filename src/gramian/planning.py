@@ -25,6 +25,7 @@ KERNEL_ENTRY = 1.5e-9  # seconds for one kernel value of 50 features
 SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
 DOUBLE_BELOW = 5e9  # multiply-adds below which float32 data is multiplied in float64
 LONG = 600.0
+QUICK = 0.2  # seconds below which the direct route is taken
 ITERATIONS = 7
 PROBE_COLUMNS = 16 * 7
 
@@ -81,6 +82,9 @@ def plan_pca(
         if plan.bytes <= memory_limit:
             return plan
     routes = [makers[side](shape, dtype, target, sparse)]
+    if routes[0].seconds < QUICK and routes[0].bytes <= memory_limit:
+        # An iteration may need many passes where the spectrum is flat; this much time is not worth the risk.
+        return routes[0]
     krylov = _plan_krylov(shape, dtype, target, sparse)
     if krylov.solver == "krylov":
         routes += _keeping(krylov, shape, dtype, sparse)

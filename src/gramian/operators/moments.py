@@ -161,13 +161,15 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
     def share(draw: Iterator[slice]) -> tuple[FloatArray, list[int], list[FloatArray], list[FloatArray]]:
         squares, counts, means, lefts = np.zeros((d, d)), [], [], []
         scratch = view.scratch(view.row_slices(least)[0].stop, d)
+        product = view.scratch(d, d)
         for block in draw:
             values = view.block(block, slice(None), scratch)
             count, mean, deviations = _deviations(values, center, scratch)
-            # NumPy recognises A.T @ A and computes one triangle only.
-            squares += (
-                deviations.T @ deviations if is_numpy(deviations) else as_float64(deviations.T @ deviations)
-            )
+            if is_numpy(deviations):
+                # NumPy recognises A.T @ A and computes one triangle only.
+                squares += np.matmul(deviations.T, deviations, out=product)
+            else:
+                squares += as_float64(deviations.T @ deviations)
             left = as_float64(_column_means(deviations)) if center else mean
             counts.append(count)
             lefts.append(left)

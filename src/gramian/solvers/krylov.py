@@ -115,7 +115,7 @@ def _iterate(
         )
     candidate, _ = orthonormal(candidate)
     history: list[float] = []
-    before = np.empty(0)
+    earlier: list[FloatArray] = []
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
         values, Y = basis.ritz()
@@ -127,11 +127,11 @@ def _iterate(
         estimates = _estimates(coupling, Y, candidate.shape[1])
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
         log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
-        sure = following is not None and _settled(values[:k], before)
+        sure = following is not None and _settled(values[:k], earlier)
         if k and sure and worst <= _allowed(operator, values, tol):
             return _spectrum(operator, basis, values, Y, k, passes)
         history.append(worst)
-        before = values
+        earlier = [*earlier[-1:], values]
         full = basis.full(block)
         if passes == max_passes or _hopeless(history, tol, max_passes) or (full and target.count is None):
             raise Stalled(passes, worst, _spectrum(operator, basis, values, Y, count, passes))
@@ -237,16 +237,24 @@ def _allowed(operator: Operator, values: FloatArray, tol: float) -> float:
     return min(0.5 * tol, 0.9 * max(left, 0.1 * tol))
 
 
-def _settled(values: FloatArray, before: FloatArray) -> bool:
-    """Whether the last pass moved no wanted value by more than the accuracy that is promised.
+def _settled(values: FloatArray, earlier: list[FloatArray]) -> bool:
+    """Whether the wanted values have come as close to their limits as is promised.
 
     A residual of ``tol`` times the largest eigenvalue says little about an eigenvalue a thousand times
-    smaller. Each pass takes off most of the remaining error, so what the last one changed bounds the rest.
+    smaller. What the last pass changed bounds what is left; where the changes fall by a steady factor r,
+    what is left is about r / (1 - r) of the last one, and four times that is allowed for.
     """
-    if before.size < values.size:
+    k = values.size
+    if not earlier or earlier[-1].size < k:
         return False
-    floor = np.maximum(values, SMALL * float(values[0]))
-    return bool(np.all(np.abs(values - before[: values.size]) <= ACCURACY * floor))
+    accurate = ACCURACY * np.maximum(values, SMALL * float(values[0]))
+    change = np.abs(values - earlier[-1][:k])
+    left = change
+    if len(earlier) > 1 and earlier[-2].size >= k:
+        change_before = np.abs(earlier[-1][:k] - earlier[-2][:k])
+        r = np.minimum(change / np.maximum(change_before, TINY), 0.99)
+        left = np.minimum(change, 4 * change * r / (1 - r))
+    return bool(np.all(left <= accurate))
 
 
 def _wanted(target: Target, values: FloatArray, total: float | None) -> int | None:
