@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import records
@@ -120,13 +119,6 @@ def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     if is_dataclass(value) and type(value).__name__ in RECORDS:
         inner = {f.name: _encode(getattr(value, f.name), f"{name}.{f.name}", arrays) for f in fields(value)}
         return {"record": type(value).__name__, "fields": inner}
-    if sparse.issparse(value):
-        value = value.tocsr()
-        parts = {
-            part: _encode(getattr(value, part), f"{name}.{part}", arrays)
-            for part in ("data", "indices", "indptr")
-        }
-        return {"csr": parts, "shape": list(value.shape)}
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return None
     if callable(value):
@@ -167,9 +159,6 @@ def _decode(value: Any, arrays: dict[str, Any]) -> Any:
         return {k: _decode(v, arrays) for k, v in value["map"].items()}
     if "names" in value:
         return np.array(value["names"], dtype=object)
-    if "csr" in value:
-        parts = tuple(_decode(value["csr"][part], arrays) for part in ("data", "indices", "indptr"))
-        return sparse.csr_matrix(parts, shape=tuple(value["shape"]))
     if "kernel" in value:
         return CLASSES[value["kernel"]](**{n: _decode(v, arrays) for n, v in value["parameters"].items()})
     return RECORDS[value["record"]](**{n: _decode(v, arrays) for n, v in value["fields"].items()})

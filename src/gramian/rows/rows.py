@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,14 +84,6 @@ class Rows:
         """Return a dense block of rows: a view where that is possible."""
         block = self.values[rows, ...]
         return block.toarray() if self.is_sparse else block
-
-    def map_rows(self, f: Callable[[Any], Any], rows_per_block: int | None = None) -> Any:
-        """Return ``f`` of every block of rows, stacked in order.
-
-        ``f`` sees a dense ``(b, d)`` array and returns ``(b, k)``.
-        """
-        parts = [f(self.dense_block(rows)) for rows in self.blocks(rows_per_block)]
-        return parts[0] if len(parts) == 1 else self.xp.concat(parts, axis=0)
 
     def require_finite(self) -> None:
         """Raise a DataError that names the first NaN or infinite entry, if there is one."""
