@@ -124,8 +124,13 @@ def test_nothing_fits(solver):
     expected = r"route needs about .* GB of working memory, and memory_limit allows 1e-06 GB\. Raise"
     with pytest.raises(MemoryLimitError, match=expected):
         pca((5000, 900), solver=solver, limit=1000)
-    with pytest.raises(MemoryError, match="fewer components so that solver='krylov'"):
+    with pytest.raises(MemoryError, match="few components, which solver='krylov'"):
         pca((5000, 900), ALL, solver=solver, limit=1000)
+
+
+def test_an_iteration_that_does_not_fit_wants_less_data():
+    with pytest.raises(MemoryLimitError, match="ask for fewer components, or use fewer rows"):
+        pca((50_000, 9000), FIVE, solver="krylov", limit=1000)
 
 
 # ----------------------------------------------------------------- kernel PCA

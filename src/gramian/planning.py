@@ -362,8 +362,9 @@ def _must_fit(plans: list[Plan], memory_limit: int, direct: int = 0) -> Plan:
 
 
 def _smaller(plans: list[Plan]) -> str:
-    names = ", ".join(plan.solver for plan in plans)
-    return f"fewer components so that solver='krylov' can be used (tried: {names})"
+    if any(plan.solver == "krylov" for plan in plans):
+        return "fewer components, or use fewer rows"
+    return "few components, which solver='krylov' finds in less memory"
 
 
 def warn_of_cost(plan: Plan, advice: Iterator[str] | str) -> None:

@@ -25,6 +25,11 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
+MATRICES = {
+    "covariance": "covariance matrix",
+    "gram": "dual Gram matrix",
+    "centered kernel": "centred kernel matrix",
+}
 
 
 @dataclass(frozen=True)
@@ -84,9 +89,14 @@ class Plan:
         """Predicted seconds on two ordinary cores; a guide for choosing, not a promise."""
         return sum(step.seconds for step in self.steps)
 
+    @property
+    def matrix(self) -> str:
+        """The operator in words."""
+        return MATRICES.get(self.operator, self.operator)
+
     def __str__(self) -> str:
         lines = [
-            f"Plan: {self.solver} on the {self.operator}, about {_seconds(self.seconds)} and "
+            f"Plan: solver {self.solver!r} on the {self.matrix}, about {_seconds(self.seconds)} and "
             f"{_bytes(self.bytes)} of working memory.",
             f"Why: {self.reason}",
         ]

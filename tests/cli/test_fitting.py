@@ -197,7 +197,7 @@ def test_the_model_is_not_written_over_the_data(folder, gramian, flower_model):
 def test_plan_says_how_without_doing_it(folder, gramian):
     ran = gramian("plan", "flowers.csv", "--drop", "species")
     assert ran.code == 0
-    assert ran.out.startswith("Plan: full on the data (SVD)")
+    assert ran.out.startswith("Plan: solver 'full' on the data (SVD)")
     facts = gramian("plan", "flowers.csv", "--drop", "species", "--kernel", "rbf", "--json").json
     assert facts["plan"]["operator"] == "centered kernel"
     assert facts["data"]["columns"] == 3

@@ -139,7 +139,7 @@ def _computed(outcome: Outcome) -> list[str]:
     if kernel_text(model):
         lines.append(f"- Kernel, with every parameter a number: {_code(kernel_text(model))}")
     plan = model.plan_
-    lines.append(f"- Route: {plan.solver} on the {plan.operator}. {plan.reason}")
+    lines.append(f"- Route: {plan.solver} on the {plan.matrix}. {plan.reason}")
     lines += [f"    {place}. {step.name}: {step.detail}" for place, step in enumerate(plan.steps, 1)]
     note = model.spectrum_.note
     lines += [f"- On the way: {note[:1].upper()}{note[1:]}"] if note else []
@@ -177,7 +177,7 @@ def methods_paragraph(model: Any, table: Table) -> str:
         f"{what} of {len(table.values):,} samples with {_size(table)} was computed with "
         f"gramian {used['gramian']} (Python {used['python']}, NumPy {used['numpy']}, SciPy {used['scipy']}, "
         f"scikit-learn {used['scikit-learn']}). {_treatment(model)} {_selection(model)} "
-        f"Eigenpairs were found by the {plan.solver} route on the {plan.operator}.{_bound(model)}"
+        f"Eigenpairs were found by the {plan.solver} route on the {plan.matrix}.{_bound(model)}"
     )
 
 
