@@ -39,7 +39,7 @@ from gramian.estimators.saving import Saved
 from gramian.kernels import Callable, Evaluator, Kernel, kernel_from_name
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.planning import plan_kernel_pca, warn_of_cost
-from gramian.records import Plan
+from gramian.records import Plan, Target
 from gramian.rows import Rows, as_rows
 
 __all__ = ["KernelPCA"]
@@ -144,7 +144,8 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
 
     def plan(self, X: Any) -> Plan:
         """Return the plan that ``fit(X)`` would follow, without doing it."""
-        return self._plan(self._rows(X, minimum=2))
+        rows = self._rows(X, minimum=2)
+        return self._plan(rows, self._target(rows), self._kernel())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of X in the kernel's feature space.
@@ -194,14 +195,14 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         precision = 0.1 * check_tol(self.tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5
         return kernel.bind(fitted, min(1e-9, precision), centered=bool(self.center))
 
-    def _plan(self, rows: Rows) -> Plan:
-        n, d = rows.shape
-        kernel = self._kernel()
+    def _target(self, rows: Rows) -> Target:
+        return check_target(self.n_components, rows.shape[0], rows.shape, of="kernel components")
+
+    def _plan(self, rows: Rows, target: Target, kernel: Kernel | None) -> Plan:
         return plan_kernel_pca(
-            n,
-            d,
+            *rows.shape,
             rows.dtype,
-            check_target(self.n_components, n, (n, d), of="kernel components"),
+            target,
             check_choice("solver", self.solver, SOLVERS),
             memory_limit_bytes(self.memory_limit),
             psd=kernel is not None and kernel.psd,
@@ -210,18 +211,17 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any) -> None:
         rows = self._rows(X, minimum=2)
-        n, d = rows.shape
-        kernel = self._kernel()
+        kernel, target = self._kernel(), self._target(rows)
+        plan = self._plan(rows, target, kernel)
         evaluator = None if kernel is None else self._bind(kernel, rows.values)
         source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
-        plan = self._plan(rows)
         warn_of_cost(
             plan,
             "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.",
         )
         solver_rng, probe_rng = generators(self.random_state)
         request = KernelRequest(
-            target=check_target(self.n_components, n, (n, d), of="kernel components"),
+            target=target,
             tol=check_tol(self.tol, rows.dtype),
             center=bool(self.center),
             psd=kernel is not None and kernel.psd,

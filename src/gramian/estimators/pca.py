@@ -33,7 +33,7 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.saving import Saved
 from gramian.planning import plan_pca, warn_of_cost
-from gramian.records import FloatArray, Plan
+from gramian.records import FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
 
 __all__ = ["PCA"]
@@ -165,7 +165,8 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         -------
         Plan
         """
-        return self._plan(as_rows(X, estimator="PCA", minimum=2, check_finite=False))
+        rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
+        return self._plan(rows, self._target(rows))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of X.
@@ -195,12 +196,14 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
             return self._projection().scores(rows)
         return self._projection().whitened(found.scores)
 
-    def _plan(self, rows: Rows) -> Plan:
-        n, d = rows.shape
+    def _target(self, rows: Rows) -> Target:
+        return check_target(self.n_components, min(rows.shape), rows.shape)
+
+    def _plan(self, rows: Rows, target: Target) -> Plan:
         return plan_pca(
-            (n, d),
+            rows.shape,
             rows.dtype,
-            check_target(self.n_components, min(n, d), (n, d)),
+            target,
             check_choice("solver", self.solver, SOLVERS),
             memory_limit_bytes(self.memory_limit),
             sparse=rows.is_sparse,
@@ -210,12 +213,13 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
-        plan = self._plan(rows)
+        target = self._target(rows)
+        plan = self._plan(rows, target)
         warn_of_cost(plan, "Fewer components, or a sample of the rows, cost less.")
         n, d = rows.shape
         solver_rng, probe_rng = generators(self.random_state)
         request = Request(
-            target=check_target(self.n_components, min(n, d), (n, d)),
+            target=target,
             tol=check_tol(self.tol, rows.dtype),
             center=bool(self.center),
             scale=check_scale(self.scale, d),

@@ -175,7 +175,7 @@ class ScatterOperator(ABC):
         buffer = buffer.reshape((length, order) if self.axis == 0 else (order, length))
         cut = buffer[:, : self.size].T if self.axis == 0 else buffer[: self.size]
         block = self._cut(part, cut.T if self.axis == 0 else cut)
-        if not np.shares_memory(block, cut):
+        if not np.may_share_memory(block, cut):
             cut[...] = block
         (buffer[:, self.size :] if self.axis == 0 else buffer[self.size :])[...] = 0
         shaped = buffer.reshape(length, pieces, rows).transpose(1, 2, 0)
