@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from gramian.errors import CostWarning, MemoryLimitError
-from gramian.planning import plan_kernel_pca, plan_pca, warn_of_cost
-from gramian.records import Target
+from gramian.errors import CostWarning, MemoryLimitError, ParameterError
+from gramian.planning import plan_kernel_pca, plan_pca, warn_of_cost, with_calls
+from gramian.records import Calls, Target
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
 PLENTY = 1 << 50
@@ -177,6 +177,39 @@ def test_tiles_are_kept_where_they_fit():
         kernel(20_000, limit=kept.bytes - 1, scalar=True)
     with pytest.raises(MemoryLimitError, match="dense route needs"):
         kernel(20_000, ALL, limit=10**6)
+
+
+@pytest.mark.parametrize("scalar", [True, False])
+def test_a_python_function_is_what_the_time_goes_to(scalar):
+    plan = kernel(1000)
+    own = with_calls(plan, 1000, Calls(2e-5, scalar))
+    assert own.steps[1:] == plan.steps[1:]
+    assert own.seconds - plan.seconds == pytest.approx(2e-5 * 1000 * 1001 / 2)
+    how = "for each pair of rows" if scalar else "for many rows at once"
+    assert f"called {how}, and 500,500 values take about 20.00 us each" in own.steps[0].detail
+    with pytest.warns(CostWarning, match="minutes"):
+        warn_of_cost(with_calls(kernel(10_000), 10_000, Calls(1e-3, scalar)), "Sample.")
+
+
+def test_only_a_function_called_pair_by_pair_is_too_slow_to_compute_twice():
+    limit = kernel(20_000).bytes - 1
+    assert not kernel(20_000, limit=limit, scalar=False).options["keep"]
+    with pytest.raises(MemoryLimitError, match="krylov route needs"):
+        kernel(20_000, limit=limit, scalar=True)
+
+
+def test_clipping_needs_every_eigenvalue_unless_the_kernel_is_proven():
+    plan = kernel(3000, psd=False, whole=True)
+    assert plan.solver == "dense"
+    assert plan.reason == "repair='clip' sets all negative eigenvalues to 0, and so needs every one."
+    assert kernel(300, psd=False, whole=True).solver == "dense"
+    assert kernel(3000, solver="dense", psd=False, whole=True).reason == "solver='dense' was asked for."
+    assert kernel(3000, psd=True, whole=True).solver == "krylov"
+    assert kernel(3000, solver="krylov", psd=True, whole=True).solver == "krylov"
+    with pytest.raises(
+        ParameterError, match=r"solver='krylov' finds the largest eigenvalues only.*Leave solver"
+    ):
+        kernel(3000, solver="krylov", psd=False, whole=True)
 
 
 def test_float32_tiles_take_half():

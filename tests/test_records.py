@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from gramian.records import Certificate, Completeness, Plan, Spectrum, Step, Target
+from gramian.records import Calls, Certificate, Completeness, Plan, Repair, Spectrum, Step, Target
 
 
 def spectrum(values, **changes):
@@ -52,7 +52,12 @@ PLAN = Plan(
 
 
 def test_records_are_frozen():
-    for record, name in [(PLAN, "solver"), (spectrum([1]), "values"), (certificate(), "ok")]:
+    for record, name in [
+        (PLAN, "solver"),
+        (spectrum([1]), "values"),
+        (certificate(), "ok"),
+        (Calls(1.0, True), "scalar"),
+    ]:
         with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field"):
             setattr(record, name, None)
 
@@ -103,6 +108,22 @@ def test_rank_counts_values_above_the_tolerance():
     assert spectrum([0.0, 0.0]).rank == 0
     assert spectrum([]).rank == 0
     assert spectrum([1e-300, -1e-300]).rank == 1
+
+
+def test_what_a_repair_changed_in_words():
+    repair = Repair(count=12, size=1500, smallest=-0.25, negative=1.5, total=60.0, change=0.0125)
+    assert str(repair) == (
+        "12 of 1,500 eigenvalues were negative, down to -0.25, and were set to 0. That is 2.5 % of the sum "
+        "of their magnitudes and changes the matrix by 1.2 % in the Frobenius norm; no smaller change makes "
+        "it a kernel's."
+    )
+    nothing = Repair(count=0, size=5, smallest=0.0, negative=0.0, total=0.0, change=0.0)
+    assert str(nothing) == "Nothing was clipped: no eigenvalue is negative beyond rounding."
+
+
+def test_what_a_function_costs():
+    assert Calls(1e-6, scalar=True) == Calls(1e-6, True)
+    assert Calls(1e-6, scalar=True) != Calls(1e-6, scalar=False)
 
 
 def test_a_certificate_reads_like_sentences():

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gramian.errors import CostWarning, MemoryLimitError
-from gramian.records import Plan, Step, Target
+from gramian.errors import CostWarning, MemoryLimitError, ParameterError
+from gramian.records import Calls, Plan, Step, Target
 
-__all__ = ["plan_kernel_pca", "plan_pca", "warn_of_cost"]
+__all__ = ["plan_kernel_pca", "plan_pca", "warn_of_cost", "with_calls"]
 
 # Multiply-adds a second of large products, of the thin products of an iteration, and of LAPACK.
 PRODUCT_RATE = {8: 40e9, 4: 70e9}
@@ -249,6 +249,7 @@ def plan_kernel_pca(
     memory_limit: int,
     *,
     psd: bool,
+    whole: bool = False,
     scalar: bool = False,
 ) -> Plan:
     """Choose how to decompose the centred kernel matrix of n rows.
@@ -267,18 +268,28 @@ def plan_kernel_pca(
         Bytes of working memory that may be used.
     psd : bool
         Whether the kernel is proven positive semi-definite.
+    whole : bool
+        Whether every eigenvalue is wanted, unless the kernel is proven.
     scalar : bool
         Whether every value is a call of a user's function, too slow to make twice.
     """
     block, columns = _basis(n, target)
     fits_fraction = target.fraction is None or psd
-    iterate = columns > 0 and fits_fraction
+    whole = whole and not psd
+    iterate = columns > 0 and fits_fraction and not whole
     if solver == "dense" or not iterate or (solver == "auto" and n <= 500):
         reason = "solver='dense' was asked for."
         if solver != "dense":
             reason = f"{n} rows are few." if n <= 500 else f"{target} of {n} need the whole spectrum."
         if solver != "dense" and not fits_fraction:
             reason = "a fraction of the variance of a kernel not proven valid needs every eigenvalue."
+        if solver != "dense" and whole:
+            reason = "repair='clip' sets all negative eigenvalues to 0, and so needs every one."
+        if solver == "krylov" and whole:
+            raise ParameterError(
+                "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
+                "ones. Leave solver at 'auto'."
+            )
         return _must_fit([_plan_dense_kernel(n, d, target, reason)], memory_limit)
     direct = _plan_dense_kernel(n, d, target, "").bytes
     kept = _plan_iterated_kernel(n, d, dtype, target, block, columns, keep=True)
@@ -286,6 +297,18 @@ def plan_kernel_pca(
         return _must_fit([kept], memory_limit, direct)
     again = _plan_iterated_kernel(n, d, dtype, target, 2 * block, columns, keep=False)
     return _must_fit([again], memory_limit, direct)
+
+
+def with_calls(plan: Plan, n: int, calls: Calls) -> Plan:
+    """Add what a user's function costs to the first step of a plan."""
+    first, *others = plan.steps
+    values = n * (n + 1) // 2
+    how = "for each pair of rows" if calls.scalar else "for many rows at once"
+    detail = (
+        f"{first.detail}; a Python function is called {how}, and {values:,} values take about "
+        f"{1e6 * calls.seconds:.2g} us each"
+    )
+    return replace(plan, steps=(Step(first.name, detail, first.seconds + calls.seconds * values), *others))
 
 
 def _plan_dense_kernel(n: int, d: int, target: Target, reason: str) -> Plan:

@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 __all__ = [
     "BoundKind",
+    "Calls",
     "Certificate",
     "Completeness",
     "FloatArray",
     "Plan",
+    "Repair",
     "Spectrum",
     "Step",
     "Target",
@@ -34,17 +36,28 @@ MATRICES = {
 
 @dataclass(frozen=True)
 class Target:
-    """How many eigenpairs are wanted: a number, a fraction of the trace, or all of them."""
+    """How many eigenpairs are wanted: a number, a fraction of the trace, or all of them; ``name`` in words."""
 
     count: int | None = None
     fraction: float | None = None
+    name: str = ""
 
     def __str__(self) -> str:
+        if self.name:
+            return self.name
         if self.count is not None:
             return f"{self.count} component{'s' if self.count != 1 else ''}"
         if self.fraction is not None:
             return f"{self.fraction:.6g} of the total"
         return "all components"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What a user's function costs as a kernel: seconds for one value, and whether it is called for each."""
+
+    seconds: float
+    scalar: bool
 
 
 @dataclass(frozen=True)
@@ -163,6 +176,43 @@ class Spectrum:
         top = float(self.values[0])
         every = np.concatenate([self.values, self.rest])
         return int(np.sum(every > max(self.rank_tolerance * top, 0.0))) if top > 0 else 0
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What setting negative eigenvalues to zero changed.
+
+    Attributes
+    ----------
+    count : int
+        How many eigenvalues of the n were negative beyond rounding.
+    size : int
+        n.
+    smallest : float
+        The most negative of them; 0 where there is none.
+    negative, total : float
+        Sum of their magnitudes, and that of all eigenvalues.
+    change : float
+        Frobenius norm of the change over that of the matrix: no smaller change makes it positive
+        semi-definite (Higham 1988, Computing a nearest symmetric positive semidefinite matrix).
+    """
+
+    count: int
+    size: int
+    smallest: float
+    negative: float
+    total: float
+    change: float
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "Nothing was clipped: no eigenvalue is negative beyond rounding."
+        share = 100 * self.negative / self.total
+        return (
+            f"{self.count:,} of {self.size:,} eigenvalues were negative, down to {self.smallest:.6g}, and "
+            f"were set to 0. That is {share:.2g} % of the sum of their magnitudes and changes the matrix by "
+            f"{100 * self.change:.2g} % in the Frobenius norm; no smaller change makes it a kernel's."
+        )
 
 
 @dataclass(frozen=True)

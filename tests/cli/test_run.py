@@ -41,6 +41,14 @@ def test_mistakes_are_a_line_and_a_code(folder, gramian, arguments, code, messag
     assert not (folder / "m.gramian").exists()
 
 
+def test_a_wrong_expression_is_shown_with_a_mark_under_the_column(gramian):
+    ran = gramian("kernels", "audit", "rbf + rfb(sigma=1)")
+    assert (ran.code, ran.out) == (2, "")
+    first, shown, mark = ran.err.splitlines()
+    assert first.startswith("gramian: kernel='rbf + rfb(sigma=1)', column 7: kernel 'rfb' is not known.")
+    assert shown[mark.index("^") :].startswith("rfb")
+
+
 def test_nothing_asked_shows_the_help(gramian):
     ran = gramian()
     assert ran.code == 2

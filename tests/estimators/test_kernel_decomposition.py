@@ -19,12 +19,12 @@ from gramian.solvers.krylov import Stalled
 X = np.random.default_rng(0).standard_normal((120, 4)) * [2.0, 1.2, 0.8, 0.5]
 
 
-def decompose(kernel, values=X, *, target=None, solver="dense", psd=True, center=True, tol=1e-6):
+def decompose(kernel, values=X, *, target=None, solver="dense", psd=True, center=True, clip=False, tol=1e-6):
     """Run the whole line for a kernel, or for a matrix when there is none."""
     rows = as_rows(values)
     n, d = rows.shape
     target = target or Target(count=3)
-    plan = plan_kernel_pca(n, d, rows.dtype, target, solver, 10**9, psd=psd)
+    plan = plan_kernel_pca(n, d, rows.dtype, target, solver, 10**9, psd=psd, whole=clip)
     assert plan.solver == solver
     source = (
         MatrixSource(values) if kernel is None else KernelSource(kernel.bind(values, centered=center), values)
@@ -34,6 +34,7 @@ def decompose(kernel, values=X, *, target=None, solver="dense", psd=True, center
         tol=tol,
         center=center,
         psd=psd,
+        clip=clip,
         solver_rng=np.random.default_rng(1),
         probe_rng=np.random.default_rng(2),
     )
@@ -234,6 +235,30 @@ def test_total_only_where_nothing_is_negative():
     assert decompose(None, K, psd=False, solver="krylov").total is None
     K = shifted([*np.linspace(1.0, 0.1, 30), -0.01])
     assert decompose(None, K, psd=False).total is None
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0**-900, 2.0**900])
+def test_clipping_sets_negative_eigenvalues_to_0_and_says_what_that_changes(factor):
+    values = np.array([5.0, 4.0, 1.0, 1e-17, -0.5, -3.0])
+    found = decompose(None, shifted(values) * factor, target=Target(count=6), psd=False, clip=True)
+    np.testing.assert_allclose(found.values / factor, [5.0, 4.0, 1.0, 0, 0, 0], atol=1e-14)
+    assert found.rank == 3
+    assert found.total / factor == pytest.approx(10.0)
+    repair = found.repair
+    assert (repair.count, repair.size) == (2, 7)
+    assert repair.smallest / factor == pytest.approx(-3.0)
+    assert repair.negative / factor == pytest.approx(3.5)
+    assert repair.total / factor == pytest.approx(13.5)
+    assert repair.change == pytest.approx(np.sqrt((0.25 + 9) / np.sum(values**2)))
+    assert found.certificate.ok
+
+
+def test_a_proven_kernel_has_nothing_to_clip():
+    found = decompose(RBF(sigma=2.0), clip=True, solver="krylov")
+    assert (found.repair.count, found.repair.size, found.repair.change) == (0, 120, 0.0)
+    assert found.repair.total == pytest.approx(found.total)
+    assert found.spectrum.route == "krylov"
+    assert decompose(RBF(sigma=2.0)).repair is None
 
 
 def test_tiny_negative_eigenvalues_are_rounding():

@@ -31,7 +31,17 @@ from gramian.errors import (
     ParameterError,
     RankWarning,
 )
-from gramian.kernels import RBF, Cosine, Laplacian, Linear, Polynomial, Sigmoid
+from gramian.kernels import (
+    RBF,
+    ChiSquared,
+    Cosine,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Sigmoid,
+    kernel_from_name,
+)
 
 # --------------------------------------------------------------- definition
 
@@ -964,3 +974,245 @@ def test_scaling_rows_and_width_together_changes_nothing(seed, factor):
     plain = KernelPCA(2, kernel=RBF(sigma=1.5)).fit(X)
     scaled = KernelPCA(2, kernel=RBF(sigma=1.5 * factor)).fit(X * factor)
     np.testing.assert_allclose(scaled.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+
+
+# --------------------------------------------- expressions and combinations
+
+
+def three_columns(n=90, seed=0):
+    return np.abs(data(n, 3, seed)) + 0.1
+
+
+COMBINED = {
+    "sum": ("rbf(sigma=2) + 0.5 * poly(degree=2)", RBF(sigma=2) + 0.5 * Polynomial(2)),
+    "product": ("matern * rbf(sigma=(1, 2, 3))", Matern() * RBF(sigma=(1, 2, 3))),
+    "power": ("chi2 ** 0.5", ChiSquared() ** 0.5),
+    "exp": ("exp(0.1 * linear)", (0.1 * Linear()).exp()),
+    "normalized": ("(linear + 1).normalized()", (Linear() + 1).normalized()),
+    "columns": ("rbf.on(0, 2) + cosine", RBF().on(0, 2) + Cosine()),
+    "map": ("linear.after(log)", Linear().after(np.log)),
+}
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", COMBINED)
+def test_an_expression_is_the_kernel_it_describes(name, dtype, solver):
+    text, kernel = COMBINED[name]
+    X, new = three_columns().astype(dtype), three_columns(20, 1).astype(dtype)
+    wide, wide_new = X.astype(np.float64), new.astype(np.float64)
+    resolved = kernel.resolve(wide)
+    values, scores, new_scores = definition(resolved.gram(wide), 3, resolved.gram(wide_new, wide))
+    model = KernelPCA(3, kernel=text, solver=solver, random_state=0)
+    fitted = model.fit_transform(X)
+    single = dtype == np.float32
+    assert model.kernel_ == resolved
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-4 if single else 1e-8)
+    size = math.sqrt(values[0]) * (1e-3 if single else 1e-4)
+    same_up_to_sign(fitted, scores, size)
+    same_up_to_sign(model.transform(new), new_scores, size)
+    by_object = KernelPCA(3, kernel=kernel, solver=solver, random_state=0).fit(X)
+    np.testing.assert_allclose(by_object.eigenvalues_, model.eigenvalues_, rtol=1e-9)
+    assert (np.abs(model.eigenvalues_ - values) <= model.certificate_.radii + 1e-12 * values[0]).all()
+
+
+@pytest.mark.parametrize("name", COMBINED)
+@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
+def test_combinations_of_other_arrays(name, kind):
+    xp = pytest.importorskip(kind)
+    X, new = three_columns(60), three_columns(9, 1)
+    model = KernelPCA(3, kernel=COMBINED[name][0])
+    expected = clone(model).fit(X)
+    scores = model.fit_transform(xp.asarray(X))
+    mapped = model.transform(xp.asarray(new))
+    assert type(mapped) is type(scores) is type(xp.asarray(X))
+    np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(scores), expected.fit_transform(X), atol=1e-7)
+    np.testing.assert_allclose(np.asarray(mapped), expected.transform(new), atol=1e-7)
+
+
+def test_the_linear_kernel_in_a_sum_far_from_the_origin():
+    X = data(200, 4)
+    plain = KernelPCA(3, kernel="linear + rbf(sigma=2)").fit(X)
+    moved = KernelPCA(3, kernel="linear + rbf(sigma=2)").fit(X + 1e4)
+    assert moved.certificate_.ok
+    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
+    same_up_to_sign(moved.transform(X[:9] + 1e4), plain.transform(X[:9]), 1e-4)
+
+
+def test_mistakes_in_an_expression_are_told_with_their_column():
+    with pytest.raises(ParameterError, match=r"kernel='rbf \+ rfb', column 7: kernel 'rfb' is not known"):
+        KernelPCA(kernel="rbf + rfb").fit(data(20))
+    with pytest.raises(ParameterError, match="carries its own parameters"):
+        KernelPCA(kernel="rbf + linear", gamma=0.5).fit(data(20))
+    with pytest.raises(ParameterError, match=r"There is no column 7: X has 4"):
+        KernelPCA(kernel="rbf.on(7)").fit(data(20))
+
+
+def test_columns_by_name():
+    frames = pytest.importorskip("pandas")
+    X = data(40, 3)
+    frame = frames.DataFrame(X, columns=["age", "weight", "größe"])
+    model = KernelPCA(2, kernel="rbf.on('größe', 'age') * linear.on('weight')").fit(frame)
+    by_place = KernelPCA(2, kernel="rbf.on(2, 0) * linear.on(1)").fit(X)
+    assert model.kernel_ == by_place.kernel_
+    np.testing.assert_allclose(model.eigenvalues_, by_place.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(model.transform(frame), by_place.transform(X), atol=1e-12)
+    with pytest.raises(ParameterError, match="There is no column 'height': X has age, weight, größe"):
+        KernelPCA(2, kernel="rbf.on('height')").fit(frame)
+    with pytest.raises(ParameterError, match="X has no column names"):
+        KernelPCA(2, kernel="rbf.on('age')").fit(X)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "rbf", "gamma": "median"}, {"kernel": "rbf(sigma='median')"}])
+def test_the_median_is_a_number_in_what_was_fitted(options):
+    X = data(60, 3)
+    gaps = [np.linalg.norm(X[i] - X[j]) for i in range(60) for j in range(i)]
+    model = KernelPCA(2, **options).fit(X)
+    assert model.kernel_.gamma == pytest.approx(0.5 / np.median(gaps) ** 2, rel=1e-12)
+    assert repr(model.kernel_) == f"rbf(gamma={model.kernel_.gamma!r})"
+    # New rows are mapped with the width of the fitted ones.
+    np.testing.assert_allclose(
+        model.transform(X[:5] * 9), KernelPCA(2, kernel=model.kernel_).fit(X).transform(X[:5] * 9)
+    )
+    manhattan = KernelPCA(2, kernel="laplacian", gamma="median").fit(X)
+    gaps = [np.abs(X[i] - X[j]).sum() for i in range(60) for j in range(i)]
+    assert manhattan.kernel_.gamma == pytest.approx(1 / np.median(gaps), rel=1e-12)
+
+
+def test_parameters_inside_of_a_kernel_are_tuned():
+    X, y = make_circles(120, noise=0.05, factor=0.3, random_state=0)
+    pipe = make_pipeline(KernelPCA(2, kernel=RBF(sigma=1.0) + 0.01 * Linear()), LogisticRegression())
+    grid = {"kernelpca__kernel__left__sigma": [30.0, 0.4], "kernelpca__kernel__right__factor": [0.01, 0.0]}
+    search = GridSearchCV(pipe, grid, cv=3).fit(X, y)
+    assert search.best_params_["kernelpca__kernel__left__sigma"] == 0.4
+    assert search.best_score_ > 0.95
+    by_text = GridSearchCV(
+        pipe, {"kernelpca__kernel": ["linear", "rbf(sigma=0.4) ** 2", "rbf + linear"]}, cv=3
+    )
+    assert by_text.fit(X, y).best_params_ == {"kernelpca__kernel": "rbf(sigma=0.4) ** 2"}
+
+
+def test_a_function_of_many_rows_at_once():
+    X, new = data(60), data(11, seed=1)
+    model = KernelPCA(3, kernel=lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.2)).fit(X)
+    assert model.kernel_.vectorised
+    assert "called for many rows at once" in str(model.plan_)
+    values, scores, new_scores = definition(
+        pairwise.rbf_kernel(X, gamma=0.2), 3, pairwise.rbf_kernel(new, X, gamma=0.2)
+    )
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-10)
+    same_up_to_sign(model.transform(new), new_scores, 1e-9)
+    mixed = KernelPCA(3, kernel=kernel_from_name(lambda x, y: float(x @ y)) + RBF()).fit(X)
+    assert "called for each pair of rows" in str(mixed.plan_)
+    assert mixed.certificate_.widening_kind == "estimate"
+    np.testing.assert_allclose(
+        mixed.eigenvalues_, KernelPCA(3, kernel="linear + rbf").fit(X).eigenvalues_, rtol=1e-9
+    )
+
+
+# --------------------------------------------------------------------- repair
+
+
+def clipped(K, k, center=True):
+    """Eigenvalues with the negative ones set to 0, scores, and what that changes: by numpy alone."""
+    n = len(K)
+    H = np.eye(n) - (np.ones((n, n)) / n if center else 0)
+    values, vectors = np.linalg.eigh(H @ K @ H)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = np.maximum(values, 0.0)
+    return kept[:k], vectors[:, :k] * np.sqrt(kept[:k]), values
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("solver", ["auto", "dense"])
+def test_clipping_is_the_eigenvalues_with_the_negative_ones_set_to_0(solver, center):
+    X, new = data(80, 3), data(15, 3, seed=1)
+    options = {"gamma": 0.5, "coef0": -1.0}
+    K, between = pairwise.sigmoid_kernel(X, **options), pairwise.sigmoid_kernel(new, X, **options)
+    values, scores, every = clipped(K, 4, center)
+    model = KernelPCA(4, kernel="sigmoid", repair="clip", solver=solver, center=center, **options)
+    fitted = model.fit_transform(X)
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)
+    same_up_to_sign(fitted, scores, 1e-8)
+    np.testing.assert_allclose(model.transform(X), fitted, atol=1e-7)
+    _, _, new_scores = definition(K, 4, between, center)
+    same_up_to_sign(model.transform(new), new_scores, 1e-7)
+    repair = model.repair_
+    negative = every[every < -1e-10]
+    assert (repair.count, repair.size) == (negative.size, 80)
+    assert repair.smallest == pytest.approx(every[-1])
+    assert repair.negative == pytest.approx(-negative.sum())
+    assert repair.total == pytest.approx(np.abs(every).sum())
+    clipped_matrix = np.linalg.norm(np.minimum(every, 0)) / np.linalg.norm(every)
+    assert repair.change == pytest.approx(clipped_matrix)
+    np.testing.assert_allclose(model.explained_variance_ratio_, values / every[every > 0].sum(), rtol=1e-9)
+    assert f"{negative.size} of 80 eigenvalues were negative" in str(repair)
+    assert model.certificate_.ok
+
+
+def test_clipping_keeps_all_positive_eigenvalues_and_no_other():
+    K = indefinite([5.0, 3.0, 1e-17, -2.0])
+    model = KernelPCA(kernel="precomputed", repair="clip").fit(K)
+    np.testing.assert_allclose(model.eigenvalues_, [5.0, 3.0], rtol=1e-12)
+    with pytest.warns(RankWarning, match="n_components=4 .* rank 2"):
+        model = KernelPCA(4, kernel="precomputed", repair="clip").fit(K)
+    np.testing.assert_allclose(model.eigenvalues_, [5.0, 3.0, 0, 0], atol=1e-15)
+    np.testing.assert_array_equal(model.transform(K)[:, 2:], 0)
+    assert model.repair_.count == 1
+    assert model.repair_.smallest == pytest.approx(-2.0)
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.7, 0.95])
+def test_a_fraction_of_what_clipping_leaves(fraction):
+    values = np.concatenate([[9.0, 7.0, 1.0, 0.5], -0.5 * np.ones(4)])
+    model = KernelPCA(fraction, kernel="precomputed", repair="clip").fit(indefinite(values))
+    share = np.cumsum(values[:4]) / 17.5
+    assert model.n_components_ == int(np.flatnonzero(share >= fraction)[0]) + 1
+    np.testing.assert_allclose(
+        model.explained_variance_ratio_, values[: model.n_components_] / 17.5, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense", "krylov"])
+def test_nothing_of_a_proven_kernel_is_clipped(solver):
+    X = data(700, 3)
+    model = KernelPCA(3, kernel="rbf", repair="clip", solver=solver, random_state=0).fit(X)
+    plain = KernelPCA(3, kernel="rbf", solver=solver, random_state=0).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+    assert model.plan_ == plain.plan_
+    assert plain.repair_ is None
+    assert (model.repair_.count, model.repair_.change) == (0, 0.0)
+    assert "Nothing was clipped" in str(model.repair_)
+
+
+def test_the_iteration_cannot_clip():
+    K = indefinite(np.linspace(1, -1, 40))
+    with pytest.raises(
+        ParameterError, match=r"solver='krylov' finds the largest eigenvalues only.*Leave solver"
+    ):
+        KernelPCA(2, kernel="precomputed", repair="clip", solver="krylov").fit(K)
+
+
+@pytest.mark.parametrize("repair", ["clop", "shift", True, 1])
+def test_other_repairs_are_refused(repair):
+    with pytest.raises(ParameterError, match=r"repair=.* is not known"):
+        KernelPCA(2, repair=repair).fit(data(20))
+
+
+def test_the_error_names_the_repair():
+    with pytest.raises(IndefiniteKernelError, match=r"set the negative ones to 0 \(repair='clip'\)"):
+        KernelPCA(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(data(60, 3))
+
+
+def test_clipping_a_difference_of_kernels():
+    X = three_columns(50)
+    text = "rbf(sigma=0.5) - 0.5 * rbf(sigma=2)"
+    values, scores, every = clipped(kernel_from_name(text).gram(X), 3)
+    assert every[-1] < -0.1
+    with pytest.raises(IndefiniteKernelError, match="negative beyond rounding"):
+        KernelPCA(kernel=text).fit(X)
+    model = KernelPCA(3, kernel=text, repair="clip")
+    same_up_to_sign(model.fit_transform(X), scores, 1e-8)
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)

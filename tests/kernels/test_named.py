@@ -3,18 +3,26 @@
 import numpy as np
 import pytest
 
+from gramian import kernels
 from gramian.errors import InputTypeError, ParameterError
 from gramian.kernels import (
     RBF,
     Callable,
+    ChiSquared,
+    Constant,
     Cosine,
+    Formula,
+    Kernel,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
+    RationalQuadratic,
     Sigmoid,
     kernel_from_name,
 )
-from gramian.kernels.named import CLASSES, NAMES
+from gramian.kernels.expression import ALIASES
+from gramian.kernels.named import CLASSES, NAMES, PRECOMPUTED
 
 
 @pytest.mark.parametrize(
@@ -22,10 +30,17 @@ from gramian.kernels.named import CLASSES, NAMES
     [
         ("linear", Linear()),
         ("poly", Polynomial(degree=4, gamma=0.5, coef0=2.0)),
+        ("polynomial", Polynomial(degree=4, gamma=0.5, coef0=2.0)),
         ("rbf", RBF(gamma=0.5)),
+        ("gaussian", RBF(gamma=0.5)),
+        (" rbf ", RBF(gamma=0.5)),
         ("laplacian", Laplacian(gamma=0.5)),
         ("sigmoid", Sigmoid(gamma=0.5, coef0=2.0)),
+        ("chi2", ChiSquared(0.5)),
         ("cosine", Cosine()),
+        ("matern", Matern()),
+        ("rq", RationalQuadratic()),
+        ("constant", Constant()),
     ],
 )
 def test_names_take_their_own_parameters(name, expected):
@@ -36,11 +51,23 @@ def test_defaults_are_those_of_scikit_learn():
     assert kernel_from_name("poly") == Polynomial(degree=3, gamma=None, coef0=1)
     assert kernel_from_name("rbf") == RBF(gamma=None)
     assert kernel_from_name("sigmoid") == Sigmoid(gamma=None, coef0=1)
+    assert kernel_from_name("chi2") == ChiSquared(gamma=1.0)
+
+
+def test_gamma_can_be_the_median():
+    assert kernel_from_name("rbf", gamma="median") == RBF(gamma="median")
+    assert kernel_from_name("laplacian", gamma="median") == Laplacian("median")
 
 
 @pytest.mark.parametrize(
     ("wrong", "meant"),
-    [("rfb", "rbf"), ("polynomial", "poly"), ("gaussian", "rbf"), ("Linear", "linear"), ("cosin", "cosine")],
+    [
+        ("rfb", "rbf"),
+        ("polynomal", "polynomial"),
+        ("gausian", "gaussian"),
+        ("Linear", "linear"),
+        ("cosin", "cosine"),
+    ],
 )
 def test_unknown_names_come_with_a_suggestion(wrong, meant):
     with pytest.raises(ParameterError, match=f"'{wrong}' is not known.* Did you mean '{meant}'"):
@@ -48,25 +75,39 @@ def test_unknown_names_come_with_a_suggestion(wrong, meant):
 
 
 def test_unknown_names_list_what_is_allowed():
-    with pytest.raises(ParameterError, match="Allowed: " + ", ".join(NAMES)):
+    with pytest.raises(
+        ParameterError, match=f"Known: {', '.join(name for name in NAMES if name != PRECOMPUTED)}"
+    ):
         kernel_from_name("zzz")
 
 
-@pytest.mark.parametrize("wrong", [3, None, 1.5, ["rbf"], np.ones(2)])
+def test_expressions_are_read():
+    assert kernel_from_name("rbf(sigma=2) + 0.5 * poly") == RBF(sigma=2) + 0.5 * Polynomial()
+    with pytest.raises(ParameterError, match=r"kernel='rbf \+ rfb', column 7: kernel 'rfb' is not known"):
+        kernel_from_name("rbf + rfb")
+
+
+@pytest.mark.parametrize("wrong", [3, None, 1.5, ["rbf"], np.ones(2), b"rbf"])
 def test_what_is_no_kernel_at_all_is_a_type_error(wrong):
     with pytest.raises(InputTypeError, match=r"neither a name .* nor an object such as"):
         kernel_from_name(wrong)
 
 
+def test_a_class_is_not_yet_a_kernel():
+    with pytest.raises(InputTypeError, match=r"kernel=RBF is a class. Pass an object: RBF\(\)"):
+        kernel_from_name(RBF)
+
+
 def test_an_object_is_itself():
-    kernel = RBF(sigma=2.0)
+    kernel = RBF(sigma=2.0) + Linear()
     assert kernel_from_name(kernel) is kernel
 
 
 @pytest.mark.parametrize("extra", [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}])
-def test_an_object_carries_its_own_parameters(extra):
+@pytest.mark.parametrize("kernel", [RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"])
+def test_what_carries_its_own_parameters_takes_none_beside_them(kernel, extra):
     with pytest.raises(ParameterError, match="carries its own parameters"):
-        kernel_from_name(RBF(sigma=2.0), **extra)
+        kernel_from_name(kernel, **extra)
 
 
 def test_a_function_takes_keyword_arguments():
@@ -78,5 +119,18 @@ def test_a_function_takes_keyword_arguments():
     np.testing.assert_allclose(kernel.gram([[1.0, 2.0]], [[3.0, 4.0]]), [[33.0]])
 
 
-def test_saved_names_are_those_of_the_classes():
-    assert {cls.__name__: cls for cls in (Linear, Polynomial, RBF, Laplacian, Sigmoid, Cosine)} == CLASSES
+def test_files_may_hold_every_kernel_there_is_but_functions():
+    offered = {
+        name: cls
+        for name in kernels.__all__
+        if isinstance(cls := getattr(kernels, name), type) and issubclass(cls, Kernel)
+    }
+    for abstract in (Kernel, Formula, Callable):
+        del offered[abstract.__name__]
+    assert offered == CLASSES
+
+
+def test_names_are_those_of_the_formulas_and_the_matrix():
+    assert NAMES[-1] == PRECOMPUTED == "precomputed"
+    assert all(isinstance(kernel_from_name(name), Kernel) for name in NAMES[:-1])
+    assert not set(ALIASES) & set(NAMES)

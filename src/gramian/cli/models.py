@@ -7,16 +7,9 @@ from gramian.errors import ParameterError
 
 __all__ = ["estimator", "read_components"]
 
-# What each named kernel takes beside the data.
-KERNEL_OPTIONS = {
-    "linear": (),
-    "poly": ("gamma", "degree", "coef0"),
-    "rbf": ("gamma",),
-    "laplacian": ("gamma",),
-    "sigmoid": ("gamma", "coef0"),
-    "cosine": (),
-    "precomputed": (),
-}
+# Options that are parameters of a kernel whose name stands alone.
+KERNEL_OPTIONS = ("gamma", "degree", "coef0")
+KERNEL_ONLY = (*KERNEL_OPTIONS, "repair")
 PCA_ONLY = ("scale", "whiten", "ddof")
 
 
@@ -53,32 +46,62 @@ def estimator(options: Model) -> Any:
             check_choice("--scale", options.scale, ("unit", "pareto"))
         given: dict[str, Any] = {} if options.ddof is None else {"ddof": options.ddof}
         return PCA(components, scale=options.scale, whiten=options.whiten, **given, **shared)
-    names = KERNEL_OPTIONS[options.kernel]
-    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    if options.repair is not None:
+        check_choice("--repair", options.repair, ("clip",))
+    given = {name: value for name in KERNEL_ONLY if (value := getattr(options, name)) is not None}
+    if options.gamma is not None:
+        given["gamma"] = read_gamma(options.gamma)
     return KernelPCA(components, kernel=options.kernel, **given, **shared)
 
 
 def _check_applicable(options: Model) -> None:
+    from gramian.kernels.expression import parse
+    from gramian.kernels.named import PRECOMPUTED
+
     kernel = options.kernel
     if kernel is None:
-        for name in ("gamma", "degree", "coef0"):
+        for name in KERNEL_ONLY:
             if getattr(options, name) is not None:
                 raise ParameterError(f"--{name} belongs to a kernel. Add --kernel, or leave it out.")
         return
-    if kernel not in KERNEL_OPTIONS:
-        raise ParameterError(f"--kernel {kernel} is not known. Allowed: {', '.join(KERNEL_OPTIONS)}.")
     for name in PCA_ONLY:
         value = getattr(options, name)
         if value is not None and value is not False:
             raise ParameterError(
                 f"--{name} belongs to PCA and does not go with --kernel. Leave one of them out."
             )
-    for name in ("gamma", "degree", "coef0"):
-        if getattr(options, name) is not None and name not in KERNEL_OPTIONS[kernel]:
-            takes = ", ".join(f"--{option}" for option in KERNEL_OPTIONS[kernel]) or "no parameter"
+    made = None if kernel.strip() == PRECOMPUTED else parse(kernel, "--kernel")
+    alone = made is not None and kernel.strip().isidentifier()
+    known = made.get_params(deep=False) if made is not None and alone else {}
+    takes = [name for name in KERNEL_OPTIONS if name in known]
+    for name in KERNEL_OPTIONS:
+        if getattr(options, name) is not None and name not in takes:
+            allowed = ", ".join(f"--{option}" for option in takes) or "no such option"
+            where = "" if alone or made is None else ": write it inside of the expression"
             raise ParameterError(
-                f"--{name} does not apply to --kernel {kernel}, which takes {takes}. Leave it out."
+                f"--{name} does not apply to --kernel {kernel}, which takes {allowed}{where}. Leave it out."
             )
+
+
+def read_gamma(text: str) -> float | str:
+    """Read a factor: a number, or "median".
+
+    Raises
+    ------
+    ParameterError
+        For anything else.
+
+    Examples
+    --------
+    >>> read_gamma("0.5"), read_gamma("median")
+    (0.5, 'median')
+    """
+    if text.strip() == "median":
+        return "median"
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"--gamma {text} is neither a number nor median. Give one of them.") from None
 
 
 def read_components(text: str | None) -> int | float | None:

@@ -66,8 +66,9 @@ class Model:
         str | None,
         typer.Option(
             "--kernel",
-            metavar="NAME",
-            help="Kernel PCA: linear, poly, rbf, laplacian, sigmoid, cosine or precomputed. PCA without it.",
+            metavar="KERNEL",
+            help="Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
+            "see gramian kernels table. PCA without it.",
         ),
     ] = None
     components: Annotated[
@@ -79,9 +80,12 @@ class Model:
         ),
     ] = None
     gamma: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            "--gamma", metavar="NUMBER", help="Factor of rbf, poly, laplacian, sigmoid. [1 / columns]"
+            "--gamma",
+            metavar="NUMBER",
+            help="Factor of rbf, poly, laplacian, sigmoid, chi2; median: by the median distance of rows. "
+            "[1 / columns; 1 for chi2]",
         ),
     ] = None
     degree: Annotated[int | None, typer.Option("--degree", metavar="NUMBER", help="Power of poly. [3]")] = (
@@ -123,6 +127,12 @@ class Model:
         str | None,
         typer.Option(
             "--memory-limit", metavar="BYTES", help="Working memory, such as 4GB. [80 % of the machine's]"
+        ),
+    ] = None
+    repair: Annotated[
+        str | None,
+        typer.Option(
+            "--repair", metavar="HOW", help="Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]"
         ),
     ] = None
 

@@ -69,7 +69,14 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    say(f"gramian: {message}")
+    first, *drawn = message.split("\n")
+    if not drawn or drawn[-1].strip() != "^":
+        say(f"gramian: {message}")
+        return code
+    # An expression with a mark under the column where reading stopped.
+    say(f"gramian: {first}")
+    for line in drawn:
+        print(line, file=sys.stderr, flush=True)
     return code
 
 

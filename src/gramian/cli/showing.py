@@ -55,6 +55,10 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     lines = [f"{facts['kind']}({parameters})"]
     if facts["kernel"]:
         lines.append(f"Kernel: {facts['kernel']}")
+    if facts["validity"]:
+        lines.append(facts["validity"])
+    if facts["repair"]:
+        lines.append(f"Repair: {facts['repair']}")
     lines.append(
         f"Fitted on {facts['n_samples']:,} rows x {size}; "
         f"{facts['n_components']:,} components, rank {facts['rank']:,}."

@@ -14,7 +14,7 @@ from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.kernel_source import KernelSource, MatrixSource
 from gramian.operators.tiles import TileMatrix
-from gramian.records import Certificate, FloatArray, Plan, Spectrum, Target
+from gramian.records import Certificate, FloatArray, Plan, Repair, Spectrum, Target
 from gramian.rows import Rows
 from gramian.solvers.dense import count_for_fraction, solve_dense
 from gramian.solvers.krylov import Stalled, krylov
@@ -32,6 +32,7 @@ class KernelRequest:
     tol: float
     center: bool
     psd: bool
+    clip: bool
     solver_rng: np.random.Generator
     probe_rng: np.random.Generator
 
@@ -50,6 +51,8 @@ class KernelDecomposition:
         Trace of Kc where the kernel is valid, as far as is known.
     row_means, mean : ndarray of shape (n,), float
         Means of the rows of K and of all of it; zero without centring.
+    repair : Repair or None
+        What clipping changed, where it was asked for.
     """
 
     values: FloatArray
@@ -61,6 +64,7 @@ class KernelDecomposition:
     mean: float
     spectrum: Spectrum
     certificate: Certificate
+    repair: Repair | None = None
 
 
 def decompose_kernel(
@@ -69,7 +73,9 @@ def decompose_kernel(
     """Run a plan on the kernel matrix of rows."""
     operator = _operator(source, rows, plan, request)
     factor = 2.0**source.exponent
-    spectrum, total, certificate = _certified(_spectrum(operator, plan, request), operator, request, factor)
+    found = _spectrum(operator, plan, request)
+    repair = _repair(found, operator, factor) if request.clip else None
+    spectrum, total, certificate = _certified(found, operator, request, factor)
     if plan.options.get("fallback") and spectrum.route == "krylov" and may_have_missed(certificate):
         # An eigenvalue of higher multiplicity than the block is wide exhausts the iteration too early.
         found = _dense(operator, request, "may have missed an eigenvalue")
@@ -94,7 +100,30 @@ def decompose_kernel(
         operator.mean * factor,
         spectrum,
         certificate,
+        repair,
     )
+
+
+def _repair(spectrum: Spectrum, operator: CenteredKernelOperator, factor: float) -> Repair:
+    """Say what setting the negative eigenvalues to zero changes."""
+    if operator.psd:
+        return Repair(0, operator.size, 0.0, 0.0, operator.trace() * factor, 0.0)
+    every = np.concatenate([spectrum.values, spectrum.rest])
+    negative = every[every < -_noise(spectrum, operator)]
+    return Repair(
+        count=negative.size,
+        size=operator.size,
+        smallest=float(negative.min(initial=0.0)) * factor,
+        negative=-float(negative.sum()) * factor,
+        total=float(np.abs(every).sum()) * factor,
+        change=float(np.linalg.norm(negative) / (np.linalg.norm(every) or 1.0)),
+    )
+
+
+def _noise(spectrum: Spectrum, operator: CenteredKernelOperator) -> float:
+    """Return the size below which an eigenvalue may be zero or have the other sign."""
+    largest = float(np.abs(spectrum.values).max(initial=0.0))
+    return spectrum.error_bound + operator.size * float(np.finfo(np.float64).eps) * largest
 
 
 def _operator(
@@ -212,15 +241,12 @@ def _kept(
     """Cut a whole spectrum down to what was asked for; the total where it means something."""
     every = np.concatenate([spectrum.values, spectrum.rest])
     total: float | None = operator.trace() if request.psd else None
-    if (
-        not request.psd
-        and spectrum.complete
-        and every.size == operator.size
-        and float(every.min()) >= -operator.noise
-    ):
+    whole = spectrum.complete and every.size == operator.size
+    if not request.psd and whole and (request.clip or float(every.min()) >= -operator.noise):
         total = float(np.maximum(every, 0.0).sum())
     if request.target.count is not None:
-        k = min(request.target.count, spectrum.values.size)
+        known = spectrum.rank if request.clip else spectrum.values.size
+        k = min(request.target.count, known)
     elif request.target.fraction is not None:
         if total is None:
             raise ParameterError(
@@ -245,11 +271,8 @@ def _require_definite(
     spectrum: Spectrum, request: KernelRequest, operator: CenteredKernelOperator, factor: float
 ) -> None:
     """Refuse a negative eigenvalue beyond rounding, unless it lies outside of what was asked for."""
-    smallest = spectrum.smallest
-    bound = spectrum.error_bound + operator.size * float(np.finfo(np.float64).eps) * float(
-        np.abs(spectrum.values).max(initial=0.0)
-    )
-    if request.psd or smallest is None or smallest >= -bound:
+    smallest, bound = spectrum.smallest, _noise(spectrum, operator)
+    if request.psd or request.clip or smallest is None or smallest >= -bound:
         return
     if request.target.count is not None:
         wanted = spectrum.values[: request.target.count]
@@ -259,6 +282,6 @@ def _require_definite(
         f"The Gram matrix has the eigenvalue {smallest * factor:.6g}, negative beyond rounding "
         f"({bound * factor:.1e}), so this is not "
         f"a valid kernel on this data; {int((spectrum.values > bound).sum())} eigenvalues are positive. "
-        "Ask for no more components than that, or use a kernel that is positive semi-definite, such as rbf "
-        "or poly."
+        "Ask for no more components than that, set the negative ones to 0 (repair='clip'), or use a kernel "
+        "that is positive semi-definite, such as rbf or poly."
     )

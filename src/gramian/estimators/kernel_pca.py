@@ -36,9 +36,10 @@ from gramian.estimators.kernel_decomposition import (
     decompose_kernel,
 )
 from gramian.estimators.saving import Saved
-from gramian.kernels import Callable, Evaluator, Kernel, kernel_from_name
+from gramian.kernels import Evaluator, Kernel, kernel_from_name
+from gramian.kernels.named import PRECOMPUTED
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
-from gramian.planning import plan_kernel_pca, warn_of_cost
+from gramian.planning import plan_kernel_pca, warn_of_cost, with_calls
 from gramian.records import Plan, Target
 from gramian.rows import Rows, as_rows
 
@@ -58,10 +59,13 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         (0, 1) of the variance in feature space (kernels proven valid, or those whose whole spectrum shows
         no negative eigenvalue); None keeps every non-zero eigenvalue.
     kernel : str, callable or Kernel, default="linear"
-        "linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed", a function k(x, y) of two
-        rows, or an object such as ``gramian.kernels.RBF(sigma=2.0)``.
-    gamma : float or None, default=None
-        Factor of rbf, poly, sigmoid and laplacian; None means ``1 / n_features``.
+        A name ("linear", "poly", "rbf", "laplacian", "matern", "rq", "cosine", "chi2", "sigmoid",
+        "precomputed"), an expression such as ``"rbf(sigma=2) + 0.5 * poly(degree=3)"``, a function k(x, y)
+        of two rows or k(X, Y) of many, or an object such as ``gramian.kernels.RBF(sigma=2.0)``; see
+        :func:`gramian.kernels.table`.
+    gamma : float, "median" or None, default=None
+        Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2). "median",
+        for rbf and laplacian, takes the median distance between at most 5000 evenly spaced rows as width.
     degree : int, default=3
         Power of poly.
     coef0 : float, default=1
@@ -78,6 +82,9 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         Start of the iteration and of the probe that certifies it.
     memory_limit : int, str or None, default=None
         Working memory beside the data and the results; where tiles do not fit they are computed in each pass.
+    repair : {"clip"} or None, default=None
+        What to do about negative eigenvalues beyond rounding, which no valid kernel has: None refuses them,
+        "clip" sets them to 0, finding all eigenvalues to say in ``repair_`` what that changed.
 
     Attributes
     ----------
@@ -97,6 +104,8 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         Number of components, and of those above the rank tolerance.
     kernel_ : Kernel or None
         The kernel with every parameter a number.
+    repair_ : Repair or None
+        What clipping changed, where it was asked for.
     plan_, spectrum_, certificate_
         How it was computed, the solver's record, and what is guaranteed.
 
@@ -118,7 +127,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         n_components: int | float | None = None,
         *,
         kernel: Any = "linear",
-        gamma: float | None = None,
+        gamma: float | str | None = None,
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
@@ -127,6 +136,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         tol: float | None = None,
         random_state: Any = None,
         memory_limit: int | str | None = None,
+        repair: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -139,13 +149,14 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
         self.memory_limit = memory_limit
+        self.repair = repair
 
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any) -> Plan:
         """Return the plan that ``fit(X)`` would follow, without doing it."""
         rows = self._rows(X, minimum=2)
-        return self._plan(rows, self._target(rows), self._kernel())
+        return self._plan(rows, self._target(rows), self._kernel(rows))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of X in the kernel's feature space.
@@ -179,16 +190,18 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
             )
         return rows
 
-    def _kernel(self) -> Kernel | None:
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+    def _kernel(self, rows: Rows) -> Kernel | None:
+        """The kernel with every parameter a number; None for a precomputed one."""
+        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
             return None
-        return kernel_from_name(
+        kernel = kernel_from_name(
             self.kernel,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             params=self.kernel_params,
         )
+        return kernel.resolve(rows.values, rows.feature_names)
 
     def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
         """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""
@@ -199,19 +212,25 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         return check_target(self.n_components, rows.shape[0], rows.shape, of="kernel components")
 
     def _plan(self, rows: Rows, target: Target, kernel: Kernel | None) -> Plan:
-        return plan_kernel_pca(
+        calls = None if kernel is None else kernel.calls(rows.values)
+        plan = plan_kernel_pca(
             *rows.shape,
             rows.dtype,
             target,
             check_choice("solver", self.solver, SOLVERS),
             memory_limit_bytes(self.memory_limit),
             psd=kernel is not None and kernel.psd,
-            scalar=isinstance(kernel, Callable),
+            whole=self._clips(),
+            scalar=calls is not None and calls.scalar,
         )
+        return plan if calls is None else with_calls(plan, rows.shape[0], calls)
+
+    def _clips(self) -> bool:
+        return self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip"
 
     def _fit(self, X: Any) -> None:
         rows = self._rows(X, minimum=2)
-        kernel, target = self._kernel(), self._target(rows)
+        kernel, target = self._kernel(rows), self._target(rows)
         plan = self._plan(rows, target, kernel)
         evaluator = None if kernel is None else self._bind(kernel, rows.values)
         source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
@@ -225,6 +244,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
             tol=check_tol(self.tol, rows.dtype),
             center=bool(self.center),
             psd=kernel is not None and kernel.psd,
+            clip=self._clips(),
             solver_rng=solver_rng,
             probe_rng=probe_rng,
         )
@@ -250,6 +270,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         self.plan_ = plan
         self.spectrum_ = replace(found.spectrum, vectors=None)
         self.certificate_ = found.certificate
+        self.repair_ = found.repair
         if self.n_components is not None and found.rank < k:
             warnings.warn(
                 f"n_components={k} but the centred kernel matrix has rank {found.rank}: the last "
@@ -318,5 +339,5 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
         return tags

@@ -2,52 +2,156 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable as Function
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, from_numpy, to_numpy
-from gramian.errors import DataError
+from gramian.arrays import as_float64, from_numpy, to_float64
+from gramian.errors import DataError, ParameterError
+from gramian.kernels.evaluator import Evaluator
+from gramian.kernels.formulas import Formula, FormulaEvaluator
 from gramian.kernels.kernel import Kernel
+from gramian.kernels.validity import Validity, unknown
+from gramian.records import Calls
 
 __all__ = ["Callable"]
 
+SAMPLE = 3  # rows on which it is found out how a function is called
+TILED = 100  # rows, at most, on which its speed is measured where it takes many at once
+SIZED = 6  # rows, about, on which it is found out how large its values are
 
-class Callable(Kernel):
-    """A function ``k(x, y)`` of two rows that returns a number, called once for each pair.
+
+class Callable(Formula):
+    """A function ``k(x, y)`` of two rows, or ``k(X, Y)`` of many at once.
 
     Parameters
     ----------
     function : callable
-        Takes two arrays of shape (d,).
+        Takes two arrays of shape (d,) and returns a number, or takes (n, d) and (m, d) and returns (n, m).
     params : mapping, optional
         Keyword arguments for it.
+    vectorised : bool or None, default=None
+        Which of the two it is. None tries the second on the first three rows, checks it against single
+        rows, and falls back to the first.
     """
 
-    psd = False
-    validity = "unknown: a bare function carries no proof"
+    name = "callable"
+    general = "k(x, y), called for each pair, or k(X, Y), called for a tile"
     error_kind = "estimate"
 
-    def __init__(self, function: Function[..., float], params: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        function: Function[..., Any],
+        params: Mapping[str, Any] | None = None,
+        vectorised: bool | None = None,
+    ) -> None:
         self.function = function
         self.params = params
+        self.vectorised = vectorised
 
     def __hash__(self) -> int:
         return hash(id(self.function))
+
+    @property
+    def label(self) -> str:
+        """The function's name."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    @property
+    def formula(self) -> str:
+        return f"{self.label}(x, y)"
+
+    def check(self) -> None:
+        if self.vectorised not in (None, True, False):
+            raise ParameterError(f"vectorised={self.vectorised!r} must be True, False or None.")
+
+    def judge(self) -> Validity:
+        return unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example.")
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        known = self.vectorised
+        return Callable(self.function, self.params, self.takes_many(X) if known is None else known)
+
+    def takes_many(self, X: Any) -> bool:
+        """Return whether the function takes many rows at once: tried on three, checked pair by pair."""
+        # Fewer rows are repeated: with one, too much looks right.
+        rows = _read_only(as_float64(X[:SAMPLE, :])[np.arange(SAMPLE) % min(SAMPLE, X.shape[0])])
+        try:
+            with np.errstate(all="ignore"):
+                whole = np.asarray(self._call(rows, rows[:2]))
+                if whole.shape != (SAMPLE, 2) or whole.dtype.kind not in "biuf":
+                    return False
+                for i in range(whole.shape[0]):
+                    for j in range(whole.shape[1]):
+                        one = np.asarray(self._call(rows[i : i + 1], rows[j : j + 1]))
+                        if one.shape != (1, 1) or not np.allclose(
+                            one[0, 0], whole[i, j], rtol=1e-6, equal_nan=True
+                        ):
+                            return False
+        except Exception:
+            # Whatever a function of two rows does with tables of them.
+            return False
+        return True
+
+    def calls(self, X: Any) -> Calls:
+        """Return how long one value takes, measured on a few rows."""
+        scalar = not self.vectorised
+        rows = as_float64(X[: SAMPLE if scalar else TILED, :])
+        start = time.perf_counter()
+        self.tile(rows, rows, False)
+        return Calls((time.perf_counter() - start) / max(1, len(rows) ** 2), scalar)
+
+    def _call(self, x: Any, y: Any) -> Any:
+        return self.function(x, y, **dict(self.params or {}))
+
+    def bind(
+        self,
+        X: Any,
+        precision: float = 1e-9,
+        *,
+        centered: bool = False,
+        names: Sequence[str] | None = None,
+    ) -> Evaluator:
+        """Bind to rows; the size of the values is that on a few of them."""
+        bound = super().bind(X, precision, centered=centered, names=names)
+        assert isinstance(bound, FormulaEvaluator)
+        few = to_float64(X[:: max(1, X.shape[0] // SIZED), :])
+        values = as_float64(bound.tile(few, few))
+        return replace(bound, largest=float(np.abs(values).max(initial=0.0)))
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         return X, X
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        keywords = dict(self.params or {})
-        x, y = to_numpy(left), to_numpy(right)
-        values = np.array([[self._value(a, b, keywords) for b in y] for a in x], dtype=np.float64)
+        x, y = _read_only(left), _read_only(right)
+        if self.vectorised:
+            return from_numpy(self._many(x, y), left)
+        values = np.array([[self._value(a, b) for b in y] for a in x], dtype=np.float64)
         return from_numpy(values.reshape(x.shape[0], y.shape[0]), left)
 
-    def _value(self, a: Any, b: Any, keywords: dict[str, Any]) -> float:
-        value = self.function(a, b, **keywords)
+    def _many(self, x: Any, y: Any) -> Any:
+        values = np.asarray(self._call(x, y))
+        if values.shape != (len(x), len(y)) or values.dtype.kind not in "biuf":
+            raise DataError(
+                f"The kernel function {self.label} returned {values.dtype} of shape {values.shape} for "
+                f"{len(x)} and {len(y)} rows; it must return numbers of shape ({len(x)}, {len(y)})."
+            )
+        if not np.isfinite(values).all():
+            i, j = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
+            raise DataError(
+                f"The kernel function {self.label} returned {values[i, j]!r} for two rows; it must return "
+                "one finite number for each pair."
+            )
+        # A copy: the function may keep what it returned.
+        return np.array(values, dtype=np.float64)
+
+    def _value(self, a: Any, b: Any) -> float:
+        value = self._call(a, b)
         if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf" or not np.isfinite(value):
             raise DataError(
                 f"The kernel function returned {value!r} for two rows; it must return one finite number."
@@ -55,10 +159,20 @@ class Callable(Kernel):
         return float(value)
 
     def diagonal(self, X: Any) -> Any:
-        keywords = dict(self.params or {})
-        rows = as_float64(X)
-        return from_numpy(np.array([self._value(a, a, keywords) for a in rows], dtype=np.float64), X)
+        rows = _read_only(X)
+        if self.vectorised:
+            values = [self._many(rows[i : i + 1], rows[i : i + 1])[0, 0] for i in range(len(rows))]
+        else:
+            values = [self._value(a, a) for a in rows]
+        return from_numpy(np.array(values, dtype=np.float64), X)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         # Nothing is known about the function's own rounding: that of one multiplication is assumed.
         return 4 * float(np.finfo(np.float64).eps), 0.0
+
+
+def _read_only(X: Any) -> Any:
+    """Rows that a user's function cannot write into: they may be the user's data."""
+    rows = as_float64(X).view()
+    rows.flags.writeable = False
+    return rows

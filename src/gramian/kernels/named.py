@@ -2,68 +2,73 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from gramian.errors import InputTypeError, ParameterError
+from gramian.kernels.algebra import Exp, Power, Product, Scaled, Sum
 from gramian.kernels.callables import Callable
-from gramian.kernels.formulas import RBF, Cosine, Laplacian, Linear, Polynomial, Sigmoid
+from gramian.kernels.expression import ALIASES, FORMULAS, parse
 from gramian.kernels.kernel import Kernel
+from gramian.kernels.transformed import After, Normalized, OnColumns
 
-__all__ = ["NAMES", "kernel_from_name"]
+__all__ = ["CLASSES", "NAMES", "PRECOMPUTED", "kernel_from_name"]
 
-NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed")
-ALIASES = {"polynomial": "poly", "gaussian": "rbf"}
-CLASSES: dict[str, type[Kernel]] = {
-    cls.__name__: cls for cls in (Linear, Polynomial, RBF, Laplacian, Sigmoid, Cosine)
-}
+PRECOMPUTED = "precomputed"
+NAMES = (*FORMULAS, PRECOMPUTED)
+# What a model file may hold, by the names of the classes.
+COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)
+CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES)}
 
 
 def kernel_from_name(
     kernel: Any,
     *,
-    gamma: float | None = None,
+    gamma: Any = None,
     degree: int = 3,
     coef0: float = 1,
     params: Mapping[str, Any] | None = None,
 ) -> Kernel:
-    """Return the kernel for a name, a function or a Kernel.
+    """Return the kernel for a name, an expression, a function or a Kernel.
 
     Parameters
     ----------
     kernel : str, callable or Kernel
-        One of linear, poly, rbf, laplacian, sigmoid, cosine; a function of two rows; or an object.
+        A name such as rbf, an expression such as ``"rbf(sigma=2) + 0.5 * linear"``, a function of two rows
+        (or of many), or an object.
     gamma, degree, coef0 : numbers
-        Parameters of the named kernels, with scikit-learn's meanings.
+        Parameters of a name that stands alone, with scikit-learn's meanings; ``gamma="median"`` takes the
+        median distance between rows.
     params : mapping, optional
         Keyword arguments of a function.
+
+    Raises
+    ------
+    ParameterError
+        For an expression that cannot be read, with the column; for parameters beside what has its own.
+    InputTypeError
+        For what is no kernel at all.
     """
-    if isinstance(kernel, Kernel):
+    alone = isinstance(kernel, str) and ALIASES.get(kernel.strip(), kernel.strip()) in FORMULAS
+    if alone:
+        cls = FORMULAS[ALIASES.get(kernel.strip(), kernel.strip())]
+        wanted = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        takes = cls().get_params(deep=False)
+        return cls(**{name: v for name, v in wanted.items() if name in takes and v is not None})
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise InputTypeError(f"kernel={kernel.__name__} is a class. Pass an object: {kernel.__name__}().")
+    if not callable(kernel) and not isinstance(kernel, str):
+        raise InputTypeError(
+            f"kernel={kernel!r} is neither a name ({', '.join(NAMES)}), an expression such as "
+            "'rbf(sigma=2) + linear', a function k(x, y), nor an object such as "
+            "gramian.kernels.RBF(sigma=2.0)."
+        )
+    if isinstance(kernel, (Kernel, str)):
+        made = kernel if isinstance(kernel, Kernel) else parse(kernel)
         if gamma is not None or degree != 3 or coef0 != 1:
             raise ParameterError(
                 f"kernel={kernel!r} carries its own parameters, so gamma, degree and coef0 must be left "
-                "alone. Set them on the kernel object."
+                "alone. Set them inside of it."
             )
-        return kernel
-    if callable(kernel):
-        return Callable(kernel, params)
-    if not isinstance(kernel, str):
-        raise InputTypeError(
-            f"kernel={kernel!r} is neither a name ({', '.join(NAMES)}), a function k(x, y), "
-            "nor an object such as gramian.kernels.RBF(sigma=2.0)."
-        )
-    table: dict[str, Any] = {
-        "linear": Linear,
-        "poly": lambda: Polynomial(degree=degree, gamma=gamma, coef0=coef0),
-        "rbf": lambda: RBF(gamma=gamma),
-        "laplacian": lambda: Laplacian(gamma=gamma),
-        "sigmoid": lambda: Sigmoid(gamma=gamma, coef0=coef0),
-        "cosine": Cosine,
-    }
-    if kernel not in table:
-        near = [ALIASES[kernel]] if kernel in ALIASES else difflib.get_close_matches(kernel, NAMES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ParameterError(f"kernel={kernel!r} is not known. Allowed: {', '.join(NAMES)}.{hint}")
-    made: Kernel = table[kernel]()
-    return made
+        return made
+    return Callable(kernel, params)

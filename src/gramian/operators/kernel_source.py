@@ -10,7 +10,7 @@ import numpy as np
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, power_of_two, to_float64
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
-from gramian.kernels.kernel import exact_diagonal
+from gramian.kernels.evaluator import exact_diagonal
 from gramian.records import BoundKind, FloatArray
 
 __all__ = ["KernelSource", "MatrixSource", "cross_times"]

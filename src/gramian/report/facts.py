@@ -23,6 +23,7 @@ __all__ = [
     "model_facts",
     "plain",
     "plan_facts",
+    "validity_text",
     "versions",
 ]
 
@@ -146,10 +147,13 @@ def kernel_text(model: Any) -> str:
     if not hasattr(model, "kernel"):
         return ""
     kernel = getattr(model, "kernel_", None)
-    if kernel is None:
-        return str(model.kernel)
-    known = {name: value for name, value in kernel.get_params().items() if value is not None}
-    return f"{type(kernel).__name__}({', '.join(f'{name}={value:g}' for name, value in known.items())})"
+    return str(model.kernel) if kernel is None else repr(kernel)
+
+
+def validity_text(model: Any) -> str:
+    """Return what is known about the kernel being one, a chain of closure rules; "" without a kernel."""
+    kernel = getattr(model, "kernel_", None)
+    return "" if kernel is None else str(kernel.validity)
 
 
 def method_name(model: Any) -> str:
@@ -165,6 +169,8 @@ def model_facts(model: Any) -> dict[str, Any]:
         "kind": type(model).__name__,
         "parameters": plain(model.get_params(deep=False)),
         "kernel": kernel_text(model) or None,
+        "validity": validity_text(model) or None,
+        "repair": None if getattr(model, "repair_", None) is None else str(model.repair_),
         "n_components": int(model.n_components_),
         "rank": int(model.rank_),
         "share": None if shares is None else plain(np.sum(shares)),

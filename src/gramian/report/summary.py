@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.report.facts import component_facts, kernel_text, method_name, versions
+from gramian.report.facts import component_facts, kernel_text, method_name, validity_text, versions
 from gramian.rows.table import Table
 
 __all__ = ["Outcome", "component_lines", "headline", "methods_paragraph", "summary_page"]
@@ -138,6 +138,11 @@ def _computed(outcome: Outcome) -> list[str]:
     lines = ["## How it was computed", "", f"- {type(model).__name__}({', '.join(given)})"]
     if kernel_text(model):
         lines.append(f"- Kernel, with every parameter a number: {_code(kernel_text(model))}")
+        if "median" in repr(model.kernel) + repr(model.gamma):
+            lines.append("- Median widths are those of the distances between at most 5000 evenly spaced rows")
+    if validity_text(model):
+        first, *chain = validity_text(model).splitlines()
+        lines += [f"- {first}", *(f"    {line.lstrip()}" for line in chain)]
     plan = model.plan_
     lines.append(f"- Route: {plan.solver} on the {plan.matrix}. {plan.reason}")
     lines += [f"    {place}. {step.name}: {step.detail}" for place, step in enumerate(plan.steps, 1)]
@@ -160,7 +165,9 @@ def _computed(outcome: Outcome) -> list[str]:
 
 def _guaranteed(model: Any) -> list[str]:
     first, *others = str(model.certificate_).splitlines()
-    return ["## What is guaranteed", "", first, "", *(f"- {sentence}" for sentence in others)]
+    repair = getattr(model, "repair_", None)
+    changed = [] if repair is None else [f"- Repair: {repair}"]
+    return ["## What is guaranteed", "", first, "", *(f"- {sentence}" for sentence in others), *changed]
 
 
 def methods_paragraph(model: Any, table: Table) -> str:

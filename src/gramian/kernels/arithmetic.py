@@ -1,0 +1,144 @@
+"""What the formulas compute with: products, distances, powers, and the rounding of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+from scipy.spatial.distance import cdist
+
+from gramian.arrays import is_numpy, namespace, numpy_dtype, to_float64
+from gramian.errors import DataError, ParameterError
+
+__all__ = [
+    "FUNCTION_ULPS",
+    "LEAST",
+    "TINY",
+    "UNIT",
+    "absolute_distances",
+    "check_number",
+    "check_positive",
+    "check_rows",
+    "exponential",
+    "ones",
+    "product",
+    "squared_distances",
+    "squared_norms",
+    "whole_power",
+]
+
+UNIT = float(np.finfo(np.float64).eps) / 2
+# Error of one call of exp, tanh or pow beyond that of its argument, in unit roundoffs.
+FUNCTION_ULPS = 4.0
+# Below this, values lose digits to underflow.
+TINY = float(np.finfo(np.float64).tiny)
+LEAST = float(np.finfo(np.float64).smallest_subnormal)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether ``value`` is a real number that float64 can hold, and not a truth value."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
+
+
+def check_positive(name: str, value: Any, also: str = "") -> float:
+    """Return a positive number as float, or refuse it; ``also`` names what else is allowed."""
+    if not is_number(value) or float(value) <= 0:
+        raise ParameterError(f"{name}={value!r} must be a positive number{also}.")
+    return float(value)
+
+
+def check_number(name: str, value: Any) -> float:
+    """Return a finite number as float, or refuse it."""
+    if not is_number(value):
+        raise ParameterError(f"{name}={value!r} must be a finite number.")
+    return float(value)
+
+
+def check_rows(name: str, X: Any) -> Any:
+    """Return rows as a table of real finite numbers: an array as it is, anything else as float64."""
+    try:
+        X = X if is_array_api_obj(X) else np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} is not a table of numbers ({error}). Give an array of shape (n, d)."
+        ) from error
+    if X.ndim != 2:
+        raise DataError(f"{name} has shape {tuple(X.shape)}, but a kernel takes rows: shape (n, d).")
+    kind = numpy_dtype(X).kind
+    if kind not in "biuf":
+        raise DataError(f"{name} holds {X.dtype}, which is not real numbers.")
+    if kind == "f" and not bool(namespace(X).all(namespace(X).isfinite(X))):
+        raise DataError(f"{name} has NaN or infinity, for which a kernel has no value.")
+    return X
+
+
+def product(left: Any, right: Any, out: Any = None) -> Any:
+    """Return ``left @ right.T``."""
+    return np.matmul(left, right.T, out=out) if is_numpy(left) else left @ right.T
+
+
+def exponential(T: Any) -> Any:
+    """Return exp, in place where that is possible."""
+    return np.exp(T, out=T) if is_numpy(T) else namespace(T).exp(T)
+
+
+def whole_power(T: Any, degree: int) -> Any:
+    """Raise to a whole power by products: many times faster than pow, and as accurate."""
+    if degree == 1:
+        return T
+    base = T.copy() if "1" in bin(degree)[3:] else T
+    for bit in bin(degree)[3:]:
+        np.multiply(T, T, out=T)
+        if bit == "1":
+            np.multiply(T, base, out=T)
+    return T
+
+
+def squared_norms(X: Any) -> Any:
+    """Return the squared Euclidean norm of every row."""
+    X = to_float64(X)
+    return np.einsum("ij,ij->i", X, X) if is_numpy(X) else namespace(X).sum(X * X, axis=1)
+
+
+def ones(X: Any) -> Any:
+    """Return one number 1 for every row."""
+    xp = namespace(X)
+    return np.ones(X.shape[0]) if is_numpy(X) else xp.ones((X.shape[0],), dtype=xp.float64, device=X.device)
+
+
+def squared_distances(left: Any, right: Any, weights: Any = None) -> Any:
+    """Return ``sum w_j (x_j - y_j)^2`` of all pairs, summed from differences."""
+    if is_numpy(left):
+        return cdist(left, right, "sqeuclidean", **({} if weights is None else {"w": weights}))
+    xp = namespace(left)
+    scale = None if weights is None else xp.asarray(weights, device=left.device)
+    return by_rows(
+        left, right, lambda gap: xp.sum(gap * gap if scale is None else gap * gap * scale, axis=-1)
+    )
+
+
+def absolute_distances(left: Any, right: Any) -> Any:
+    """Return ``sum |x_j - y_j|`` of all pairs."""
+    if is_numpy(left):
+        return cdist(left, right, "cityblock")
+    xp = namespace(left)
+    return by_rows(left, right, lambda gap: xp.sum(xp.abs(gap), axis=-1))
+
+
+def by_rows(left: Any, right: Any, reduce: Callable[[Any], Any]) -> Any:
+    """Reduce differences of all pairs, a few rows at a time so that memory stays small."""
+    xp = namespace(left)
+    size = max(1, (1 << 22) // max(1, right.shape[0] * right.shape[1]))
+    n = left.shape[0]
+    parts = [
+        reduce(left[start : min(n, start + size), None, :] - right[None, :, :]) for start in range(0, n, size)
+    ]
+    return xp.concat(parts, axis=0)

@@ -1,0 +1,306 @@
+"""Reads expressions such as ``rbf(sigma=2) + 0.5 * poly(degree=3)``; nothing in them is ever executed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gramian.errors import ParameterError
+from gramian.kernels.arithmetic import is_number
+from gramian.kernels.distances import ChiSquared, Laplacian
+from gramian.kernels.inner_products import Constant, Cosine, Linear, Polynomial, Sigmoid
+from gramian.kernels.kernel import Kernel
+from gramian.kernels.radial import RBF, Matern, RationalQuadratic
+from gramian.kernels.transformed import MAPS
+
+__all__ = ["ALIASES", "FORMULAS", "parse"]
+
+FORMULAS: dict[str, type[Kernel]] = {
+    cls.name: cls
+    for cls in (
+        Linear,
+        Polynomial,
+        RBF,
+        Laplacian,
+        Matern,
+        RationalQuadratic,
+        Cosine,
+        ChiSquared,
+        Sigmoid,
+        Constant,
+    )
+}
+ALIASES = {
+    "polynomial": "poly",
+    "gaussian": "rbf",
+    "rational_quadratic": "rq",
+    "chi_squared": "chi2",
+    "laplace": "laplacian",
+}
+METHODS = ("normalized", "on", "after", "exp")
+LONGEST = 2000  # characters; an expression that a person writes has fewer
+DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust the stack elsewhere
+SHOWN = 100  # characters of it in a message
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b if isinstance(a, Kernel) else _power(a, b),
+}
+
+
+def parse(text: str, where: str = "kernel") -> Kernel:
+    """Return the kernel that an expression describes.
+
+    Parameters
+    ----------
+    text : str
+        Names of kernels with parameters, numbers, ``+ - * / **``, brackets, ``exp(..)``, and the methods
+        ``.normalized()``, ``.on(0, "age")`` and ``.after(log)``.
+    where : str
+        What to call it in messages.
+
+    Raises
+    ------
+    ParameterError
+        With the column where reading stopped.
+
+    Examples
+    --------
+    >>> from gramian.kernels.expression import parse
+    >>> parse("rbf(sigma=2) + 0.5*poly(degree=2)")
+    rbf(sigma=2) + 0.5 * poly(degree=2)
+    """
+    return _Reader(text, where).kernel()
+
+
+class _Reader:
+    def __init__(self, text: str, where: str) -> None:
+        self.text = text
+        self.where = where
+        self.depth = 0
+
+    def kernel(self) -> Kernel:
+        if len(self.text) > LONGEST:
+            raise ParameterError(
+                f"{self.where} has {len(self.text)} characters; an expression has at most {LONGEST}."
+            )
+        if not self.text.isprintable():
+            raise ParameterError(f"{self.where}={self.text!r} must be one line of plain text.")
+        if not self.text.strip():
+            raise ParameterError(
+                f"{self.where}={self.text!r} is empty. Write a kernel such as 'rbf(sigma=2)'."
+            )
+        shift = len(self.text) - len(self.text.lstrip())
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(self.text.strip(), mode="eval")
+        except SyntaxError as error:
+            column = shift + error.offset - 1 if error.offset else len(self.text.rstrip())
+            raise self.fault(column, f"this cannot be read ({error.msg})") from None
+        except (RecursionError, MemoryError, ValueError):
+            raise self.fault(0, "this is nested too deeply") from None
+        self.shift = shift
+        try:
+            found = self.value(tree.body)
+        except RecursionError:
+            raise self.fault(0, "this is nested too deeply") from None
+        return found if isinstance(found, Kernel) else Constant(found)
+
+    def fault(self, column: int, problem: str) -> ParameterError:
+        start = max(0, column - SHOWN // 2) if len(self.text) > SHOWN else 0
+        shown = self.text[start : start + SHOWN]
+        return ParameterError(
+            f"{self.where}={shown!r}, column {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
+        )
+
+    def at(self, node: ast.AST) -> int:
+        """The column of a node: counted in characters where the tree counts bytes."""
+        offset = getattr(node, "col_offset", 0)
+        return self.shift + len(self.text.strip().encode()[:offset].decode(errors="ignore"))
+
+    # ------------------------------------------------- kernels and numbers
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the Kernel or number that a node stands for."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.fault(self.at(node), f"this is nested too deeply: more than {DEEPEST} levels")
+        found = self._value(node)
+        self.depth -= 1
+        return found
+
+    def _value(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Constant):
+            if is_number(node.value):
+                return node.value
+            raise self.fault(self.at(node), f"{node.value!r} is neither a kernel nor a finite number")
+        if isinstance(node, ast.Name):
+            return self.named(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            inner = self.value(node.operand)
+            return -inner if isinstance(node.op, ast.USub) else inner
+        if isinstance(node, ast.BinOp):
+            return self.combined(node)
+        if isinstance(node, ast.Call):
+            return self.called(node)
+        raise self.fault(self.at(node), f"{_shown(node)} has no meaning here; see {_allowed()}")
+
+    def combined(self, node: ast.BinOp) -> Any:
+        operator = OPERATORS.get(type(node.op))
+        if operator is None:
+            raise self.fault(self.at(node.right), "kernels combine by + - * / and **")
+        left, right = self.value(node.left), self.value(node.right)
+        if isinstance(node.op, ast.Pow) and isinstance(right, Kernel):
+            raise self.fault(self.at(node.right), "an exponent is a number, such as 2")
+        if isinstance(node.op, ast.Div) and isinstance(right, Kernel):
+            raise self.fault(self.at(node.right), "a kernel is divided by a number only")
+        try:
+            made = operator(left, right)
+        except (ArithmeticError, TypeError, ValueError):
+            made = None
+        if isinstance(made, Kernel):
+            return self.checked(made, node.right)
+        if is_number(made):
+            return made
+        raise self.fault(self.at(node.right), "this cannot be computed")
+
+    def named(self, node: ast.Name) -> Kernel:
+        return self.formula(node)()
+
+    def formula(self, node: ast.Name) -> type[Kernel]:
+        name = ALIASES.get(node.id.lower(), node.id)
+        if name in FORMULAS:
+            return FORMULAS[name]
+        if name == "exp":
+            raise self.fault(self.at(node), "exp takes a kernel, such as exp(linear)")
+        near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, "exp"], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        allowed = ", ".join(FORMULAS)
+        raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {allowed}")
+
+    # --------------------------------------------------------------- calls
+
+    def called(self, node: ast.Call) -> Kernel:
+        if isinstance(node.func, ast.Attribute):
+            return self.method(node, node.func)
+        if not isinstance(node.func, ast.Name):
+            raise self.fault(self.at(node), f"{_shown(node.func)} is not the name of a kernel")
+        if node.func.id == "exp":
+            inside = self.arguments(node, 1, "exp")
+            return self.as_kernel(inside[0]).exp()
+        cls = self.formula(node.func)
+        allowed = list(cls().get_params(deep=False))
+        given: dict[str, Any] = {}
+        if len(node.args) > len(allowed):
+            extra = node.args[len(allowed)]
+            raise self.fault(
+                self.at(extra),
+                f"{node.func.id} takes {', '.join(allowed) or 'no parameter'}, and this is one more",
+            )
+        for name, argument in zip(allowed, node.args, strict=False):
+            given[name] = self.literal(argument)
+        for keyword in node.keywords:
+            given |= self.keyword(keyword, node.func.id, allowed, given)
+        return self.checked(cls(**given), node)
+
+    def checked(self, made: Kernel, node: ast.AST) -> Kernel:
+        """Return a kernel, or refuse its parameters, which stand at ``node``."""
+        try:
+            made.check()
+        except ParameterError as error:
+            raise self.fault(self.at(node), str(error).rstrip(".")) from None
+        return made
+
+    def keyword(
+        self, keyword: ast.keyword, kernel: str, allowed: list[str], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        name = keyword.arg
+        if name is None or name not in allowed:
+            near = difflib.get_close_matches(name or "", allowed, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            takes = ", ".join(allowed) or "no parameter"
+            raise self.fault(
+                self.at(keyword), f"{kernel} has no parameter {name or '**'!r}.{hint} It takes {takes}"
+            )
+        if name in given:
+            raise self.fault(self.at(keyword), f"{name} is given twice")
+        return {name: self.literal(keyword.value)}
+
+    def method(self, node: ast.Call, function: ast.Attribute) -> Kernel:
+        kernel = self.as_kernel(function.value)
+        name = function.attr
+        if name == "normalized":
+            self.arguments(node, 0, name)
+            return kernel.normalized()
+        if name == "exp":
+            self.arguments(node, 0, name)
+            return kernel.exp()
+        if name == "on":
+            return self.on(kernel, node)
+        if name == "after":
+            (inside,) = self.arguments(node, 1, name)
+            if not isinstance(inside, ast.Name) or inside.id not in MAPS:
+                raise self.fault(self.at(inside), f"a map is one of {', '.join(sorted(MAPS))}")
+            return kernel.after(MAPS[inside.id])
+        raise self.fault(self.at(node), f"kernels have no method {name!r}; they have {', '.join(METHODS)}")
+
+    def on(self, kernel: Kernel, node: ast.Call) -> Kernel:
+        columns = [self.column(argument) for argument in node.args]
+        if node.keywords or not columns:
+            raise self.fault(self.at(node), "on() takes columns by position or name, such as on(0, 'age')")
+        return self.checked(kernel.on(*columns), node.args[0])
+
+    def column(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "slice":
+            ends = [self.literal(argument) for argument in node.args]
+            if 1 <= len(ends) <= 3 and all(end is None or isinstance(end, int) for end in ends):
+                return slice(*ends)
+            raise self.fault(self.at(node), "slice() takes one to three whole numbers")
+        return self.literal(node)
+
+    def arguments(self, node: ast.Call, count: int, name: str) -> list[ast.expr]:
+        if len(node.args) != count or node.keywords:
+            raise self.fault(
+                self.at(node), f"{name}() takes {count or 'no'} argument{'s' if count > 1 else ''}"
+            )
+        return node.args
+
+    def as_kernel(self, node: ast.expr) -> Kernel:
+        found = self.value(node)
+        return found if isinstance(found, Kernel) else Constant(found)
+
+    def literal(self, node: ast.expr) -> Any:
+        """Return a number, text, None, or a tuple of numbers."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            inner = self.literal(node.operand)
+            if is_number(inner):
+                return -inner if isinstance(node.op, ast.USub) else inner
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(self.literal(element) for element in node.elts)
+        elif isinstance(node, ast.Constant) and (
+            node.value is None or isinstance(node.value, str) or is_number(node.value)
+        ):
+            return node.value
+        raise self.fault(self.at(node), "a parameter is a number, a list of numbers, 'median' or None")
+
+
+def _power(a: Any, b: Any) -> Any:
+    """Raise a number to a power in floating point: whole numbers can be written that fill any memory."""
+    made = float(a) ** float(b)
+    exact = isinstance(a, int) and isinstance(b, int) and b >= 0 and made < 2**53
+    return int(made) if exact else made
+
+
+def _shown(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "...")
+
+
+def _allowed() -> str:
+    return ", ".join(FORMULAS) + ", numbers, + - * / **, exp(..) and the methods " + ", ".join(METHODS)

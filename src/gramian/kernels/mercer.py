@@ -1,0 +1,315 @@
+"""Mercer's condition put to the test: is a function a kernel, and which points show that it is not."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramian.arrays import as_float64, blas_threads
+from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
+from gramian.kernels.callables import Callable
+from gramian.kernels.named import PRECOMPUTED, kernel_from_name
+from gramian.kernels.search import acceptable_features, search
+from gramian.kernels.trials import TINY, Examiner, Trial, margin, symmetric_part
+from gramian.kernels.validity import unknown
+from gramian.kernels.verdict import AuditReport, Verdict, counted
+from gramian.kernels.witness import Asymmetry, Witness, asymmetry_of, certified, shrunk, witness_of
+from gramian.records import FloatArray
+
+__all__ = ["audit"]
+
+# Rows of given data that are tested at most: of a formula, and of a function called once for each pair.
+MOST_ROWS, MOST_ROWS_CALLED = 1000, 400
+
+
+def audit(
+    kernel: Any,
+    X: Any = None,
+    *,
+    n_features: int | None = None,
+    value_tol: float = 1e-10,
+    random_state: Any = None,
+) -> AuditReport:
+    """Say whether a function is a kernel: proven, refuted by points that show it, or neither.
+
+    A function is a kernel if and only if it is symmetric and none of its Gram matrices has a negative
+    eigenvalue.
+    One set of points refutes; no number of them proves, so that a proof comes from theory alone.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        An expression such as ``"rbf(sigma=2) + linear()"``, a function of two rows or a kernel object; or
+        ``"precomputed"``, when X is a Gram matrix.
+    X : array of shape (n, d), optional
+        The rows to test. They alone are tested, at most 1,000 of them (400 for a function of the user's),
+        evenly spaced; a witness consists of some of them. Without X, counter-examples are searched for.
+    n_features : int, optional
+        Search among points of so many features; by default 1, 2 and 3, as far as the function accepts them.
+    value_tol : float
+        Values of a function, or of a precomputed matrix, are assumed to be right to this multiple of the
+        largest, since nothing else is known about their rounding. Formulas bound theirs.
+    random_state : int, RandomState, Generator or None
+        Start of the random numbers of the search; the same number gives the same report.
+
+    Returns
+    -------
+    AuditReport
+        Its ``witness`` is small and in few digits, so that it can be checked by hand.
+
+    Raises
+    ------
+    DataError
+        When k raises an exception, gives no finite number or a different one at each call, for the rows of X
+        or wherever it is tried; the message names the two rows.
+    IndefiniteKernelError
+        When a proven kernel is refuted, which is a defect of this package.
+
+    Notes
+    -----
+    Without X up to about 4,000 Gram matrices are tested: one to three seconds for a formula. A function of
+    two rows is called about 125,000 times, two to five seconds for a simple one; less once it is refuted.
+
+    References
+    ----------
+    Mercer, J. (1909). Functions of positive and negative type, and their connection with the theory of
+    integral equations. Philosophical Transactions of the Royal Society A 209, 415-446.
+    Schoenberg, I. J. (1938). Metric spaces and positive definite functions. Transactions of the American
+    Mathematical Society 44, 522-536.
+    FitzGerald, C. H. and Horn, R. A. (1977). On fractional Hadamard powers of positive definite matrices.
+    Journal of Mathematical Analysis and Applications 61, 633-642, theorem 2.2.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF
+    >>> from gramian.kernels.mercer import audit
+    >>> audit(RBF(sigma=2.0), random_state=0).valid
+    True
+    >>> report = audit(lambda x, y: abs(x - y).sum(), random_state=0)
+    >>> report.verdict
+    'not a kernel'
+    >>> report.witness.gram
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    value_tol = _check_value_tol(value_tol)
+    rng = _generator(random_state)
+    if isinstance(kernel, str) and kernel == PRECOMPUTED:
+        return _audit_matrix(X, value_tol)
+    found = kernel_from_name(kernel)
+    found.check()
+    examiner = Examiner(found, value_tol)
+    # Small eigenproblems are slower on several threads than on one.
+    with blas_threads():
+        if X is not None:
+            columns = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+            return _audit_rows(examiner, _check_rows(X, n_features), columns or None)
+        return _audit_by_search(examiner, _check_features(n_features), rng)
+
+
+# --------------------------------------------------------------------- routes
+
+
+def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.Generator) -> AuditReport:
+    wanted = acceptable_features(examiner) if n_features is None else (n_features,)
+    lowest: list[Trial] = []
+    searched: list[int] = []
+    for d in wanted:
+        found = search(examiner, d, rng)
+        searched.append(d)
+        if found is None:
+            continue
+        lowest.append(found)
+        if found.ratio < -1 or found.asymmetry() is not None:
+            break
+    if not lowest:
+        assert examiner.problem is not None
+        assert examiner.problem_points is not None
+        raise examiner.explain(examiner.problem_points, examiner.problem)
+    listed = " and ".join(", ".join(map(str, searched)).rsplit(", ", 1))
+    tested = (
+        f"{examiner.trials:,} Gram matrices of points with {listed} "
+        f"feature{'s' if searched[-1] > 1 else ''}, chosen by a search."
+    )
+    if examiner.skipped:
+        tested += f" {counted(examiner.skipped, 'set')} of points left out, where k has no finite value."
+    return _report(examiner, min(lowest, key=_urgency), tested, rng)
+
+
+def _urgency(trial: Trial) -> float:
+    return -np.inf if trial.asymmetry() is not None else trial.ratio
+
+
+def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None) -> AuditReport:
+    n = X.shape[0]
+    most = MOST_ROWS_CALLED if examiner.assumes else MOST_ROWS
+    chosen = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
+    points = _finite(X, chosen)
+    examiner.fix(points, names if names and len(names) == X.shape[1] else None)
+    trial = examiner.examine(points, tuple(int(i) for i in chosen))
+    # A witness of a few rows is judged by the size of values on all of them.
+    examiner.reference = float(np.abs(trial.raw).max())
+    some = f"{len(chosen):,} evenly spaced rows of {n:,}" if n > most else f"the {counted(n, 'row')} given"
+    return _report(examiner, trial, f"{some}, and nothing else.", None)
+
+
+def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
+    if K is None:
+        raise ParameterError('kernel="precomputed" needs X, the square Gram matrix.')
+    K = _as_rows(K, "The precomputed Gram matrix")
+    n = K.shape[0]
+    if K.shape[1] != n:
+        raise DataError(f"A precomputed Gram matrix must be square; it came as {n} x {K.shape[1]}.")
+    raw = _finite(K, np.arange(n))
+    largest = float(np.abs(raw).max())
+    error = np.full((n, n), value_tol * largest + TINY)
+    indices = np.arange(n, dtype=np.float64)[:, None]
+    trial = Trial(indices, raw, error, margin(symmetric_part(raw), error), tuple(range(n)))
+    pair = trial.asymmetry()
+    witness: Witness | Asymmetry | None = None
+    if pair is not None:
+        part = trial.subset(pair)
+        witness = Asymmetry(part.points, (float(part.raw[0, 1]), float(part.raw[1, 0])), part.raw, part.rows)
+    elif trial.ratio < -1:
+        witness = certified(shrunk(trial))
+    eigenvalue, bound = _smallest(trial, witness)
+    return AuditReport(
+        kernel=f"precomputed matrix of {n:,} x {n:,}",
+        verdict="no counter-example" if witness is None else "not a kernel",
+        validity=unknown("A matrix is one set of points; no other one was tested.", PRECOMPUTED),
+        witness=witness,
+        eigenvalue=eigenvalue,
+        bound=bound,
+        asymmetry=float(np.abs(raw / largest - raw.T / largest).max()) if largest else 0.0,
+        tested="this matrix, and nothing else.",
+        trials=1,
+        skipped=0,
+        evaluations=0,
+        value_tol=value_tol,
+    )
+
+
+def _smallest(trial: Trial, witness: Witness | Asymmetry | None) -> tuple[float | None, float | None]:
+    """Return the smallest eigenvalue and its bound, of the witness where there is one."""
+    if isinstance(witness, Asymmetry):
+        return None, None
+    shown = trial.margin if witness is None else witness
+    return shown.eigenvalue, shown.bound
+
+
+def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Generator | None) -> AuditReport:
+    kernel = examiner.kernel
+    validity = kernel.validity
+    if isinstance(kernel, Callable):
+        validity = unknown("A bare function carries no proof.", repr(kernel))
+    # Counted before a witness is made smaller, which tests more.
+    trials, skipped, evaluations = examiner.trials, examiner.skipped, examiner.evaluations
+    pair = trial.asymmetry()
+    witness: Witness | Asymmetry | None = None
+    if pair is not None:
+        witness = asymmetry_of(examiner, trial, pair, invent=rng is not None)
+    elif trial.ratio < -1:
+        witness = witness_of(examiner, trial, rng)
+    if witness is not None and validity.proven:
+        raise IndefiniteKernelError(
+            f"{kernel!r} is proven to be a kernel ({validity.reason}), and these points refute it:\n"
+            f"{witness}\nOne of the two is wrong: please report this as a defect."
+        )
+    verdict: Verdict = "valid" if validity.proven else "no counter-example"
+    if witness is not None or validity.refuted:
+        verdict = "not a kernel"
+    eigenvalue, bound = _smallest(trial, witness)
+    return AuditReport(
+        kernel=repr(kernel),
+        verdict=verdict,
+        validity=validity,
+        witness=witness,
+        eigenvalue=eigenvalue,
+        bound=bound,
+        asymmetry=examiner.largest_gap,
+        tested=tested,
+        trials=trials,
+        skipped=skipped,
+        evaluations=evaluations,
+        value_tol=examiner.value_tol if examiner.assumes else None,
+    )
+
+
+# --------------------------------------------------------------------- checks
+
+
+def _check_value_tol(value_tol: Any) -> float:
+    if isinstance(value_tol, bool) or not isinstance(value_tol, Real) or not 0 <= float(value_tol) < 1:
+        raise ParameterError(
+            f"value_tol={value_tol!r} must lie between 0 and 1: it is how far a value of k may be off, "
+            "relative to the largest. Try 1e-10."
+        )
+    return float(value_tol)
+
+
+def _check_features(n_features: Any) -> int | None:
+    if n_features is None:
+        return None
+    if isinstance(n_features, bool) or not isinstance(n_features, Integral) or n_features < 1:
+        raise ParameterError(
+            f"n_features={n_features!r} must be a positive whole number, or None for 1, 2 and 3."
+        )
+    return int(n_features)
+
+
+def _check_rows(X: Any, n_features: Any) -> Any:
+    rows = _as_rows(X, "X")
+    if n_features is not None and _check_features(n_features) != rows.shape[1]:
+        raise ParameterError(
+            f"n_features={n_features} but X has {rows.shape[1]} columns. n_features is for the search "
+            "without X: leave it out."
+        )
+    return rows
+
+
+def _as_rows(X: Any, name: str) -> Any:
+    """Return X as a two-dimensional NumPy array of numbers with at least one row and column."""
+    if hasattr(X, "toarray"):
+        raise InputTypeError(f"{name} is sparse. Give some of its rows as an array: X[:1000].toarray().")
+    array = X if hasattr(X, "detach") or type(X).__module__.startswith("cupy") else np.asarray(X)
+    kind = getattr(np.asarray(array) if isinstance(array, np.ndarray) else array, "dtype", None)
+    if kind is not None and "complex" in str(kind):
+        raise DataError(f"Complex data not supported: {name} has dtype {kind}. Give real numbers.")
+    try:
+        rows = as_float64(array)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} cannot be read as numbers: {error}. Give an array of numbers.") from error
+    if rows.ndim != 2 or not rows.size:
+        raise DataError(
+            f"{name} has shape {rows.shape}; it must have two dimensions, at least one row and one column. "
+            "A single row is X.reshape(1, -1), a single column X.reshape(-1, 1)."
+        )
+    return rows
+
+
+def _finite(rows: FloatArray, chosen: Any) -> FloatArray:
+    points = np.ascontiguousarray(rows[chosen])
+    bad = np.argwhere(~np.isfinite(points))
+    if len(bad):
+        i, j = bad[0]
+        raise DataError(
+            f"Row {chosen[i]} has {points[i, j]} in column {j}. Leave out or fill such values first "
+            "(sklearn.impute.SimpleImputer)."
+        )
+    return points
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    try:
+        state = check_random_state(random_state)
+    except ValueError as error:
+        raise ParameterError(
+            f"random_state={random_state!r} cannot start a random number generator. "
+            "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
+        ) from error
+    return np.random.default_rng(state.randint(0, 2**31 - 1, size=4).tolist())

@@ -1,0 +1,120 @@
+"""What an audit of a kernel found, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gramian.kernels.validity import Validity
+from gramian.kernels.witness import Asymmetry, Witness
+
+__all__ = ["AuditReport", "Verdict", "counted"]
+
+Verdict = Literal["valid", "not a kernel", "no counter-example"]
+
+
+@dataclass(frozen=True, eq=False)
+class AuditReport:
+    """What is known about a function being a kernel, and how.
+
+    Attributes
+    ----------
+    kernel : str
+        The function.
+    verdict : {"valid", "not a kernel", "no counter-example"}
+    validity : Validity
+        What theory says.
+    witness : Witness, Asymmetry or None
+        Points that refute.
+    eigenvalue : float or None
+        Smallest eigenvalue of the witness's Gram matrix; without a witness, the one that lay lowest in units
+        of its bound. None where none was computed.
+    bound : float or None
+        An eigenvalue above ``-bound`` says nothing: rounding can do that much.
+    asymmetry : float
+        Largest ``|k(x, y) - k(y, x)|`` that was seen, relative to the largest |k| on the same points.
+    tested : str
+        On which points.
+    trials, skipped, evaluations : int
+        Gram matrices tested; sets of points left out because k has no finite value there; values of k.
+    value_tol : float or None
+        What was assumed about the rounding of k, relative to the largest value; None where it is proven.
+    """
+
+    kernel: str
+    verdict: Verdict
+    validity: Validity
+    witness: Witness | Asymmetry | None
+    eigenvalue: float | None
+    bound: float | None
+    asymmetry: float
+    tested: str
+    trials: int
+    skipped: int
+    evaluations: int
+    value_tol: float | None
+
+    @property
+    def valid(self) -> bool | None:
+        """True where it is proven, False where it is refuted, None where neither is known."""
+        return {"valid": True, "not a kernel": False}.get(self.verdict)
+
+    def __str__(self) -> str:
+        lines = [self.kernel, f"Verdict: {self._verdict()}", f"Symmetric: {self._symmetry()}"]
+        if self.eigenvalue is not None and self.bound is not None:
+            lines.append(
+                f"Smallest eigenvalue: {self.eigenvalue:.4g}{self._scaling()}; above {-self.bound:.1e} it "
+                f"would say nothing ({self._sources()})."
+            )
+        lines.append(f"Tested: {self.tested}")
+        if self.value_tol is not None:
+            lines.append(
+                f"Assumed: every value is right to {self.value_tol:g} times the largest. "
+                "Raise value_tol for a function that is less accurate."
+            )
+        if self.witness is not None:
+            lines += ["", str(self.witness)]
+        return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        if self.verdict == "valid":
+            return "\n  ".join(["valid, proved by theory.", *str(self.validity).splitlines()])
+        if self.verdict == "no counter-example":
+            return (
+                f"no counter-example found in {counted(self.trials, 'trial')}; that proves nothing. "
+                f"{self.validity.reason}"
+            )
+        if isinstance(self.witness, Witness):
+            return f"not a kernel, by a witness of {counted(len(self.witness.points), 'point')}."
+        if self.witness is not None:
+            return "not a kernel, by a witness of 2 points: it is not symmetric."
+        return (
+            "not a kernel, refuted by theory alone: no witness was found in "
+            f"{counted(self.trials, 'trial')}. {self.validity.reason}"
+        )
+
+    def _symmetry(self) -> str:
+        if isinstance(self.witness, Asymmetry):
+            return "no, see the witness."
+        if not self.asymmetry:
+            return "yes."
+        return f"yes, within rounding: differences reach {self.asymmetry:.1e} of the largest value."
+
+    def _scaling(self) -> str:
+        scaled = isinstance(self.witness, Witness) and (self.witness.scaling != 1).any()
+        return ", rows and columns scaled to a diagonal near 1" if scaled else ""
+
+    def _sources(self) -> str:
+        values = "values of k as far as assumed below" if self.value_tol is not None else "values of k"
+        return f"rounding of the {values}, and of the eigenvalue solver"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it has one.
+
+    Examples
+    --------
+    >>> counted(2, "point")
+    '2 points'
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+
+def test_a_valid_kernel(gramian):
+    ran = gramian("kernels", "audit", "rbf(sigma=2) + linear()", "--features", 1)
+    assert ran.code == 0
+    assert "Verdict: valid, proved by theory." in ran.out
+    assert ran.err == ""
+
+
+def test_what_is_not_a_kernel_exits_with_1(gramian):
+    ran = gramian("kernels", "audit", "sigmoid(gamma=1)")
+    assert (ran.code, ran.err) == (1, "")
+    assert "Verdict: not a kernel, by a witness of 3 points." in ran.out
+
+
+def test_no_counter_example_is_no_failure(folder, gramian):
+    np.save("k.npy", np.eye(4))
+    ran = gramian("kernels", "audit", "precomputed", "k.npy")
+    assert ran.code == 0
+    assert "no counter-example found in 1 trial" in ran.out
+
+
+def test_the_report_as_json(gramian):
+    ran = gramian("kernels", "audit", "sigmoid(gamma=1)", "--json", "--seed", 3)
+    assert ran.code == 1
+    facts = ran.json
+    assert (facts["verdict"], facts["valid"], facts["value_tol"]) == ("not a kernel", False, None)
+    witness = facts["witness"]
+    v, K = np.array(witness["vector"]), np.array(witness["gram"])
+    assert v @ K @ v == pytest.approx(witness["quadratic_form"])
+    assert witness["quadratic_form"] + witness["uncertainty"] < 0
+    assert witness["rows"] is None
+
+
+def test_an_asymmetric_matrix_as_json(folder, gramian):
+    np.save("k.npy", np.array([[1.0, 2.0], [1.0, 1.0]]))
+    facts = gramian("kernels", "audit", "precomputed", "k.npy", "--json").json
+    assert facts["witness"]["values"] == [2.0, 1.0]
+    assert facts["eigenvalue"] is None
+
+
+def test_data_is_read_as_for_fit(folder, gramian):
+    ran = gramian(
+        *("kernels", "audit", 'sigmoid().on("length", "width")', "flowers.csv"),
+        *("--label", "species", "--rows", "0:12"),
+    )
+    assert "the 12 rows given, and nothing else." in ran.out
+    assert gramian("kernels", "audit", "rbf", "faces.npz::X").code == 0
+
+
+def test_value_tol(folder, gramian):
+    np.save("k.npy", np.array([[1.0, 1.0], [1.0, 1 - 1e-6]]))
+    assert gramian("kernels", "audit", "precomputed", "k.npy").code == 1
+    assert gramian("kernels", "audit", "precomputed", "k.npy", "--value-tol", 1e-5).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("rbff",), 2, "'rbff' is not known"),
+        (("rbf", "--rows", "0:3"), 2, "--rows is about reading data, and none is given"),
+        (("rbf", "--features", 0), 2, "n_features=0"),
+        (("rbf", "absent.csv"), 1, "absent.csv"),
+        (("precomputed",), 2, "needs X"),
+    ],
+)
+def test_mistakes(folder, gramian, arguments, code, message):
+    ran = gramian("kernels", "audit", *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err
+
+
+def test_the_table(gramian):
+    ran = gramian("kernels", "table")
+    assert ran.code == 0
+    assert "rbf" in ran.out
+
+
+def test_the_group_alone_shows_its_commands(gramian):
+    ran = gramian("kernels")
+    assert ran.code == 2
+    assert "audit" in ran.out
+    for command in ("audit", "table"):
+        assert gramian("kernels", command, "--help").out.startswith(f"Usage: gramian kernels {command}")

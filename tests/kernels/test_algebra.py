@@ -1,0 +1,422 @@
+"""What combined kernels compute, which rule proves them, and what refutes them."""
+
+import operator
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.gaussian_process import kernels as gp
+
+from exact_kernels import expressions, quadratic_form
+from gramian.errors import DataError, ParameterError
+from gramian.kernels import (
+    RBF,
+    ChiSquared,
+    Constant,
+    Cosine,
+    Exp,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Power,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Sigmoid,
+    Sum,
+    exp,
+    kernel_from_name,
+)
+
+X = np.abs(np.random.default_rng(3).standard_normal((14, 3))) + 0.05
+Y = X[:5] * 1.3 + 0.1
+k1, k2, k3 = RBF(sigma=1.3), Polynomial(2, 0.5, 1.0), Matern(0.7, 1.5)
+
+
+def same(first, second, rtol=1e-13):
+    np.testing.assert_allclose(first.gram(X), second.gram(X), rtol=rtol)
+    np.testing.assert_allclose(first.gram(X, Y), second.gram(X, Y), rtol=rtol)
+    np.testing.assert_allclose(first.bind(X).diagonal(X), second.bind(X).diagonal(X), rtol=rtol)
+
+
+# -------------------------------------------------------------- what they are
+
+
+def test_operators_make_objects():
+    assert k1 + k2 == Sum(k1, k2)
+    assert k1 + 2 == Sum(k1, Constant(2))
+    assert 2 + k1 == Sum(Constant(2), k1)
+    assert k1 - k2 == Sum(k1, Scaled(k2, -1))
+    assert k1 - 2 == Sum(k1, Constant(-2))
+    assert 2 - k1 == Sum(Constant(2), Scaled(k1, -1))
+    assert k1 * k2 == Product(k1, k2)
+    assert 3 * k1 == k1 * 3 == Scaled(k1, 3)
+    assert k1 / 4 == Scaled(k1, 0.25)
+    assert -k1 == Scaled(k1, -1)
+    assert -(2 * k1) == Scaled(k1, -2)
+    assert k1**2 == Power(k1, 2)
+    assert exp(k1) == k1.exp() == Exp(k1)
+    assert np.float64(3) * k1 == k1 * np.float64(3) == 3 * k1
+    assert sum([k1, k2]) == 0 + k1 + k2
+
+
+@pytest.mark.parametrize("bad", ["rbf", None, [1.0], np.ones(2), 1j, True, float("nan"), 10**400])
+@pytest.mark.parametrize(
+    "combine", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+)
+def test_kernels_combine_with_kernels_and_numbers_only(combine, bad):
+    for pair in ((k1, bad), (bad, k1)):
+        with pytest.raises(TypeError, match=r"unsupported operand|concatenate|multiply sequence|ufuncs"):
+            combine(*pair)
+
+
+def test_what_has_no_meaning():
+    for bad in (lambda: k1 / 0, lambda: k1 / k2, lambda: 2 / k1, lambda: 2**k1, lambda: k1**k2):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            bad()
+
+
+@pytest.mark.parametrize("factor", [float("nan"), float("inf"), "2", None])
+def test_factors_are_numbers(factor):
+    with pytest.raises(ParameterError, match=r"factor=.* must be a finite number"):
+        Scaled(k1, factor).gram(X)
+
+
+@pytest.mark.parametrize("exponent", [0, -1, -0.5, float("nan"), "2", None])
+def test_exponents_are_positive(exponent):
+    with pytest.raises(ParameterError, match=r"exponent=.* must be a positive number"):
+        Power(k1, exponent).gram(X)
+    assert Power(k1, exponent).validity.status == "unknown"
+
+
+# ------------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (k1 + k2, lambda a, b, c: a + b),
+        (k1 - k2, lambda a, b, c: a - b),
+        (k1 * k2, lambda a, b, c: a * b),
+        (k2 / 4, lambda a, b, c: b / 4),
+        (2.5 * k1 - 1, lambda a, b, c: 2.5 * a - 1),
+        (1 - k1, lambda a, b, c: 1 - a),
+        (k2**3, lambda a, b, c: b**3),
+        (k3**0.4, lambda a, b, c: c**0.4),
+        ((k1 - k2) ** 3, lambda a, b, c: (a - b) ** 3),
+        (exp(k3), lambda a, b, c: np.exp(c)),
+        (exp(-k2), lambda a, b, c: np.exp(-b)),
+        (
+            k1 * (k2 + 3 * k3) ** 2 - exp(k1 * k3) / 2,
+            lambda a, b, c: a * (b + 3 * c) ** 2 - np.exp(a * c) / 2,
+        ),
+        (k1 + k1, lambda a, b, c: 2 * a),
+        (k1 * k1, lambda a, b, c: a * a),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, (Sum, Product, Scaled, Power, Exp)) else "",
+)
+def test_values_are_combined_one_by_one(kernel, expected):
+    np.testing.assert_allclose(
+        kernel.gram(X), expected(k1.gram(X), k2.gram(X), k3.gram(X)), rtol=1e-12, atol=1e-14
+    )
+    np.testing.assert_allclose(
+        kernel.gram(X, Y), expected(k1.gram(X, Y), k2.gram(X, Y), k3.gram(X, Y)), rtol=1e-12, atol=1e-14
+    )
+
+
+WIDTHS = (0.3, 2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (RBF(sigma=0.7) + Linear(), gp.RBF(0.7) + gp.DotProduct(0.0)),
+        (2.5 * RBF(sigma=WIDTHS), gp.ConstantKernel(2.5) * gp.RBF(WIDTHS)),
+        (
+            Matern(0.7, 1.5) * RationalQuadratic(1.3, 0.5),
+            gp.Matern(0.7, nu=1.5) * gp.RationalQuadratic(1.3, 0.5),
+        ),
+        ((Linear() + 4.0) ** 3, gp.DotProduct(2.0) ** 3),
+        (RBF(sigma=0.7) ** 0.5, gp.Exponentiation(gp.RBF(0.7), 0.5)),
+        (
+            0.5 * Matern(WIDTHS, 2.5) ** 2 + 1.5 * (Linear() + 0.25) * RBF(),
+            gp.ConstantKernel(0.5) * gp.Matern(WIDTHS, nu=2.5) ** 2
+            + gp.ConstantKernel(1.5) * gp.DotProduct(0.5) * gp.RBF(np.sqrt(1.5)),
+        ),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_agrees_with_scikit_learn(ours, theirs):
+    np.testing.assert_allclose(ours.gram(X), theirs(X), rtol=1e-10)
+    np.testing.assert_allclose(ours.gram(X, Y), theirs(X, Y), rtol=1e-10)
+
+
+# --------------------------------------------------------------------- laws
+
+
+@settings(max_examples=25)
+@given(expressions(2), expressions(2), expressions(2), st.sampled_from([0.5, 2.0, 3.0]))
+def test_the_laws_of_sums_and_products(a, b, c, factor):
+    try:
+        A, B, C = (kernel.gram(X[:5]) for kernel in (a, b, c))
+        size = 1 + abs(A).max() + abs(B).max() + abs(C).max()
+    except DataError:
+        return
+    if size > 1e30:
+        return
+
+    def equal(first, second, scale):
+        np.testing.assert_allclose(first.gram(X[:5]), second.gram(X[:5]), atol=1e-12 * scale)
+
+    equal(a + b, b + a, size)
+    equal((a + b) + c, a + (b + c), size)
+    equal(a * b, b * a, size**2)
+    equal((a * b) * c, a * (b * c), size**3)
+    equal(a * (b + c), a * b + a * c, size**2)
+    equal(factor * (a + b), factor * a + factor * b, factor * size)
+    equal(a - b, -(b - a), size)
+    equal(a + a, 2 * a, size)
+    equal(a * a, a**2, size**2)
+    equal(a + 0, a, size)
+    equal(a * 1, a, size)
+    equal(a / factor, (1 / factor) * a, size)
+
+
+@pytest.mark.parametrize(("a", "b"), [(2, 3), (0.5, 2), (1.5, 0.4), (3, 0.5)])
+@pytest.mark.parametrize("kernel", [k1, k3, Laplacian(), ChiSquared(), exp(k2 / 4)], ids=repr)
+def test_powers_of_powers_multiply(kernel, a, b):
+    same((kernel**a) ** b, kernel ** (a * b), rtol=1e-12)
+    same(kernel**a * kernel**b, kernel ** (a + b), rtol=1e-12)
+
+
+def test_exponentials_turn_sums_into_products():
+    same(exp(k1 + k3), exp(k1) * exp(k3))
+    same(exp(k2 / 8) ** 3, exp(3 * (k2 / 8)), rtol=1e-12)
+    same(exp(Constant(0.0)), Constant(1.0))
+
+
+def test_kernels_that_are_each_other_in_disguise():
+    same((Linear() + 1) ** 3, Polynomial(3, 1.0, 1.0))
+    same(RBF(gamma=0.5) ** 0.5, RBF(gamma=0.25))
+    same(RBF(gamma=0.5) * RBF(gamma=0.25), RBF(gamma=0.75))
+    same(exp(2 * 0.3 * Linear()).normalized(), RBF(gamma=0.3), rtol=1e-12)
+    same(Laplacian(0.2) ** 3, Laplacian(0.6))
+    same(RBF(sigma=(1.0, 2.0, 4.0)), RBF(1.0).on(0) * RBF(2.0).on(1) * RBF(4.0).on(2))
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 2.0, 5])
+def test_whole_powers_of_negative_values(exponent):
+    values = (k1 - 2).gram(X)
+    assert values.max() < 0
+    np.testing.assert_allclose(((k1 - 2) ** exponent).gram(X), values**exponent, rtol=1e-14)
+
+
+def test_fractional_powers_of_negative_values_are_refused():
+    with pytest.raises(
+        DataError, match=r"no value where rbf\(.*\) \+ constant.* is negative|no value where .* - 2"
+    ):
+        ((k1 - 2) ** 0.5).gram(X)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(DataError, match=r"reaches -1.* Use a whole exponent"):
+        ((k1 - 2) ** 0.5).gram(torch.asarray(X))
+
+
+# ------------------------------------------------------------------- proofs
+
+
+@settings(max_examples=250)
+@given(expressions(6), st.integers(0, 3))
+def test_what_is_proven_is_positive_semi_definite(kernel, seed):
+    """Closure rules against Gram matrices: rows spread out, in pairs, and far from the origin."""
+    if not kernel.psd:
+        return
+    rng = np.random.default_rng(seed)
+    rows = np.abs(rng.standard_normal((9, 3))) * rng.choice([0.1, 1.0, 3.0], (9, 1)) + 0.01
+    rows[5:7] = rows[:2] + 1e-7
+    rows[7:] += 5.0
+    try:
+        bound, K = kernel.bind(rows), kernel.gram(rows)
+    except DataError as error:
+        if "overflows" in str(error):
+            return
+        raise
+    scale = np.abs(K).max() or 1.0
+    smallest = np.linalg.eigvalsh(K / scale)[0] * scale
+    error = 9 * bound.absolute + bound.relative * np.linalg.norm(K / scale) * scale
+    assert smallest >= -(error + 1e-13 * scale), kernel
+
+
+@settings(max_examples=150)
+@given(expressions(6))
+def test_every_proof_is_built_from_proofs(kernel):
+    def follows(found):
+        if found.proven and not found.reason.startswith("Zero times"):
+            assert all(part.proven for part in found.parts)
+        for part in found.parts:
+            follows(part)
+
+    follows(kernel.validity)
+    assert kernel.psd == kernel.validity.proven
+    assert kernel.validity.formula == repr(kernel)
+
+
+PROVEN = [
+    (k1 + k2, "sum of kernels"),
+    (k1 * k2, "Schur 1911"),
+    (0 * Sigmoid(), "Zero times"),
+    (2 * k1, "number >= 0"),
+    (k2**3, "Schur 1911"),
+    (k2**3.0, "Schur 1911"),
+    (k1**0.5, "infinitely divisible"),
+    ((k1 * k3) ** 1.5, "infinitely divisible"),
+    ((3 * Laplacian()) ** 0.1, "Horn 1969"),
+    (exp(k2) ** 0.5, "infinitely divisible"),
+    (((k1**0.5) ** 0.5).on(0).normalized() ** 0.3, "infinitely divisible"),
+    (Constant(3.0) ** 0.5, "infinitely divisible"),
+    (exp(k2), "factors 1 / m! >= 0"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "reason"), PROVEN, ids=lambda value: repr(value))
+def test_proven(kernel, reason):
+    assert kernel.validity.proven
+    assert reason in kernel.validity.reason
+    K = kernel.gram(X)
+    assert np.linalg.eigvalsh(K)[0] >= -1e-12 * np.linalg.norm(K)
+
+
+REFUTED = [
+    (-Linear(), 1),
+    (Linear() - Polynomial(2, 1.0, 0.0), 2),
+    (Polynomial(2, 1.0, 1.0) - 2 * Linear() - 2, 0),
+    (Polynomial(3, 1.0, 1.0) - 4 * Linear(), 1),
+    (exp(Linear()) - Linear() ** 2, 2),
+    (exp(-Linear()), 1),
+    (exp(Linear() - 0.5 * Polynomial(2, 1.0, 0.0) * 2), 2),
+    (Linear() * (1 - Linear()), 2),
+    ((1 + Linear()) ** 0.5, 2),
+    ((1 + Linear() + Linear() ** 2) ** 1.5, 5),
+    ((Linear() - 1) ** 3, 0),
+    (Sigmoid(1.0, 0.0) ** 2, 4),
+    (Sigmoid(1.0, 1.0) * 2, None),
+    (exp(Sigmoid(1.0, 1.0)), 2),
+]
+
+
+@pytest.mark.parametrize(("kernel", "power"), REFUTED, ids=lambda value: repr(value))
+def test_refuted_and_confirmed_by_points_near_zero(kernel, power):
+    found = kernel.validity
+    assert found.refuted
+    assert not kernel.psd
+    if power is None:
+        assert "still no kernel" in found.reason
+        power = 2
+    else:
+        assert re.search(rf"Taylor coefficient of t\^{power} in f\(t\) is -", found.reason)
+    points = [Fraction(i + 1, 64) for i in range(power + 1)]
+    assert quadratic_form(kernel, points) < -1e-30
+
+
+UNKNOWN = [
+    k1 - k2,
+    -k1,
+    RBF() * -1.0,
+    k1 * Sigmoid(),
+    Sigmoid() + k1,
+    k2**0.5 * k1,
+    (k1 + k3) ** 0.5,
+    (k1 + 1.0) ** 1.5,
+    Cosine() ** 0.5,
+    exp(-k1),
+    Constant(-1.0) * Constant(-1.0),
+    3 * Linear() - 2 * Linear(),
+    2 * (k1 - k3),
+    (k1 - 1) ** 2,
+    Linear() ** 0.5,
+]
+
+
+@pytest.mark.parametrize("kernel", UNKNOWN, ids=repr)
+def test_neither_proven_nor_refuted(kernel):
+    found = kernel.validity
+    assert found.status == "unknown"
+    assert not kernel.psd
+    assert found.reason
+
+
+@settings(max_examples=100)
+@given(expressions(3), expressions(3))
+def test_a_difference_is_never_proven(a, b):
+    # A factor joins another one, and may be 0 or turn the sign a second time.
+    if isinstance(b, (Scaled, Constant)):
+        return
+    assert not (a - b).psd
+    assert not (-b).psd
+    assert (b * -0.5).validity.status in ("unknown", "refuted")
+
+
+def test_fractional_powers_of_what_is_not_divisible_are_not_proven():
+    for kernel in (k2, Linear(), Cosine(), k1 + k3, k1 * k2, k1 + 1.0, k2.normalized()):
+        assert kernel.psd
+        assert not kernel.divisible
+        assert not (kernel**0.5).psd
+        assert (kernel**2).psd
+
+
+def test_a_sum_that_is_not_divisible_really_is_not():
+    """cosh(x y) = (exp(x y) + exp(-x y)) / 2 shows what a root can do; so do three points of 1 + x y."""
+    assert quadratic_form((1 + Linear()) ** 0.5, [Fraction(i, 8) for i in range(3)]) < -1e-30
+
+
+def test_judging_deep_chains_takes_no_time():
+    kernel = RBF()
+    for _ in range(60):
+        kernel = exp(kernel) ** 0.5
+    assert kernel.psd
+    other = Sigmoid()
+    for _ in range(60):
+        other = exp(other) ** 0.5 * other.on(0, 1) if _ < 3 else other**2
+    assert not other.psd
+
+
+def test_judging_huge_exponents_takes_no_time():
+    assert (Sigmoid(1.0, 0.0) ** 10**9).validity.status == "unknown"
+    assert (k2**1e300).psd
+    assert not ((k1 - 2) ** 1e300).psd
+
+
+# ------------------------------------------------------------------ printing
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "formula"),
+    [
+        (RBF() + Linear(), "rbf() + linear()", "exp(-(1/d) ||x - y||^2) + x . y"),
+        (RBF() - Linear(), "rbf() - 1 * linear()", "exp(-(1/d) ||x - y||^2) - 1 x . y"),
+        (RBF() - 2 * Linear(), "rbf() - 2 * linear()", None),
+        (RBF() + 2, "rbf() + 2", None),
+        (RBF() - 2.5, "rbf() - 2.5", None),
+        (1 - RBF(), "1 - 1 * rbf()", None),
+        (Constant(1) + Constant(2), "constant() + constant(value=2)", "1 + 2"),
+        (-Linear(), "-1 * linear()", "-1 x . y"),
+        (2 * (RBF() + Linear()), "2 * (rbf() + linear())", "2 (exp(-(1/d) ||x - y||^2) + x . y)"),
+        ((RBF() * Linear()) ** 2, "(rbf() * linear()) ** 2", None),
+        (RBF() * Linear() ** 2, "rbf() * linear() ** 2", None),
+        (RBF() * (Linear() * Cosine()), "rbf() * (linear() * cosine())", None),
+        (RBF() + (Linear() + Cosine()), "rbf() + (linear() + cosine())", None),
+        ((Linear() ** 2) ** 3, "(linear() ** 2) ** 3", "((x . y)^2)^3"),
+        (exp(RBF() + 1), "exp(rbf() + 1)", None),
+        (np.float64(0.5) * RBF() ** np.int64(2), "0.5 * rbf() ** 2", None),
+        (RBF() + np.float32(0.5), "rbf() + 0.5", None),
+    ],
+)
+def test_printed_forms(kernel, text, formula):
+    assert repr(kernel) == text
+    assert kernel_from_name(text) == kernel
+    if formula is not None:
+        assert str(kernel) == formula
+    assert str(kernel)

@@ -1,0 +1,422 @@
+"""Text to kernels: what is read, what is refused and where, and that nothing is executed."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from exact_kernels import expressions
+from gramian.errors import InputTypeError, ParameterError
+from gramian.kernels import (
+    RBF,
+    ChiSquared,
+    Constant,
+    Cosine,
+    Exp,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Power,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Sigmoid,
+    Sum,
+    kernel_from_name,
+)
+from gramian.kernels.expression import ALIASES, DEEPEST, FORMULAS, LONGEST, parse
+
+gauss, line = RBF(), Linear()
+
+READ = {
+    "rbf": gauss,
+    "rbf()": gauss,
+    " rbf ( ) ": gauss,
+    "rbf(2)": RBF(sigma=2),
+    "rbf(sigma=2.5)": RBF(sigma=2.5),
+    "rbf(sigma = [1, 2.0])": RBF(sigma=(1, 2.0)),
+    "rbf(sigma=(1,))": RBF(sigma=(1,)),
+    "rbf(sigma='median')": RBF(sigma="median"),
+    'rbf(gamma="median")': RBF(gamma="median"),
+    "rbf(None, 3e-2)": RBF(gamma=0.03),
+    "rbf(+2)": RBF(sigma=2),
+    "poly(2, 0.5, coef0=-1)": Polynomial(2, 0.5, -1),
+    "poly(degree=2.5)": Polynomial(2.5),
+    "laplacian(0.5)": Laplacian(0.5),
+    "matern(1.5, nu=2.5)": Matern(1.5, 2.5),
+    "rq(length_scale=2, alpha=0.5)": RationalQuadratic(2, 0.5),
+    "cosine": Cosine(),
+    "chi2(2)": ChiSquared(2),
+    "sigmoid(0.5, -1)": Sigmoid(0.5, -1),
+    "constant(3)": Constant(3),
+    "3": Constant(3),
+    "-0.5": Constant(-0.5),
+    "2 * 3": Constant(6),
+    "gaussian(sigma=2)": RBF(sigma=2),
+    "polynomial(degree=2)": Polynomial(2),
+    "rational_quadratic + chi_squared * laplace": RationalQuadratic() + ChiSquared() * Laplacian(),
+    "rbf + linear": Sum(gauss, line),
+    "rbf - linear": Sum(gauss, Scaled(line, -1)),
+    "rbf + 1": Sum(gauss, Constant(1)),
+    "1 + rbf": Sum(Constant(1), gauss),
+    "rbf - 1": Sum(gauss, Constant(-1)),
+    "1 - rbf": Sum(Constant(1), Scaled(gauss, -1)),
+    "rbf * linear": Product(gauss, line),
+    "2 * rbf": Scaled(gauss, 2),
+    "rbf * 2": Scaled(gauss, 2),
+    "rbf / 4": Scaled(gauss, 0.25),
+    "-rbf": Scaled(gauss, -1),
+    "+rbf": gauss,
+    "--rbf": Scaled(gauss, 1),
+    "rbf ** 2": Power(gauss, 2),
+    "rbf ** 0.5": Power(gauss, 0.5),
+    "rbf ** 2 ** 3": Power(gauss, 8),
+    "rbf ** (1 / 2)": Power(gauss, 0.5),
+    "2 ** -1 * rbf": Scaled(gauss, 0.5),
+    "-rbf ** 2": Scaled(Power(gauss, 2), -1),
+    "rbf + linear * cosine ** 2": Sum(gauss, Product(line, Power(Cosine(), 2))),
+    "(rbf + linear) * cosine": Product(Sum(gauss, line), Cosine()),
+    "rbf + linear + cosine": Sum(Sum(gauss, line), Cosine()),
+    "rbf - linear - cosine": Sum(Sum(gauss, Scaled(line, -1)), Scaled(Cosine(), -1)),
+    "2 * 3 * rbf": Scaled(gauss, 6),
+    "1e3 * rbf + 0x10 + 1_000": Sum(Sum(Scaled(gauss, 1000.0), Constant(16)), Constant(1000)),
+    "exp(linear)": Exp(line),
+    "exp(1 + linear)": Exp(Sum(Constant(1), line)),
+    "exp(2)": Exp(Constant(2)),
+    "linear.exp()": Exp(line),
+    "rbf.normalized()": gauss.normalized(),
+    "(rbf + linear).normalized()": (gauss + line).normalized(),
+    "rbf(2).on(0)": RBF(2).on(0),
+    "rbf.on(0, -1)": gauss.on(0, -1),
+    "rbf.on('age', \"b m i\", 2)": gauss.on("age", "b m i", 2),
+    "rbf.on('größe')": gauss.on("größe"),
+    "rbf.on(slice(3))": gauss.on(slice(3)),
+    "rbf.on(slice(1, None, 2))": gauss.on(slice(1, None, 2)),
+    "rbf.on(slice(-2, None))": gauss.on(slice(-2, None)),
+    "rbf.on([0, 1])": gauss.on(0, 1),
+    "rbf.after(log)": gauss.after(np.log),
+    "rbf.after(abs).on(0).normalized().exp() ** 2": gauss.after(np.abs).on(0).normalized().exp() ** 2,
+    "0.5 * rbf(sigma=2) + poly(degree=2).on('a') * cosine": 0.5 * RBF(sigma=2)
+    + Polynomial(2).on("a") * Cosine(),
+}
+
+
+@pytest.mark.parametrize(("text", "kernel"), READ.items(), ids=READ)
+def test_what_is_read(text, kernel):
+    found = parse(text)
+    assert found == kernel
+    assert repr(found) == repr(kernel)
+    assert parse(repr(found)) == found
+
+
+@pytest.mark.parametrize("name", [*FORMULAS, *ALIASES])
+def test_every_name_stands_for_its_default(name):
+    assert parse(name) == FORMULAS[ALIASES.get(name, name)]()
+
+
+@settings(max_examples=250)
+@given(expressions(6))
+def test_what_is_printed_is_read_again(kernel):
+    text = repr(kernel)
+    found = kernel_from_name(text)
+    assert found == kernel
+    assert hash(found) == hash(kernel)
+    assert repr(found) == text
+    assert str(found) == str(kernel)
+
+
+@settings(max_examples=40)
+@given(expressions(4))
+def test_what_is_printed_of_a_resolved_kernel_is_read_again(kernel):
+    rows = np.abs(np.random.default_rng(0).standard_normal((5, 3))) + 0.1
+    resolved = kernel.resolve(rows)
+    assert kernel_from_name(repr(resolved)) == resolved
+    assert resolved.resolve(rows) == resolved
+
+
+def test_numbers_are_printed_to_their_last_digit():
+    for factor in (0.1, 1 / 3, 1e-300, 123456789.123456789, 2**60):
+        assert parse(repr(factor * RBF(sigma=factor))) == factor * RBF(sigma=factor)
+
+
+# ----------------------------------------------------------------- refusals
+
+# (text, column, part of the message)
+REFUSED = [
+    ("rfb", 1, "kernel 'rfb' is not known. Did you mean 'rbf'? Known: linear, poly, rbf"),
+    ("Linear", 1, "kernel 'Linear' is not known. Did you mean 'linear'?"),
+    ("2 * zzz", 5, "kernel 'zzz' is not known. Known: linear"),
+    ("   rfb", 4, "'rfb' is not known"),
+    ("rbf + + rfb", 9, "'rfb' is not known"),
+    ("rbf.on('größe', 'ß') + rfb", 24, "'rfb' is not known"),
+    ("rbf.on('日本') *  rfb", 17, "'rfb' is not known"),
+    ("  rbf.on('日本') *  rfb", 19, "'rfb' is not known"),
+    ("rbf(sigma='é') + linear", 1, "sigma='é' must be a positive number"),
+    ("linear + rbf(sigma=-1)", 10, "sigma=-1 must be a positive number, one for every feature, or 'median'"),
+    ("rbf(1, gamma=2)", 1, "RBF takes sigma or gamma, not both"),
+    ("rbf(sigma=((1, 2), (3,)))", 1, "an entry of sigma=(1, 2) must be a positive number"),
+    ("rbf(sigma=())", 1, "must be a positive number, one for every feature"),
+    ("rbf(width=1)", 5, "rbf has no parameter 'width'. It takes sigma, gamma"),
+    ("rbf(sigm=1)", 5, "Did you mean 'sigma'?"),
+    ("linear(2)", 8, "linear takes no parameter, and this is one more"),
+    ("linear(a=2)", 8, "linear has no parameter 'a'. It takes no parameter"),
+    ("rbf(1, 2, 3)", 11, "rbf takes sigma, gamma, and this is one more"),
+    ("rbf(1, sigma=2)", 8, "sigma is given twice"),
+    ("rbf(**{})", 5, "rbf has no parameter '**'"),
+    ("rbf(*[1])", 5, "a parameter is a number, a list of numbers, 'median' or None"),
+    ("rbf(linear)", 5, "a parameter is a number"),
+    ("rbf(1 + 1)", 5, "a parameter is a number"),
+    ("rbf(-'a')", 5, "a parameter is a number"),
+    ("rbf(True)", 5, "a parameter is a number"),
+    ("poly(degree=-2)", 1, "degree=-2 must be a positive whole number"),
+    ("matern(nu=2)", 1, "nu=2 must be 0.5, 1.5 or 2.5"),
+    ("rbf ** linear", 8, "an exponent is a number, such as 2"),
+    ("2 ** linear", 6, "an exponent is a number"),
+    ("rbf ** -1", 8, "exponent=-1 must be a positive number"),
+    ("rbf ** 0", 8, "exponent=0 must be a positive number"),
+    ("rbf / linear", 7, "a kernel is divided by a number only"),
+    ("2 / linear", 5, "a kernel is divided by a number only"),
+    ("rbf / 0", 7, "this cannot be computed"),
+    ("1 / 0", 5, "this cannot be computed"),
+    ("(-2) ** 0.5", 9, "this cannot be computed"),
+    ("10 ** 10 ** 10", 7, "this cannot be computed"),
+    ("rbf * 10 ** 400", 13, "this cannot be computed"),
+    ("9 ** 9 ** 9 ** 9 * rbf", 11, "this cannot be computed"),
+    ("1e308 * 10 * rbf", 9, "this cannot be computed"),
+    ("rbf / 1e-320", 7, "factor=inf must be a finite number"),
+    ("1e999", 1, "inf is neither a kernel nor a finite number"),
+    ("1e999 * rbf", 1, "inf is neither"),
+    ("rbf(1e999)", 5, "a parameter is a number"),
+    ("rbf * " + "9" * 500, 7, "is neither a kernel nor a finite number"),
+    ("1j * rbf", 1, "1j is neither"),
+    ("True * rbf", 1, "True is neither"),
+    ("None", 1, "None is neither"),
+    ("...", 1, "Ellipsis is neither"),
+    ("'rbf'", 1, "'rbf' is neither"),
+    ("'a' * rbf", 1, "'a' is neither"),
+    ("rbf % 2", 7, "kernels combine by + - * / and **"),
+    ("rbf @ linear", 7, "kernels combine by"),
+    ("rbf // 2", 8, "kernels combine by"),
+    ("rbf << 2", 8, "kernels combine by"),
+    ("rbf | linear", 7, "kernels combine by"),
+    ("~rbf", 1, "'~rbf' has no meaning here"),
+    ("not rbf", 1, "'not rbf' has no meaning here"),
+    ("rbf < linear", 1, "'rbf < linear' has no meaning here"),
+    ("rbf and linear", 1, "has no meaning here"),
+    ("[rbf]", 1, "has no meaning here"),
+    ("(rbf, linear)", 1, "has no meaning here"),
+    ("rbf[0]", 1, "has no meaning here"),
+    ("rbf()()", 1, "'rbf()' is not the name of a kernel"),
+    ("rbf.normalized", 1, "'rbf.normalized' has no meaning here"),
+    ("rbf.normalized(1)", 1, "normalized() takes no argument"),
+    ("rbf.normalised()", 1, "kernels have no method 'normalised'; they have normalized, on, after, exp"),
+    ("exp", 1, "exp takes a kernel, such as exp(linear)"),
+    ("exp()", 1, "exp() takes 1 argument"),
+    ("exp(rbf, linear)", 1, "exp() takes 1 argument"),
+    ("exp(kernel=rbf)", 1, "exp() takes 1 argument"),
+    ("rbf.exp(2)", 1, "exp() takes no argument"),
+    ("rbf.after()", 1, "after() takes 1 argument"),
+    ("rbf.after(sin)", 11, "a map is one of abs, cbrt, exp, log"),
+    ("rbf.after(np.log)", 11, "a map is one of"),
+    ("rbf.on()", 1, "on() takes columns by position or name"),
+    ("rbf.on(columns=0)", 1, "on() takes columns by position or name"),
+    ("rbf.on(age)", 8, "a parameter is a number"),
+    ("rbf.on(1.5)", 8, "columns=1.5 must be positions such as 0, names, or a slice"),
+    ("rbf.on(0, 0)", 8, "must name columns, each once"),
+    ("rbf.on(slice(0, 3, 0))", 8, "must be a slice of whole numbers, its step not 0"),
+    ("rbf.on(slice('a'))", 8, "slice() takes one to three whole numbers"),
+    ("rbf.on(slice())", 8, "slice() takes one to three whole numbers"),
+    ("precomputed + rbf", 1, "'precomputed' is not known"),
+    ("rbf +", 6, "cannot be read"),
+    ("(rbf", 1, "'(' was never closed"),
+    ("rbf)", 4, "unmatched ')'"),
+    ("rbf(sigma=2", 4, "'(' was never closed"),
+    ("rbf(]", 5, "does not match"),
+    ("rbf linear", 5, "cannot be read"),
+    ("rbf; linear", 4, "cannot be read"),
+    ("x = rbf", 3, "cannot be read"),
+    ("  (rbf", 3, "'(' was never closed"),
+    ("rbf + 'abc", 7, "unterminated string"),
+    ("007 * rbf", 1, "leading zeros"),
+    ("rbf.on('größe') + )", 19, "unmatched ')'"),
+]
+
+
+@pytest.mark.parametrize(("text", "column", "message"), REFUSED, ids=[case[0][:40] for case in REFUSED])
+def test_what_is_refused_and_where(text, column, message):
+    with pytest.raises(ParameterError, match="column") as caught:
+        parse(text)
+    said = str(caught.value)
+    assert message in said
+    assert f", column {column}: " in said
+    head, *_, shown, caret = said.split("\n")
+    assert head.endswith(".")
+    assert shown[2:] == text[: len(shown) - 2]
+    assert caret == " " * (column + 1) + "^"
+
+
+CODE = [
+    "__import__('os').system('false')",
+    "__import__",
+    "().__class__.__base__.__subclasses__()",
+    "rbf.__class__.__mro__[1]",
+    "rbf.__init__(1)",
+    "rbf().gram.__globals__",
+    "lambda: rbf",
+    "(lambda: rbf)()",
+    "[k for k in (rbf,)]",
+    "{rbf: 1}",
+    "{rbf}",
+    "f'{rbf}'",
+    "f'{__import__(\"os\")}'",
+    "(x := rbf)",
+    "rbf if 1 else linear",
+    "await rbf",
+    "(yield)",
+    "eval('rbf')",
+    "exec('1')",
+    "open('/etc/passwd')",
+    "print(rbf)",
+    "rbf(sigma=__import__('os'))",
+    "rbf(sigma=(lambda: 1)())",
+    "rbf.on(__import__('os'))",
+    "rbf.after(__import__)",
+    "exp(__import__('os'))",
+    "import os",
+    "def f(): pass",
+    "rbf.set_params(sigma=1)",
+    "rbf.gram([[1.0]])",
+    "*rbf",
+]
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_code_is_refused_and_never_run(text, monkeypatch):
+    import builtins
+
+    def caught(*arguments, **options):
+        raise AssertionError("something was executed")
+
+    for name in ("eval", "exec", "open", "print"):
+        monkeypatch.setattr(builtins, name, caught)
+    with pytest.raises(ParameterError, match="column"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["rbf\n+ linear", "rbf\0", "rbf\t", "\x1b[31mrbf", "rbf\u2028", "\ud800", "rbf\r\n+1"]
+)
+def test_it_is_one_line_of_plain_text(text):
+    with pytest.raises(ParameterError, match="must be one line of plain text"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "      "])
+def test_nothing_at_all(text):
+    with pytest.raises(ParameterError, match=r"kernel='\s*' is empty. Write a kernel such as"):
+        parse(text)
+
+
+def test_long_text():
+    terms = "+".join(["rbf"] * (DEEPEST - 1))
+    assert repr(parse(terms)).count("rbf()") == DEEPEST - 1
+    with pytest.raises(
+        ParameterError, match=f"kernel has {LONGEST + 1} characters; an expression has at most"
+    ):
+        parse("rbf" + " " * (LONGEST - 2))
+    assert parse("rbf" + " " * (LONGEST - 3)) == RBF()
+
+
+def test_a_fault_in_long_text_is_shown_where_it_is():
+    text = " + ".join(["rbf(sigma=2)"] * 40) + " + rfb + " + " + ".join(["linear"] * 40)
+    with pytest.raises(ParameterError, match="'rfb' is not known") as caught:
+        parse(text)
+    said = str(caught.value)
+    column = text.index("rfb")
+    assert f"column {column + 1}:" in said
+    shown, caret = said.split("\n")[-2:]
+    assert len(shown) <= 102
+    assert shown[caret.index("^") :].startswith("rfb")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 300 + "rbf" + ")" * 300,
+        "-" * 1500 + "rbf",
+        "rbf" + ".exp()" * 300,
+        "rbf" + ".normalized()" * 120,
+        "exp(" * 150 + "rbf" + ")" * 150,
+        "+".join(["rbf"] * 490),
+        "**".join(["2"] * 600) + "*rbf",
+        "rbf(" + "[" * 150 + "]" * 150 + ")",
+        "rbf(" + "-" * 1500 + "1)",
+        "rbf.on(" + "[" * 100 + "0" + "]" * 100 + ")",
+        "rbf" + "()" * 800,
+        "rbf" + ".a" * 800,
+        "rbf" + "[0]" * 600,
+    ],
+    ids=lambda text: text[:8],
+)
+def test_deep_nesting_is_refused(text):
+    with pytest.raises(ParameterError, match=r"nested too deeply|too many|cannot be read|column"):
+        parse(text)
+
+
+def test_the_deepest_that_is_read_can_be_used():
+    kernel = parse("+".join(["rbf"] * (DEEPEST - 1)))
+    rows = np.random.default_rng(0).standard_normal((4, 2))
+    np.testing.assert_allclose(kernel.gram(rows), (DEEPEST - 1) * RBF().gram(rows), rtol=1e-12)
+    assert kernel.psd
+    assert parse(repr(kernel)) == kernel
+    chain = parse("rbf" + ".normalized()" * (DEEPEST - 2))
+    np.testing.assert_allclose(chain.gram(rows), RBF().gram(rows), rtol=1e-12)
+    assert chain.psd
+
+
+def test_it_is_said_what_the_text_is_for():
+    with pytest.raises(ParameterError, match=r"^--kernel='rfb', column 1"):
+        parse("rfb", where="--kernel")
+
+
+def test_no_warning_escapes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert parse(r"rbf.on('\d')") == RBF().on("\\d")
+        with pytest.raises(ParameterError, match="has no meaning"):
+            parse("1if 1else 2")
+
+
+# Pieces from which text is glued together that looks like an expression.
+WORDS = """
+exp slice log on after normalized sigma gamma degree coef0 nu None True lambda not if for
+""".split()
+SIGNS = [*"()[],=+-*/.:{}é~\\#@%<!_ \"'", "**", ":=", "f'"]
+NUMBERS = ["0", "1", "2.5", "1e308", "1e-308", "10", "9" * 40, "'a'", "'median'"]
+PIECES = st.sampled_from([*FORMULAS, *ALIASES, *WORDS, *SIGNS, *NUMBERS])
+
+
+@settings(max_examples=400)
+@given(st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=14).map("".join)))
+@example("rbf(sigma=((1,2),(3,)))")
+@example("\\")
+@example("rbf\\")
+@example("rbf#")
+@example("0**-1")
+@example("0**0*rbf")
+@example("exp(rbf)**1e300")
+@example("rbf.on(*'a')")
+@example("rbf(*())")
+@example("constant(1e308)*1e308")
+@example("\uff52\uff42\uff46")
+def test_any_text_is_read_or_refused(text):
+    try:
+        found = parse(text)
+    except (ParameterError, InputTypeError):
+        return
+    assert kernel_from_name(repr(found)) == found
+    assert str(found)
+    assert found.validity.status in ("proven", "refuted", "unknown")

@@ -1,0 +1,279 @@
+"""The polynomial kernel's feature map: features, names and counts against the kernel and by hand."""
+
+import math
+import pickle
+import re
+import tracemalloc
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+import gramian.arrays
+from gramian.errors import DataError, MemoryLimitError, ParameterError
+from gramian.kernels import Polynomial
+from gramian.kernels.feature_maps import polynomial_map
+
+KERNELS = [(None, 1.0), (1.0, 1.0), (1.0, 0.0), (0.3, 2.5)]
+
+
+def rows(n, d, seed=0, spread=1.5):
+    return np.random.default_rng(seed).standard_normal((n, d)) * spread
+
+
+def expanded(X, degree, gamma, coef0):
+    """(gamma x.y + c)^p multiplied out into p factors, each a choice of gamma x_i y_i or c, and collected."""
+    features = {}
+    letters = [*range(X.shape[1]), None]
+    for word in combinations_with_replacement(range(len(letters)), degree):
+        ways = math.factorial(degree)
+        value = np.ones(len(X))
+        for place in range(len(letters)):
+            times = word.count(place)
+            ways //= math.factorial(times)
+            factor = math.sqrt(coef0) if letters[place] is None else math.sqrt(gamma) * X[:, place]
+            value = value * factor**times
+        features[tuple(word.count(i) for i in range(X.shape[1]))] = math.sqrt(ways) * value
+    return features
+
+
+@pytest.mark.parametrize(("gamma", "coef0"), KERNELS)
+@pytest.mark.parametrize("d", range(1, 7))
+@pytest.mark.parametrize("degree", range(1, 7))
+def test_inner_products_are_the_kernel(d, degree, gamma, coef0):
+    X, Y = rows(25, d), rows(17, d, seed=1)
+    phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+    exact = ((1 / d if gamma is None else gamma) * (X @ Y.T) + coef0) ** degree
+    gap = np.abs(phi(X) @ phi(Y).T - exact).max()
+    assert gap <= 1e-12 * np.abs(exact).max()
+    error = phi.kernel_error(X, Y)
+    assert error.maximum == pytest.approx(gap, rel=0.5, abs=1e-14 * error.scale)
+    assert error.ok
+    assert error.pairs == 25 * 17
+    assert error.bound < 1e-11 * (1e-3 + (phi.gamma[0] * 60 + coef0) ** degree)
+
+
+@pytest.mark.parametrize(("gamma", "coef0"), [(1.0, 1.0), (0.3, 2.5), (0.5, 0.0)])
+@pytest.mark.parametrize(("d", "degree"), [(1, 3), (2, 3), (2, 4), (3, 3), (4, 2)])
+def test_every_feature_is_its_term_of_the_expansion(d, degree, gamma, coef0):
+    X = rows(9, d)
+    phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+    terms = expanded(X, degree, gamma, coef0)
+    for power, column in zip(phi.powers.tolist(), phi(X).T, strict=True):
+        np.testing.assert_allclose(column, terms.pop(tuple(power)), rtol=1e-13)
+    # What is left over are the terms that coef0 = 0 makes vanish.
+    assert all((values == 0).all() for values in terms.values())
+    monomials = np.prod(X[:, None, :] ** phi.powers, axis=2)
+    np.testing.assert_allclose(monomials * phi.coefficients, phi(X), rtol=1e-13)
+
+
+def test_degree_3_in_two_dimensions_by_hand():
+    phi = polynomial_map(2, degree=3, gamma=1, coef0=1)
+    assert phi.names == (
+        "1", "sqrt(3) f1", "sqrt(3) f2", "sqrt(3) f1^2", "sqrt(6) f1 f2", "sqrt(3) f2^2",
+        "f1^3", "sqrt(3) f1^2 f2", "sqrt(3) f1 f2^2", "f2^3",
+    )  # fmt: skip
+    s, t = math.sqrt(3), math.sqrt(6)
+    by_hand = [1, 2 * s, 5 * s, 4 * s, 10 * t, 25 * s, 8, 20 * s, 50 * s, 125]
+    np.testing.assert_allclose(phi([[2.0, 5.0]])[0], by_hand)
+
+
+def test_degree_4_in_two_dimensions_by_hand():
+    phi = polynomial_map(2, degree=4, gamma=1, coef0=1, names=["a", "b"])
+    assert phi.names == (
+        "1", "2 a", "2 b", "sqrt(6) a^2", "sqrt(12) a b", "sqrt(6) b^2", "2 a^3", "sqrt(12) a^2 b",
+        "sqrt(12) a b^2", "2 b^3", "a^4", "2 a^3 b", "sqrt(6) a^2 b^2", "2 a b^3", "b^4",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"degree": 2}, ("1", "f1", "f2", "1/2 f1^2", "sqrt(1/2) f1 f2", "1/2 f2^2")),
+        ({"degree": 2, "gamma": 1, "coef0": 0}, ("f1^2", "sqrt(2) f1 f2", "f2^2")),
+        ({"degree": 1, "gamma": 0.1, "coef0": 4}, ("2", "sqrt(1/10) f1", "sqrt(1/10) f2")),
+        ({"degree": 1, "gamma": math.pi, "coef0": 0.25}, ("1/2", "1.77245 f1", "1.77245 f2")),
+        ({"degree": 1, "gamma": 4, "coef0": math.e}, ("1.64872", "2 f1", "2 f2")),
+    ],
+)
+def test_coefficients_in_names_are_exact_where_they_are_simple(arguments, names):
+    assert polynomial_map(2, **arguments).names == names
+
+
+@pytest.mark.parametrize(
+    ("d", "degree", "gamma", "coef0"), [(3, 5, None, 1), (2, 20, 0.7, 3), (4, 3, 0.123457, 1.0)]
+)
+def test_names_say_the_coefficients(d, degree, gamma, coef0):
+    phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+    assert len(set(phi.names)) == len(phi)
+    for name, value, power in zip(phi.names, phi.coefficients, phi.powers, strict=True):
+        text = " ".join(word for word in name.split() if not word.startswith("f")) or "1"
+        assert eval(text, {"sqrt": math.sqrt}) == pytest.approx(value, rel=1e-5)
+        monomial = [word for word in name.split() if word.startswith("f")]
+        assert monomial == [f"f{i + 1}" + (f"^{p}" if p > 1 else "") for i, p in enumerate(power) if p]
+
+
+@pytest.mark.parametrize(
+    ("d", "degree", "count"), [(4, 3, 35), (2, 20, 231), (2, 3, 10), (2, 4, 15), (1, 9, 10)]
+)
+def test_counts(d, degree, count):
+    phi = polynomial_map(d, degree=degree)
+    assert len(phi) == phi.n_features_out == len(phi.names) == phi(rows(2, d)).shape[1] == count
+    full = polynomial_map(d, degree=degree, coef0=0)
+    assert len(full) == math.comb(d + degree - 1, degree) == len(full.names)
+    assert (full.powers.sum(axis=1) == degree).all()
+
+
+def test_too_many_features_are_refused_with_their_number_before_anything_is_allocated():
+    message = re.escape(
+        "(x.y + 1)^15 of 10 features has C(25, 15) = 3,268,760 monomials, and max_features allows 1,000,000. "
+        "KernelPCA"
+    )
+    tracemalloc.start()
+    with pytest.raises(ParameterError, match=message):
+        polynomial_map(10, degree=15, gamma=1)
+    with pytest.raises(ParameterError, match=r"C\(1000032256, 1000000000\) > 10\^15"):
+        polynomial_map(32256, degree=10**9)
+    with pytest.raises(ParameterError, match=r"\(0.1 x.y\)\^15 of 10 features has C\(24, 15\) = 1,307,504"):
+        polynomial_map(10, degree=15, coef0=0)
+    # The names f1, f2, ... of 32,256 features are all there is.
+    assert tracemalloc.get_traced_memory()[1] < 10e6
+    tracemalloc.stop()
+    assert len(polynomial_map(10, degree=15, max_features=4_000_000)) == 3_268_760
+    with pytest.raises(ParameterError, match=r"C\(4, 2\) = 6 monomials, and max_features allows 5"):
+        polynomial_map(2, degree=2, max_features=5)
+    with pytest.raises(ParameterError, match="of degree 1001, more than 1000"):
+        polynomial_map(1, degree=1001)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"degree": 0}, "degree=0 must be a whole number from 1 to 1000"),
+        ({"degree": -2}, "degree=-2 must be"),
+        ({"degree": 1.5}, r"degree=1.5 must be.*fractional power is no kernel \(FitzGerald and Horn 1977\)"),
+        ({"degree": "3"}, "degree='3' must be"),
+        ({"degree": True}, "degree=True must be"),
+        ({"degree": np.nan}, "degree=nan must be"),
+        ({"degree": 10**400}, "degree is beyond 10.15; it must be"),
+        ({"gamma": 0}, "gamma=0 must be a positive number or None for 1 / n_features"),
+        ({"gamma": -1.0}, "gamma=-1.0 must be"),
+        ({"gamma": np.inf}, "gamma=inf must be"),
+        ({"gamma": True}, "gamma=True must be"),
+        ({"gamma": [1.0, 2.0]}, r"gamma=\[1.0, 2.0\] must be a positive number or None"),
+        ({"gamma": "scale"}, "gamma='scale' must be"),
+        ({"coef0": -0.5}, "coef0=-0.5 must be a number, at least 0"),
+        ({"coef0": None}, "coef0=None must be"),
+        ({"coef0": 1e300}, r"coef0=1e\+300 to the power 3 is beyond what float64 can hold"),
+        ({"names": ["a"]}, r"names=\['a'\] must be a sequence of 2 names"),
+        ({"names": "ab"}, "names='ab' must be a sequence"),
+        ({"max_features": 0}, "max_features=0 must be a positive"),
+        ({"n_features": 0}, "n_features=0 must be a whole number, at least 1"),
+        ({"n_features": 2.5}, "n_features=2.5 must be"),
+    ],
+)
+def test_parameters_outside_their_range(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        polynomial_map(**{"n_features": 2, **arguments})
+
+
+def test_whole_floats_are_degrees():
+    assert polynomial_map(2, degree=3.0, gamma=1).names == polynomial_map(2, degree=3, gamma=1).names
+
+
+@pytest.mark.parametrize(("d", "degree"), [(2, 20), (2, 100), (1, 1000), (2, 1000)])
+def test_high_degrees_are_accurate(d, degree):
+    X = np.random.default_rng(0).uniform(-0.6, 0.6, (12, d))
+    error = polynomial_map(d, degree=degree, gamma=1).kernel_error(X)
+    assert error.relative < 1e-12
+    assert error.ok
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e100, 1e150])
+def test_gamma_brings_any_scale_into_range(scale):
+    X = rows(8, 3)
+    phi = polynomial_map(3, degree=3, gamma=scale**-2)
+    np.testing.assert_allclose(phi(X * scale), polynomial_map(3, degree=3, gamma=1)(X), rtol=1e-12)
+    assert phi.kernel_error(X * scale).relative < 1e-12
+
+
+def test_features_beyond_float64_are_refused():
+    phi = polynomial_map(2, degree=3, gamma=1)
+    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 is beyond what float64 can hold.*Scale the data"):
+        phi([[1e150, 1.0]])
+    with pytest.raises(DataError, match=r"feature .*beyond what float32 can hold"):
+        phi.evaluate(np.array([[1e20, 1.0]]), np.float32)
+    # The features are within range and the kernel is not.
+    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 is beyond what float64"):
+        phi.kernel_error([[1e80, 1.0]])
+    assert np.isfinite(phi([[1e80, 1.0]])).all()
+
+
+def test_the_kernel_is_that_of_the_kernel_object():
+    X, Y = rows(12, 3), rows(5, 3, seed=1)
+    phi = polynomial_map(3, degree=4, coef0=0.5)
+    exact = Polynomial(degree=4, coef0=0.5).gram(X, Y)
+    size = np.abs(exact).max()
+    np.testing.assert_allclose(phi.kernel(X, Y), exact, atol=1e-13 * size)
+    np.testing.assert_allclose(phi(X) @ phi(Y).T, exact, atol=1e-13 * size)
+
+
+def test_the_circle_is_a_null_direction_of_the_features():
+    """SPEC: points on (x - 3)^2 + (y - 2)^2 = 2.25 obey x^2 + y^2 - 6 x - 4 y + 10.75 = 0."""
+    angle = np.linspace(0, 2 * np.pi, 30, endpoint=False)
+    X = np.column_stack([3 + 1.5 * np.cos(angle), 2 + 1.5 * np.sin(angle)])
+    phi = polynomial_map(2, degree=2, gamma=1)
+    _, values, vectors = np.linalg.svd(phi(X))
+    assert values[-1] < 1e-12 * values[0]
+    assert values[-2] > 1e-3 * values[0]
+    law = vectors[-1] * phi.coefficients
+    # 1, x, y, x^2, x y, y^2
+    np.testing.assert_allclose(law / law[3], [10.75, -6, -4, 1, 0, 1], atol=1e-10)
+
+
+def test_an_error_larger_than_the_bound_is_not_ok(monkeypatch):
+    phi = polynomial_map(2, degree=3, gamma=1)
+    X = rows(10, 2)
+    assert phi.kernel_error(X).ok
+    phi.coef0 = 1.0 + 1e-6
+    broken = phi.kernel_error(X)
+    # The kernel has changed and the roots of its coefficients with it, so the check still holds...
+    assert broken.ok
+    # ... and not when the features alone are those of another kernel.
+    monkeypatch.setattr(phi, "_weight", polynomial_map(2, degree=3, gamma=1, coef0=1.0)._weight)
+    broken = phi.kernel_error(X)
+    assert not broken.ok
+    assert 1e-8 < broken.relative < 1e-4
+
+
+def test_blocks_of_rows_make_no_difference(monkeypatch):
+    X = rows(41, 3)
+    phi = polynomial_map(3, degree=3)
+    whole = phi(X)
+    monkeypatch.setattr("gramian.kernels.maps.BLOCK", 60)
+    np.testing.assert_array_equal(phi(X), whole)
+    assert phi.radius(X) == pytest.approx(np.linalg.norm(X, axis=1).max() / math.sqrt(3), rel=1e-14)
+
+
+def test_array_kinds(array_kind):
+    X = rows(9, 3)
+    phi = polynomial_map(3, degree=3, gamma=0.5)
+    values = phi(array_kind.make(X))
+    assert str(values.dtype).endswith("float64")
+    expected = phi(X.astype(array_kind.dtype))
+    assert type(values) is type(array_kind.make(X))
+    np.testing.assert_allclose(gramian.arrays.to_numpy(values), expected, rtol=1e-13)
+    assert phi.kernel_error(array_kind.make(X)).ok
+
+
+def test_a_result_larger_than_the_machine_is_refused(monkeypatch):
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1MB")
+    with pytest.raises(MemoryLimitError, match=r"1,000 rows x 286 features take 0.0 GB.*KernelPCA"):
+        polynomial_map(10, degree=3)(rows(1000, 10))
+
+
+def test_pickle_keeps_the_map():
+    phi = polynomial_map(2, degree=3, names=["a", "b"])
+    twin = pickle.loads(pickle.dumps(phi))
+    assert twin.names == phi.names
+    np.testing.assert_array_equal(twin(rows(4, 2)), phi(rows(4, 2)))

@@ -1,0 +1,258 @@
+"""Kernels of the inner product: parameters, ends of the range, and what proves or refutes them."""
+
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from exact_kernels import quadratic_form
+from gramian.errors import DataError, ParameterError
+from gramian.kernels import Constant, Cosine, Linear, Polynomial, Sigmoid
+from gramian.kernels.inner_products import by_series
+
+X = np.random.default_rng(5).standard_normal((37, 5))
+
+
+# -------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize("degree", [0, -1, float("nan"), float("inf"), "3", True, None, (1, 2)])
+def test_degree_must_be_positive(degree):
+    with pytest.raises(ParameterError, match=r"degree=.* must be a positive whole number"):
+        Polynomial(degree=degree).gram(X)
+
+
+@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j])
+def test_gamma_of_the_polynomial_must_be_positive(gamma):
+    with pytest.raises(ParameterError, match=r"gamma=.* must be a positive number or None"):
+        Polynomial(gamma=gamma).gram(X)
+
+
+@pytest.mark.parametrize("coef0", [float("nan"), float("inf"), "1", None, 10**400])
+@pytest.mark.parametrize("kind", [Polynomial, Sigmoid])
+def test_coef0_must_be_a_number(kind, coef0):
+    with pytest.raises(ParameterError, match=r"coef0=.* must be a finite number"):
+        kind(coef0=coef0).gram(X)
+
+
+@pytest.mark.parametrize("gamma", [float("nan"), float("inf"), "auto", "median"])
+def test_gamma_of_the_sigmoid_must_be_a_number(gamma):
+    with pytest.raises(ParameterError, match=r"gamma=.* must be a finite number"):
+        Sigmoid(gamma=gamma).gram(X)
+
+
+@pytest.mark.parametrize("value", [float("nan"), "1", None, True])
+def test_a_constant_is_a_number(value):
+    with pytest.raises(ParameterError, match=r"value=.* must be a finite number"):
+        Constant(value).gram(X)
+
+
+@pytest.mark.parametrize("kind", [Polynomial, Sigmoid])
+def test_none_takes_one_over_the_number_of_features(kind):
+    assert kind().resolve(X).gamma == 0.2
+    assert kind(gamma=3).resolve(X).gamma == 3.0
+    assert kind().gamma is None
+
+
+def test_negating_a_constant_gives_a_constant():
+    assert -Constant(2.0) == Constant(-2.0)
+
+
+# ------------------------------------------------------- ends of the range
+
+
+def test_cosine_of_a_zero_row_is_zero():
+    rows = np.array([[0.0, 0.0], [3.0, 4.0], [1e-200, 0.0], [1e200, 1e200], [5e-324, 0.0]])
+    half = math.sqrt(0.5)
+    np.testing.assert_allclose(
+        Cosine().gram(rows),
+        [
+            [0, 0, 0, 0, 0],
+            [0, 1, 0.6, 1.4 * half, 0.6],
+            [0, 0.6, 1, half, 1],
+            [0, 1.4 * half, half, 1, half],
+            [0, 0.6, 1, half, 1],
+        ],
+        rtol=1e-14,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"),
+    [(Polynomial(degree=30, gamma=1.0), 1e12), (Linear(), 1e160), (Sigmoid(gamma=1.0), 1e160)],
+)
+def test_overflow_is_refused_before_any_nan(kernel, scale):
+    with pytest.raises(DataError, match=r"overflows on this data: rows reach a norm of .* Scale the data"):
+        kernel.gram(X * scale)
+
+
+@pytest.mark.parametrize("coef0", [0.0, -1.0])
+def test_fractional_power_of_a_negative_number_is_refused(coef0):
+    with pytest.raises(DataError, match=r"no value where gamma x \. y"):
+        Polynomial(degree=2.5, gamma=1.0, coef0=coef0).gram(X)
+    # Where only the diagonal is negative as well.
+    with pytest.raises(DataError, match=r"reaches -0.75"):
+        Polynomial(degree=1.5, gamma=1.0, coef0=-1.0).gram([[0.5]])
+
+
+# ----------------------------------------------------------------- proofs
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Linear(),
+        Cosine(),
+        Polynomial(),
+        Polynomial(2, 1.0, 0.0),
+        Polynomial(4.0, 0.1, 3),
+        Constant(0.0),
+        Constant(2),
+    ],
+    ids=repr,
+)
+def test_proven(kernel):
+    assert kernel.psd
+    K = kernel.gram(X)
+    assert np.linalg.eigvalsh(K)[0] >= -1e-13 * np.linalg.norm(K)
+
+
+def test_what_proves_them():
+    assert "feature map is x itself" in str(Linear().validity)
+    assert "scaled to length 1" in str(Cosine().validity)
+    assert [part.formula for part in Polynomial(coef0=2.0).validity.parts] == [
+        "linear()",
+        "constant(value=2.0)",
+    ]
+    assert Constant().divisible
+    assert not Constant(-1.0).divisible
+    assert not any(kernel.divisible for kernel in (Linear(), Cosine(), Polynomial()))
+
+
+REFUTED = [
+    # (kernel, the power whose coefficient is negative)
+    (Constant(-0.5), None),
+    (Polynomial(1, 1.0, -1.0), 0),
+    (Polynomial(2, 1.0, -1.0), 1),
+    (Polynomial(3, 0.5, -2.0), 0),
+    (Polynomial(4, 2.0, -0.1), 1),
+    (Polynomial(0.5, 1.0, 1.0), 2),
+    (Polynomial(1.5, 1.0, 1.0), 3),
+    (Polynomial(2.5, 1.0, 1.0), 4),
+    (Polynomial(5.5, 1.0, 2.0), 7),
+    (Sigmoid(1.0, 1.0), 2),
+    (Sigmoid(0.5, 0.1), 2),
+    (Sigmoid(2.0, 0.0), 3),
+    (Sigmoid(1.0, -0.5), 0),
+    (Sigmoid(-1.0, 0.5), 1),
+    (Sigmoid(None, 1.0), 2),
+    (Sigmoid(-0.5, 0.0), 1),
+]
+
+
+@pytest.mark.parametrize(("kernel", "power"), REFUTED, ids=lambda value: repr(value))
+def test_refuted_and_confirmed_by_points_near_zero(kernel, power):
+    validity = kernel.validity
+    assert validity.refuted
+    assert not kernel.psd
+    if power is None:
+        assert "one point refutes it" in validity.reason
+        power = 0
+    else:
+        assert f"the Taylor coefficient of t^{power} in f(t) is -" in validity.reason
+        count = "1 point near" if power == 0 else f"{power + 1} points near"
+        assert f"{count} zero refute it" in validity.reason
+    points = [Fraction(i + 1, 64) for i in range(power + 1)]
+    assert quadratic_form(kernel, points) < -1e-30
+
+
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Polynomial(3, 1.0, 0.5), Constant(1.0), Polynomial(2, 1.0, 0.0)]
+)
+def test_the_same_points_do_not_refute_a_kernel(kernel):
+    for m in range(6):
+        assert quadratic_form(kernel, [Fraction(i + 1, 64) for i in range(m + 1)]) >= -1e-40
+
+
+def test_the_coefficient_is_the_one_that_is_written_down():
+    # tanh(t + c) = tanh c + t / cosh^2 c - t^2 tanh c / cosh^2 c + ...
+    c = 0.7
+    stated = re.search(r"is (-[\d.e-]+) < 0", Sigmoid(1.0, c).validity.reason)
+    assert float(stated[1]) == pytest.approx(-math.tanh(c) / math.cosh(c) ** 2, rel=1e-3)
+    stated = re.search(r"is (-[\d.e-]+) < 0", Sigmoid(3.0, 0.0).validity.reason)
+    assert float(stated[1]) == pytest.approx(-(3.0**3) / 3, rel=1e-3)
+
+
+def test_where_rounding_hides_the_coefficient_the_series_is_cited():
+    found = Sigmoid(1.0, 40.0).validity
+    assert found.refuted
+    assert "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0" in found.reason
+    assert quadratic_form(Sigmoid(1.0, 20.0), [Fraction(i + 1, 64) for i in range(3)]) < -1e-30
+
+
+@pytest.mark.parametrize(("coef0", "status"), [(1.0, "proven"), (0.0, "proven"), (-1.0, "refuted")])
+def test_a_sigmoid_without_its_inner_product_is_a_constant(coef0, status):
+    assert Sigmoid(gamma=0, coef0=coef0).validity.status == status
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_the_fractional_powers_1_half_less_than_the_points_are_refuted(n):
+    """FitzGerald and Horn: the exponents 0.5, 1.5, 2.5 are refuted by 3, 4, 5 points."""
+    kernel = Polynomial(degree=n - 2.5, gamma=1.0, coef0=1.0)
+    assert quadratic_form(kernel, [Fraction(i, 8) for i in range(n)]) < -1e-30
+    t = np.arange(float(n))[:, None] / 2
+    K = kernel.gram(t)
+    np.testing.assert_allclose(K, (1 + t @ t.T) ** (n - 2.5), rtol=1e-14)
+    assert np.linalg.eigvalsh(K)[0] < -1e-7
+
+
+def test_a_fractional_power_without_a_constant_is_refuted_by_two_features():
+    kernel = Polynomial(degree=1.5, gamma=1.0, coef0=0.0)
+    assert kernel.validity.refuted
+    assert "two or more features" in kernel.validity.reason
+    rows = np.array([[1.0, 0.5 * i] for i in range(4)])
+    assert np.linalg.eigvalsh(kernel.gram(rows))[0] < -1e-6
+    # One feature does not refute it: x^1.5 y^1.5 has a feature map.
+    K = kernel.gram(np.arange(1.0, 6.0)[:, None])
+    assert np.linalg.eigvalsh(K)[0] >= -1e-12 * K.max()
+
+
+def test_a_negative_constant_has_a_negative_eigenvalue():
+    rows = np.array([[0.1, 0.0], [0.0, 0.1]])
+    assert np.linalg.eigvalsh(Polynomial(1, 1.0, -1.0).gram(rows))[0] < -1
+
+
+@pytest.mark.parametrize("degree", [10**9, 1e300])
+def test_judging_a_huge_power_takes_no_time(degree):
+    assert not Polynomial(degree, 1.0, -1.0).psd
+    assert not Polynomial(degree, 1.0, -1e200).psd
+    assert Polynomial(degree, 1.0, 1.0).psd
+
+
+def test_what_has_no_series_is_not_refuted_by_it():
+    assert by_series(Cosine()) is None
+    assert by_series(Linear()) is None
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4, 5, 7, 12])
+def test_polynomial_is_the_inner_product_of_monomials(power):
+    """(x . y + 1)^p through its feature map, for two features."""
+
+    def phi(row):
+        a, b = row
+        return [
+            math.sqrt(math.comb(power, i) * math.comb(power - i, j)) * a**i * b**j
+            for i in range(power + 1)
+            for j in range(power + 1 - i)
+        ]
+
+    features = np.array([phi(row) for row in X[:, :2]])
+    assert features.shape[1] == math.comb(2 + power, power)
+    kernel = Polynomial(degree=power, gamma=1.0, coef0=1.0)
+    K = features @ features.T
+    size = np.sqrt(np.diag(K))
+    np.testing.assert_allclose(
+        kernel.gram(X[:, :2]) / size / size[:, None], K / size / size[:, None], atol=1e-13
+    )

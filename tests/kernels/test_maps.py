@@ -1,0 +1,142 @@
+"""What all feature maps share: what they take and refuse, and how the error is measured."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from gramian.errors import DataError, ParameterError
+from gramian.kernels.feature_maps import polynomial_map
+from gramian.kernels.fourier import fourier_map
+from gramian.kernels.maps import KernelError, check_gamma, check_origin, gaussian_gram, largest_norm
+from gramian.kernels.taylor import taylor_map
+
+MAPS = {
+    "polynomial": polynomial_map(3, degree=2),
+    "taylor": taylor_map(3, order=3, gamma=0.2),
+    "fourier": fourier_map(3, n_components=40, gamma=0.2, rng=0),
+}
+X = np.random.default_rng(0).standard_normal((11, 3))
+
+
+@pytest.fixture(params=MAPS.values(), ids=MAPS.keys())
+def phi(request):
+    return request.param
+
+
+def test_lists_frames_integers_and_float32(phi):
+    whole = np.round(X * 3)
+    expected = phi(whole)
+    assert expected.shape == (11, len(phi))
+    for other in (
+        whole.tolist(),
+        pd.DataFrame(whole),
+        whole.astype(int),
+        whole.astype("f4"),
+        whole.astype(">f8"),
+    ):
+        np.testing.assert_array_equal(phi(other), expected)
+        assert phi(other).dtype == np.float64
+    assert phi(np.zeros((0, 3))).shape == (0, len(phi))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (X[:, :2], r"X has shape \(11, 2\), but this map takes \(n, 3\)"),
+        (X[0], r"X has shape \(3,\)"),
+        (X * 1j, "complex128, which is not real numbers"),
+        (X * np.where(np.arange(3) == 1, np.nan, 1), "NaN or infinity"),
+        (np.where(X > 1, np.inf, X), "NaN or infinity"),
+        ([["a", "b", "c"]], "not a table of numbers"),
+        (sp.csr_matrix(X), "not a table of numbers"),
+    ],
+    ids=["width", "1-D", "complex", "NaN", "infinity", "text", "sparse"],
+)
+def test_what_is_no_table_of_numbers_is_refused(phi, bad, message):
+    with pytest.raises(DataError, match=message):
+        phi(bad)
+    with pytest.raises(DataError, match=message):
+        phi.kernel_error(X, bad)
+
+
+def test_the_error_is_measured_on_all_pairs(phi):
+    Y = X[:4] + 0.1
+    error = phi.kernel_error(X, Y)
+    gap = np.abs(phi(X) @ phi(Y).T - phi.kernel(X, Y))
+    assert error.maximum == gap.max()
+    assert error.rms == pytest.approx(math.sqrt((gap**2).mean()), rel=1e-12)
+    assert error.scale == phi.kernel(X, Y).max()
+    assert error.pairs == 44
+    assert error.relative == error.maximum / error.scale
+    assert error.kind == phi.kind
+    own = phi.kernel_error(X)
+    assert own.pairs == 121
+    assert own.ok
+    assert own.scale >= error.maximum
+
+
+def test_the_error_in_words():
+    error = KernelError(1e-3, 5e-4, 2.0, 1600, 2e-3, "deterministic", "Measured here.")
+    assert str(error) == (
+        "kernel error: max 0.001, rms 0.0005, of values up to 2, over 1,600 pairs; bound 0.002 "
+        "(deterministic). Measured here."
+    )
+    assert error.ok
+    assert error.relative == 5e-4
+    assert KernelError(0.1, 0.1, 0.0, 1, 0.01, "deterministic", "").relative == 0.1
+    assert not KernelError(0.1, 0.1, 0.0, 1, 0.01, "deterministic", "").ok
+
+
+def test_maps_print_what_they_are(phi):
+    assert f"3 -> {len(phi)} features" in repr(phi)
+    assert "x" in phi.formula
+
+
+@pytest.mark.parametrize("gamma", [np.full(3, 0.3), np.array([0.1, 2.0, 0.5])])
+def test_gaussian_gram_is_its_definition(gamma):
+    Y = X[:5] * 2
+    expected = [[math.exp(-sum(gamma[i] * (x[i] - y[i]) ** 2 for i in range(3))) for y in Y] for x in X]
+    np.testing.assert_allclose(gaussian_gram(X, Y, gamma), expected, rtol=1e-14)
+    for scale in (1e-150, 1e150, 1e200):
+        # Squares of the data leave float64 at 1e200, the kernel does not.
+        if scale < 1e155:
+            np.testing.assert_allclose(
+                gaussian_gram(X * scale, Y * scale, gamma / scale**2), expected, rtol=1e-12
+            )
+        assert np.isfinite(gaussian_gram(X * scale, None, gamma)).all()
+
+
+def test_largest_norm():
+    assert largest_norm(X) == pytest.approx(np.linalg.norm(X, axis=1).max(), rel=1e-15)
+    assert largest_norm(X * 1e300) == pytest.approx(np.linalg.norm(X, axis=1).max() * 1e300, rel=1e-15)
+    assert largest_norm(np.zeros((2, 2))) == 0
+    assert largest_norm(np.array([[np.inf, 1.0]])) == np.inf
+
+
+def test_widths():
+    assert check_gamma(None, 4, several=True).tolist() == [0.25] * 4
+    assert check_gamma(None, 2, several=True, sigma=2.0).tolist() == [0.125] * 2
+    assert check_gamma(None, 2, several=True, sigma=[1.0, 2.0]).tolist() == [0.5, 0.125]
+    assert check_gamma([3, 4], 2, several=True).tolist() == [3.0, 4.0]
+    for arguments, message in [
+        ({"gamma": 1.0, "sigma": 1.0}, "Give sigma or gamma, not both"),
+        ({"gamma": None, "sigma": 0.0}, "sigma=0.0 must be a positive number, 2 of them"),
+        ({"gamma": None, "sigma": [1.0, -1.0]}, "sigma=.* must be a positive number"),
+        ({"gamma": None, "sigma": [1.0]}, "sigma=.* must be a positive number"),
+        ({"gamma": None, "sigma": 1e-200}, "has a square that float64 cannot hold"),
+        ({"gamma": None, "sigma": 1e200}, "has a square that float64 cannot hold"),
+        ({"gamma": "auto", "sigma": None}, "gamma='auto' must be"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            check_gamma(arguments["gamma"], 2, several=True, sigma=arguments["sigma"])
+
+
+def test_origins():
+    assert check_origin(None, 2) is None
+    assert check_origin([1, 2], 2).tolist() == [1.0, 2.0]
+    for bad in ([1.0], [np.nan, 1.0], 3.0):
+        with pytest.raises(ParameterError, match=r"origin has shape .*2 finite numbers"):
+            check_origin(bad, 2)

@@ -1,0 +1,207 @@
+"""Kernels of the Euclidean distance: widths, units, exact diagonals and the ends of the range."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exact_kernels import clusters
+from gramian.errors import ParameterError
+from gramian.kernels import RBF, Matern, RationalQuadratic
+
+X = np.random.default_rng(5).standard_normal((37, 5))
+KINDS = [RBF, Matern, RationalQuadratic]
+NUS = (0.5, 1.5, 2.5)
+KERNELS = [RBF(), *(Matern(nu=nu) for nu in NUS), RationalQuadratic(), RationalQuadratic(alpha=50.0)]
+
+
+@pytest.fixture(params=KERNELS, ids=repr)
+def kernel(request):
+    return request.param
+
+
+# -------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize(
+    "width", [0.0, -2.0, float("nan"), "wide", False, 10**400, (), (1, -1), ((1, 2), (3,))]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_widths_must_be_positive(kind, width):
+    with pytest.raises(ParameterError, match=r"(sigma|length_scale)=.* must be a positive number"):
+        kind(width).gram(X)
+
+
+@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j])
+def test_gamma_must_be_positive(gamma):
+    with pytest.raises(ParameterError, match=r"gamma=.* must be a positive number, 'median' or None"):
+        RBF(gamma=gamma).gram(X)
+
+
+@pytest.mark.parametrize("width", [1e-200, 1e200, (1e-200, 1, 1, 1, 1), (1, 1, 1, 1, 1e200)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_widths_whose_square_does_not_fit_are_refused(kind, width):
+    with pytest.raises(ParameterError, match="square that float64 cannot hold"):
+        kind(width).gram(X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_one_width_for_each_feature(kind):
+    with pytest.raises(ParameterError, match=r"has 2 widths but X has 5 features. Give one for each, or one"):
+        kind((1.0, 2.0)).gram(X)
+
+
+@pytest.mark.parametrize("nu", [1, 0.4, 3.5, "1.5", None, True, math.inf, (1, 2)])
+def test_matern_is_known_for_three_values_of_nu(nu):
+    with pytest.raises(ParameterError, match=r"nu=.* must be 0.5, 1.5 or 2.5"):
+        Matern(nu=nu).gram(X)
+
+
+@pytest.mark.parametrize("alpha", [0, -1, "1", None, math.inf])
+def test_alpha_must_be_positive(alpha):
+    with pytest.raises(ParameterError, match=r"alpha=.* must be a positive number"):
+        RationalQuadratic(alpha=alpha).gram(X)
+
+
+def test_sigma_and_gamma_together_are_refused():
+    with pytest.raises(ParameterError, match="sigma or gamma, not both"):
+        RBF(sigma=1.0, gamma=0.5).gram(X)
+
+
+def test_sigma_is_the_width():
+    assert RBF(sigma=2.0).resolve(X) == RBF(gamma=0.125)
+    np.testing.assert_array_equal(RBF(sigma=2.0).gram(X), RBF(gamma=0.125).gram(X))
+    assert RBF().resolve(X) == RBF(gamma=0.2)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+@pytest.mark.parametrize("cls", KINDS)
+def test_widths_of_features_are_units(cls, kind):
+    widths = [0.5, 2.0, 1e3, 1.0, 1e-3]
+    np.testing.assert_allclose(cls(kind(widths)).gram(X * widths), cls(1.0).gram(X), rtol=1e-12, atol=1e-15)
+    assert cls(kind(widths)) == cls(tuple(widths))
+    assert cls(kind(widths)).resolve(X) == cls(tuple(widths))
+
+
+def test_equal_widths_are_one_width(kernel):
+    name = "sigma" if isinstance(kernel, RBF) else "length_scale"
+    one = type(kernel)(**{**kernel.get_params(), name: 1.7})
+    many = type(kernel)(**{**kernel.get_params(), name: (1.7,) * 5})
+    np.testing.assert_allclose(many.gram(X), one.gram(X), rtol=1e-13)
+
+
+# --------------------------------------------------------------- the values
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_diagonal_is_exactly_1(kernel, offset, dtype):
+    assert kernel.stationary
+    rows = (X + offset).astype(dtype)
+    np.testing.assert_array_equal(np.diag(kernel.gram(rows)), 1)
+    np.testing.assert_array_equal(kernel.bind(rows).diagonal(rows), 1)
+
+
+def test_values_lie_between_0_and_1(kernel):
+    for rows in (X, X * 1e-6 + 1e3, X * 1e3):
+        K = kernel.gram(rows)
+        assert K.min() >= 0
+        assert K.max() <= 1 + 1e-9
+
+
+def test_matern_approaches_the_gaussian_from_below_as_it_gets_smoother():
+    distance = np.linspace(0, 0.5, 20)[1:, None]
+    rough, middle, smooth = (Matern(nu=nu).gram([[0.0]], distance)[0] for nu in NUS)
+    gauss = RBF(sigma=1.0).gram([[0.0]], distance)[0]
+    assert (rough < middle).all()
+    assert (middle < smooth).all()
+    assert (smooth < gauss).all()
+
+
+@pytest.mark.parametrize("alpha", [1e6, 1e9])
+def test_rational_quadratic_approaches_the_gaussian(alpha):
+    np.testing.assert_allclose(
+        RationalQuadratic(1.3, alpha).gram(X), RBF(sigma=1.3).gram(X), atol=30 / alpha + 1e-8
+    )
+
+
+def test_far_rows_have_kernel_0_and_never_nan(kernel):
+    if isinstance(kernel, RationalQuadratic):
+        pytest.skip("falls like a power of the distance")
+    for scale in (1e8, 1e155, 1e200, 1e300):
+        rows = scale * np.array([[1.0], [-1.0], [0.0]])
+        np.testing.assert_array_equal(kernel.gram(rows), np.eye(3))
+        np.testing.assert_array_equal(kernel.gram(np.zeros((2, 1)), rows[:2]), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e20, 1e150])
+def test_rows_and_width_in_other_units(kernel, scale):
+    name = "sigma" if isinstance(kernel, RBF) else "length_scale"
+    one = type(kernel)(**{**kernel.get_params(), name: 0.7})
+    other = type(kernel)(**{**kernel.get_params(), name: 0.7 * scale})
+    np.testing.assert_allclose(other.gram(X * scale), one.gram(X), rtol=1e-11, atol=1e-300)
+
+
+@pytest.mark.parametrize(("gamma", "scale"), [(1e-310, 1e155), (5e-324, 4e161), (1e308, 1e-154)])
+def test_gamma_at_the_ends_of_the_range(gamma, scale):
+    expected = np.exp(-gamma * scale * scale * np.sum((X[:, None] - X) ** 2, axis=2))
+    np.testing.assert_allclose(RBF(gamma=gamma).gram(X * scale), expected, rtol=1e-9, atol=1e-300)
+
+
+def test_widths_beyond_the_root_of_the_range():
+    np.testing.assert_allclose(
+        RBF(sigma=(1e160, 1e160, 1.0, 1.0, 1.0)).gram(X), RBF(sigma=1.0).gram(X[:, 2:]), rtol=1e-13
+    )
+
+
+def test_neighbours_in_one_feature_while_another_is_far_larger():
+    rows = np.array([[1e8, 1.0], [1e8, 1.0 + 1e-9], [1e8 + 16, 1.0]])
+    kernel = RBF(sigma=(16.0, 1e-9))
+    gap = (rows[1, 1] - rows[0, 1]) / 1e-9
+    K = kernel.gram(rows)
+    assert K[0, 1] == pytest.approx(math.exp(-gap * gap / 2), rel=1e-14)
+    assert K[0, 2] == pytest.approx(math.exp(-0.5), rel=1e-14)
+
+
+def test_the_bound_of_a_width_for_each_feature_is_that_of_scaled_rows():
+    widths = np.array([1.0, 1e3, 1e-3])
+    rows = clusters(3.0)
+    ours, scaled = RBF(sigma=widths).bind(rows * widths), RBF(sigma=1.0).bind(rows)
+    assert not ours.direct
+    assert scaled.relative / 20 < ours.relative < scaled.relative * 20
+
+
+# -------------------------------------------------------------------- proofs
+
+
+def test_proven_with_every_positive_power(kernel):
+    assert kernel.psd
+    assert kernel.divisible
+    for power in (0.1, 0.5, 1.7):
+        assert (kernel**power).psd
+        assert np.linalg.eigvalsh((kernel**power).gram(X))[0] > -1e-12
+
+
+def test_theorems_are_named():
+    assert "Bochner 1933" in RBF().validity.reason
+    assert "Student's t" in Matern().validity.reason
+    assert "Schoenberg 1938" in RationalQuadratic().validity.reason
+
+
+def test_what_cannot_be_computed_is_not_proven():
+    found = RBF(sigma=-1.0).validity
+    assert found.status == "unknown"
+    assert "sigma=-1.0 must be a positive number" in found.reason
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), angle=st.floats(0, 6.3), index=st.integers(0, len(KERNELS) - 1))
+def test_neither_translation_nor_rotation_is_seen(seed, angle, index):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((8, 2))
+    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    moved = rows @ turn + rng.uniform(-10, 10, 2)
+    # The root of a small distance loses half of the digits that turning has left.
+    np.testing.assert_allclose(KERNELS[index].gram(moved), KERNELS[index].gram(rows), atol=1e-7)

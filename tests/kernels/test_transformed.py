@@ -1,0 +1,314 @@
+"""Kernels of some columns, of mapped rows, and of rows scaled to length 1 in feature space."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from exact_kernels import excess
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.kernels import (
+    RBF,
+    After,
+    Cosine,
+    Exp,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    OnColumns,
+    Polynomial,
+    Sigmoid,
+    kernel_from_name,
+)
+from gramian.kernels.transformed import MAPS
+
+X = np.abs(np.random.default_rng(3).standard_normal((14, 4))) + 0.05
+Y = X[:5] * 1.3 + 0.1
+NAMES = ["age", "b m i", "größe", "x"]
+
+
+# ----------------------------------------------------------------- on columns
+
+
+@pytest.mark.parametrize(
+    ("columns", "picked"),
+    [
+        ((0,), [0]),
+        ((2, 0), [2, 0]),
+        ((-1,), [3]),
+        (([1, 3],), [1, 3]),
+        (((1, 3),), [1, 3]),
+        ((np.array([1, 3]),), [1, 3]),
+        ((np.int64(2),), [2]),
+        ((range(1, 3),), [1, 2]),
+        ((slice(2),), [0, 1]),
+        ((slice(None, None, 2),), [0, 2]),
+        ((slice(None, None, -1),), [3, 2, 1, 0]),
+        ((slice(np.int64(1), None),), [1, 2, 3]),
+        (("age", "größe"), [0, 2]),
+        (("x", 0), [3, 0]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("kernel", [RBF(), Polynomial(), Laplacian("median")], ids=repr)
+def test_it_is_the_kernel_of_the_columns_alone(kernel, columns, picked):
+    made = kernel.on(*columns)
+    resolved = made.resolve(X, NAMES)
+    assert tuple(resolved.columns) == tuple(picked)
+    assert resolved.kernel == kernel.resolve(X[:, picked])
+    np.testing.assert_array_equal(resolved.gram(X), kernel.gram(X[:, picked]))
+    expected = kernel.resolve(X[:, picked]).gram(X[:, picked], Y[:, picked])
+    np.testing.assert_array_equal(resolved.gram(X, Y), expected)
+    assert excess(resolved, X[:4]) <= 1
+
+
+@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
+def test_columns_of_other_arrays(kind):
+    xp = pytest.importorskip(kind)
+    found = RBF().on(2, 0).gram(xp.asarray(X), xp.asarray(Y))
+    np.testing.assert_allclose(np.asarray(found), RBF().on(2, 0).gram(X, Y), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ((4,), "There is no column 4: X has 4, counted from 0 to 3"),
+        ((-5,), "There is no column -5"),
+        (("BMI",), "There is no column 'BMI': X has age, b m i, größe, x. Name another one, or a position"),
+        ((0, -4), r"columns=\(0, -4\) name a column twice"),
+        (("age", 0), "name a column twice"),
+        ((0, 0), "must name columns, each once"),
+        (([],), "must name columns, each once"),
+        ((slice(4, 9),), "leave nothing of 4 columns"),
+        ((1.5,), "columns=1.5 must be positions such as 0, names, or a slice"),
+        ((True,), "columns=True must be positions"),
+        ((None,), "columns=None must be positions"),
+        (([[0]],), "must be positions"),
+        ((slice(0, 3, 0),), "must be a slice of whole numbers, its step not 0"),
+        ((slice("a", "b"),), "must be a slice of whole numbers"),
+    ],
+    ids=repr,
+)
+def test_columns_that_are_none(columns, message):
+    with pytest.raises(ParameterError, match=message):
+        RBF().on(*columns).resolve(X, NAMES)
+
+
+def test_names_need_a_table_with_names():
+    with pytest.raises(ParameterError, match="There is no column 'age': X has no column names"):
+        RBF().on("age").gram(X)
+
+
+def test_names_reach_through_other_kernels():
+    kernel = (RBF().on("x", "age") + Linear()).normalized() * Cosine().on("größe").after(np.log1p)
+    resolved = kernel.resolve(X, NAMES)
+    assert "on(3, 0)" in repr(resolved)
+    assert ".on(2).after(log1p)" in repr(resolved)
+    # The second counts among the columns that the first has picked.
+    twice = RBF().on("x").on("age", "x").resolve(X, NAMES)
+    np.testing.assert_array_equal(twice.gram(X), RBF().gram(X[:, [3]]))
+    # A map may make other columns of them, so their names are gone.
+    with pytest.raises(ParameterError, match="X has no column names"):
+        RBF().on("age").after(StandardScaler().fit(X)).resolve(X, NAMES)
+
+
+def test_one_column_is_the_same_however_it_is_written():
+    assert RBF().on(0) == RBF().on([0]) == OnColumns(RBF(), (0,)) == OnColumns(RBF(), np.array([0]))
+    assert len({RBF().on(0), RBF().on([0]), RBF().on(slice(1)), RBF().on(slice(1))}) == 2
+    assert RBF().on(0) != RBF().on(1)
+    assert RBF().on(slice(1)) != RBF().on(slice(2))
+
+
+def test_validity_on_columns():
+    assert RBF().on(0).psd
+    assert Sigmoid(1.0).on(0, 1).validity.refuted
+    # What needs two features to be refuted need not be on one.
+    assert Polynomial(1.5, 1.0, 0.0).on(0).validity.status == "unknown"
+    assert Sigmoid(1.0).on(slice(0, 2)).validity.status == "unknown"
+    assert (-RBF()).on(0, 1).validity.status == "unknown"
+
+
+# ---------------------------------------------------------------------- maps
+
+
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("kernel", [RBF(), Linear(), Polynomial(2)], ids=repr)
+def test_it_is_the_kernel_of_mapped_rows(kernel, name):
+    made = kernel.after(MAPS[name])
+    np.testing.assert_array_equal(made.gram(X, Y), kernel.gram(MAPS[name](X), MAPS[name](Y)))
+    np.testing.assert_array_equal(made.gram(X), kernel.gram(MAPS[name](X)))
+    assert repr(made) == f"{kernel!r}.after({name})"
+    assert kernel_from_name(repr(made)) == made
+    assert made.psd
+
+
+def test_maps_of_any_kind():
+    scaler = StandardScaler().fit(X)
+    for transform in (scaler, scaler.transform):
+        made = RBF().after(transform)
+        np.testing.assert_allclose(made.gram(X, Y), RBF().gram(scaler.transform(X), scaler.transform(Y)))
+    assert repr(RBF().after(scaler)) == "rbf().after(StandardScaler)"
+    assert str(RBF(gamma=1).after(np.sqrt)) == "[exp(-||x - y||^2)] of sqrt(x), sqrt(y)"
+    rows = RBF().after(lambda rows: rows[:, :2] > 0.5)
+    np.testing.assert_array_equal(rows.gram(X), RBF().gram((X[:, :2] > 0.5).astype(float)))
+
+
+@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_maps_see_numpy_rows_of_float64(kind, dtype):
+    xp = pytest.importorskip(kind)
+    seen = []
+
+    def look(rows):
+        seen.append((type(rows), rows.dtype, rows.flags.writeable))
+        rows *= 2
+        return rows
+
+    given = xp.asarray(X.astype(dtype))
+    found = RBF().after(look).gram(given)
+    assert set(seen) == {(np.ndarray, np.dtype(np.float64), True)}
+    np.testing.assert_array_equal(np.asarray(given), X.astype(dtype))
+    np.testing.assert_allclose(np.asarray(found), RBF().gram(2 * X.astype(dtype)), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("transform", "message"),
+    [
+        (lambda rows: rows.sum(axis=1), r"made float64 of shape \(14,\) of 14 rows. It must return numbers"),
+        (lambda rows: rows[:3], r"made float64 of shape \(3, 4\) of 14 rows"),
+        (lambda rows: rows.astype(str), "made <U"),
+        (lambda rows: rows * 1j, "made complex128"),
+        (lambda rows: None, "made object"),
+        (lambda rows: np.log(rows - X[2:3, 1:2]), r"gives (nan|-inf) in row \d+, column \d. Choose a map"),
+    ],
+)
+def test_maps_that_return_no_rows(transform, message):
+    with pytest.raises(DataError, match=message):
+        RBF().after(transform).gram(X)
+
+
+@pytest.mark.parametrize("bad", [None, 3, "log"])
+def test_what_is_no_map(bad):
+    with pytest.raises(InputTypeError, match=r"map=.* is neither a function of rows nor an object with a tr"):
+        RBF().after(bad).gram(X)
+
+
+def test_errors_of_a_map_come_through():
+    def fails(rows):
+        raise ZeroDivisionError("from the map")
+
+    with pytest.raises(ZeroDivisionError, match="from the map"):
+        RBF().after(fails).gram(X)
+
+
+def test_a_map_undoes_what_depends_on_differences_alone():
+    assert RBF().on(0).stationary
+    assert not RBF().after(np.log).stationary
+    np.testing.assert_array_equal(np.diag(RBF().after(np.log).gram(X)), 1)
+
+
+def test_validity_after_a_map():
+    assert Laplacian().after(np.log).psd
+    assert Sigmoid(1.0).after(np.log).validity.status == "unknown"
+    assert (RBF().after(np.sqrt) ** 0.5).psd
+
+
+# ----------------------------------------------------------------- normalized
+
+
+def divided(K):
+    size = np.sqrt(np.diag(K))
+    return K / size / size[:, None]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(), Polynomial(), Exp(Linear()), RBF() + Linear(), 3 * Matern(), Linear() ** 2 * RBF()],
+    ids=repr,
+)
+def test_normalized_divides_by_the_roots_of_the_diagonal(kernel):
+    made = kernel.normalized()
+    np.testing.assert_allclose(made.gram(X), divided(kernel.gram(X)), rtol=1e-12)
+    every = divided(kernel.gram(np.vstack([X, Y])))
+    np.testing.assert_allclose(made.gram(X, Y), every[:14, 14:], rtol=1e-12)
+    np.testing.assert_array_equal(np.diag(made.gram(X)), 1)
+    np.testing.assert_array_equal(made.bind(X).diagonal(X), 1)
+    np.testing.assert_allclose(made.normalized().gram(X), made.gram(X), rtol=1e-13)
+    assert np.abs(made.gram(X)).max() <= 1 + 1e-14
+    assert made.psd
+    assert np.linalg.eigvalsh(made.gram(X))[0] > -1e-13
+
+
+def test_normalized_linear_is_the_cosine():
+    rows = np.vstack([X, np.zeros((1, 4))])
+    np.testing.assert_allclose(Linear().normalized().gram(rows), Cosine().gram(rows), atol=1e-14)
+    np.testing.assert_array_equal(Linear().normalized().gram(rows)[-1], 0)
+
+
+def test_what_is_normalized_already():
+    np.testing.assert_allclose(RBF().normalized().gram(X), RBF().gram(X), rtol=1e-15)
+    assert Normalized(RBF()).stationary
+
+
+def test_a_negative_diagonal_has_no_root():
+    with pytest.raises(
+        DataError, match=r"needs k\(x, x\) >= 0, but it reaches -.*linear\(\) - 50.* is no kernel"
+    ):
+        (Linear() - 50.0).normalized().gram(X)
+
+
+def test_what_may_be_no_kernel_can_exceed_1():
+    kernel = Polynomial(1, 1.0, -1.0).normalized()
+    rows = np.array([[1.1], [10.0], [3.0]])
+    bound = kernel.bind(rows)
+    K = kernel.gram(rows)
+    assert K[0, 1] == pytest.approx(10 / np.sqrt(0.21 * 99))
+    assert np.abs(K).max() <= bound.largest
+    assert excess(kernel + Linear(), rows) <= 1
+    assert kernel.validity.status == "unknown"
+
+
+@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
+def test_normalized_in_other_arrays(kind):
+    xp = pytest.importorskip(kind)
+    rows = np.vstack([X, np.zeros((1, 4))])
+    found = Linear().normalized().gram(xp.asarray(rows))
+    np.testing.assert_allclose(np.asarray(found), Linear().normalized().gram(rows), rtol=1e-13)
+    with pytest.raises(DataError, match="needs"):
+        (Linear() - 50.0).normalized().gram(xp.asarray(rows))
+
+
+# ------------------------------------------------------------------ printing
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (RBF().on(0), "rbf().on(0)"),
+        (RBF().on("a", 2), "rbf().on('a', 2)"),
+        (RBF().on(slice(3)), "rbf().on(slice(None, 3))"),
+        (RBF().on(slice(0, 3, 2)), "rbf().on(slice(0, 3, 2))"),
+        ((RBF() + Linear()).on(np.int64(1)), "(rbf() + linear()).on(1)"),
+        ((2 * RBF()).normalized(), "(2 * rbf()).normalized()"),
+        (RBF().normalized().on(0).after(np.abs), "rbf().normalized().on(0).after(abs)"),
+        (Exp(RBF()).normalized() ** 2, "exp(rbf()).normalized() ** 2"),
+    ],
+)
+def test_printed_forms(kernel, text):
+    assert repr(kernel) == text
+    assert kernel_from_name(text) == kernel
+    assert str(kernel)
+
+
+def test_formulas_in_print():
+    assert str(Linear().on(0, "b")) == "[x . y] on (0, 'b')"
+    assert str(Linear().normalized()) == "[k(x, y) / sqrt(k(x, x) k(y, y)), k = x . y]"
+
+
+def test_maps_keep_their_object():
+    scaler = StandardScaler().fit(X)
+    assert After(RBF(), scaler).map is scaler
+    assert After(RBF(), scaler) == After(RBF(), scaler)
+    frame = pd.DataFrame(X, columns=NAMES)
+    np.testing.assert_allclose(RBF().after(np.sqrt).gram(frame), RBF().after(np.sqrt).gram(X), rtol=1e-13)

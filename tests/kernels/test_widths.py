@@ -1,0 +1,190 @@
+"""The median distance against all distances written out, and what a width may be."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+from gramian.errors import DataError, ParameterError
+from gramian.kernels import RBF, Laplacian, Matern, RationalQuadratic
+from gramian.kernels.widths import (
+    MEDIAN_ROWS,
+    check_width,
+    factor_text,
+    gamma_of,
+    is_median,
+    median_distance,
+    resolved_width,
+    width_text,
+)
+
+
+def rows(n, d=3, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def literal(X, power=2):
+    """The median over all pairs i < j."""
+    X = np.asarray(X, dtype=np.float64)
+    n = len(X)
+    pairs = [np.sum(np.abs(X[i] - X[j]) ** power) ** (1 / power) for i in range(n) for j in range(i)]
+    return float(np.median(pairs))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 10, 41])
+@pytest.mark.parametrize("d", [1, 3, 20])
+def test_it_is_the_median_of_all_pairs(n, d):
+    X = rows(n, d)
+    assert median_distance(X) == pytest.approx(literal(X), rel=1e-12)
+    assert median_distance(X, "cityblock") == pytest.approx(literal(X, 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e8])
+def test_an_offset_takes_no_digits(offset):
+    X = rows(60) + offset
+    assert median_distance(X) == pytest.approx(literal(X), rel=1e-9)
+    far = np.vstack([X, X[:5] + 1e6])
+    assert median_distance(far) == pytest.approx(literal(far), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-99, 1e-20, 1e20, 1e99, 1e150])
+def test_any_unit(scale):
+    X = rows(40)
+    assert median_distance(X * scale) / scale == pytest.approx(literal(X), rel=1e-12)
+    assert median_distance(X * scale, "cityblock") / scale == pytest.approx(literal(X, 1), rel=1e-12)
+
+
+def test_two_clusters_far_apart():
+    near = np.concatenate([rows(30), rows(10, seed=1) + 1e7])
+    assert median_distance(near) == pytest.approx(literal(near), rel=1e-8)
+    tight = np.concatenate([1e-5 * rows(50), 1e-5 * rows(3, seed=1) + 1e7])
+    assert median_distance(tight) == pytest.approx(literal(tight), rel=1e-8)
+
+
+def test_at_most_5000_rows_evenly_spaced():
+    X = rows(12_001, 1)
+    picked = np.linspace(0, 12_000, MEDIAN_ROWS).round().astype(int)
+    assert MEDIAN_ROWS == 5000
+    assert len(set(picked.tolist())) == 5000
+    assert picked[[0, -1]].tolist() == [0, 12_000]
+    # The distances of a line of values are known without a table of them: count those below the median.
+    median = median_distance(X)
+    chosen = np.sort(X[picked, 0])
+    below = np.searchsorted(chosen, chosen + median * (1 - 1e-9)) - np.arange(5000) - 1
+    above = np.searchsorted(chosen, chosen + median * (1 + 1e-9)) - np.arange(5000) - 1
+    half = 5000 * 4999 / 2 / 2
+    assert below.sum() <= half <= above.sum()
+
+
+def test_rows_between_the_chosen_ones_are_not_seen():
+    X = np.zeros((2 * MEDIAN_ROWS - 1, 1))
+    X[::2, 0] = np.arange(MEDIAN_ROWS)
+    X[1::2] = 1e9
+    n = MEDIAN_ROWS
+    assert median_distance(X) == pytest.approx(n * (1 - np.sqrt(0.5)), abs=1)
+
+
+def test_duplicates_count_as_long_as_they_are_few():
+    X = np.repeat(rows(20), 2, axis=0)
+    assert median_distance(X) == pytest.approx(literal(X), rel=1e-12)
+
+
+def test_where_more_than_half_of_the_pairs_are_equal_the_median_is_that_of_the_others():
+    X = np.concatenate([np.zeros((30, 2)), [[3.0, 4.0]], [[0.0, 1.0]]])
+    assert literal(X) == 0
+    apart = pdist(X)
+    assert median_distance(X) == np.median(apart[apart > 0])
+    assert median_distance(X, "cityblock") > 0
+
+
+@pytest.mark.parametrize("X", [np.ones((5, 2)), np.zeros((3, 1)), np.ones((1, 4)), np.full((4, 2), 1e8)])
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
+def test_rows_that_are_all_equal_have_no_width(X, metric):
+    with pytest.raises(DataError, match=r"median distance of \d rows is 0, which is no width. Give gamma"):
+        median_distance(X, metric)
+
+
+def test_arrays_of_other_kinds():
+    X = rows(30)
+    torch = pytest.importorskip("torch")
+    assert median_distance(torch.asarray(X)) == median_distance(X)
+    assert median_distance(X.astype("f4")) == pytest.approx(literal(X.astype("f4")), rel=1e-12)
+    assert median_distance(np.arange(10)[:, None]) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [(RBF(sigma="median"), "gamma"), (RBF(gamma="median"), "gamma"), (Matern("median"), "length_scale")],
+)
+def test_kernels_take_the_median_for_their_width(kernel, name):
+    X = rows(50)
+    median = literal(X)
+    found = getattr(kernel.resolve(X), name)
+    assert found == pytest.approx(0.5 / median**2 if name == "gamma" else median, rel=1e-12)
+    np.testing.assert_allclose(kernel.gram(X), type(kernel)(median).gram(X), rtol=1e-9)
+
+
+def test_other_kernels_of_the_median():
+    X = rows(50)
+    assert Laplacian("median").resolve(X).gamma == pytest.approx(1 / literal(X, 1), rel=1e-12)
+    assert RationalQuadratic("median").resolve(X).length_scale == pytest.approx(literal(X), rel=1e-12)
+    # A part of a kernel sees the rows of its own.
+    both = RBF(sigma="median").on(0) + Laplacian("median").after(np.square)
+    resolved = both.resolve(X)
+    assert resolved.left.kernel.gamma == pytest.approx(0.5 / literal(X[:, :1]) ** 2, rel=1e-12)
+    assert resolved.right.kernel.gamma == pytest.approx(1 / literal(X**2, 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RBF(sigma="median"), RBF(gamma="median"), Matern("median")])
+def test_a_median_whose_square_does_not_fit_is_refused(kernel):
+    with pytest.raises(ParameterError, match="square that float64 cannot hold"):
+        kernel.resolve(rows(5) * 1e-157)
+
+
+@pytest.mark.parametrize("value", [1, 2.5, np.float32(3), "median", [1.0, 2], (3,), np.array([1.0, 2.0])])
+def test_what_a_width_may_be(value):
+    check_width("w", value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, -1, "wide", None, (), [], [1, 0], [1, "a"], [[1.0]], ((1, 2), (3,)), np.ones((2, 2)), True, np.nan],
+)
+def test_what_it_may_not_be(value):
+    with pytest.raises(ParameterError, match=r"(?s)w=.* must be a positive number"):
+        check_width("w", value)
+
+
+def test_an_optional_width():
+    check_width("w", None, optional=True)
+    assert is_median("median")
+    assert not any(map(is_median, ("Median", None, 1.0, np.ones(2))))
+
+
+def test_resolved_widths():
+    X = rows(4)
+    assert resolved_width("w", 2, X) == 2.0
+    assert resolved_width("w", np.array([1, 2, 3]), X) == (1.0, 2.0, 3.0)
+    assert resolved_width("w", "median", X) == pytest.approx(literal(X))
+    with pytest.raises(ParameterError, match="w has 2 widths but X has 3 features"):
+        resolved_width("w", [1.0, 2.0], X)
+
+
+@pytest.mark.parametrize("sigma", [1e-160, 1e163, 1e-300, 1e300])
+def test_gamma_has_to_fit_into_a_number(sigma):
+    assert gamma_of("s", 2.0) == 0.125
+    with pytest.raises(ParameterError, match=r"s=.* has a square that float64 cannot hold. Scale the data"):
+        gamma_of("s", sigma)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "(1/d) "), ("median", "gamma "), (1, ""), (1.0, ""), (0.25, "0.25 ")]
+)
+def test_factors_in_print(value, text):
+    assert factor_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("median", "median"), (2.0, "2"), ((1.0, 0.5), "(1, 0.5)"), ([3], "(3)")]
+)
+def test_widths_in_print(value, text):
+    assert width_text(value) == text

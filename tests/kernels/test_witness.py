@@ -1,0 +1,97 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gramian.kernels import kernel_from_name
+from gramian.kernels.trials import Examiner
+from gramian.kernels.witness import asymmetry_of, certified, exact_form, rounded, shrunk, witness_of
+
+
+def distance(x, y):
+    return float(np.abs(x - y).sum())
+
+
+def examiner(kernel):
+    return Examiner(kernel_from_name(kernel), 1e-10)
+
+
+def test_two_points_remain_of_many():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    found = shrunk(examiner(distance).examine(X, tuple(range(60))))
+    assert len(found.points) == 2
+    np.testing.assert_array_equal(X[list(found.rows)], found.points)
+
+
+def test_no_point_can_be_left_out():
+    given = examiner("poly(degree=2.5, gamma=1)")
+    found = shrunk(given.examine(np.linspace(0, 3, 20)[:, None]))
+    assert len(found.points) == 5
+    for i in range(5):
+        assert found.subset(np.delete(np.arange(5), i)).ratio > -10
+
+
+def test_a_witness_that_needs_all_its_points():
+    # I - c 1 1.T has a negative eigenvalue for c > 1 / m only.
+    report = shrunk(examiner(lambda x, y: float(x[0] == y[0]) - 0.041).examine(np.arange(30.0)[:, None]))
+    assert len(report.points) == 25
+
+
+def test_many_points_are_certified_without_fractions():
+    trial = examiner(lambda x, y: float(x[0] == y[0]) - 1 / 119.5).examine(np.arange(120.0)[:, None])
+    found = certified(trial)
+    assert len(found.points) == 120
+    assert found.quadratic_form + found.uncertainty < 0
+
+
+def test_points_are_rounded_as_long_as_they_refute():
+    given = examiner("sigmoid(gamma=1)")
+    start = given.examine(np.array([[-1.0123], [0.0456], [0.9871]]))
+    points = rounded(given, start).points
+    assert points.ravel().tolist() == [-1.0, 0.0, 1.0]
+
+
+def test_a_witness_is_exact_about_its_own_numbers():
+    given = examiner("poly(degree=1.5, gamma=1)")
+    found = witness_of(given, given.examine(np.array([[0.0], [0.4], [2.0], [2.9]])), np.random.default_rng(0))
+    v = [Fraction(x) for x in found.vector.tolist()]
+    K = [[Fraction(x) for x in row] for row in found.gram.tolist()]
+    value = sum(v[i] * v[j] * K[i][j] for i in range(len(v)) for j in range(len(v)))
+    assert float(value) == found.quadratic_form < 0
+    assert found.quadratic_form + found.uncertainty < 0
+    assert found.eigenvalue == pytest.approx(np.linalg.eigvalsh(found.gram)[0], rel=1e-6)
+
+
+def test_the_printed_table_is_enough_to_check():
+    given = examiner("poly(degree=2.5, gamma=1)")
+    start = given.examine(np.array([[0.0], [0.2], [1.0], [2.0], [2.3]]))
+    found = witness_of(given, start, None)
+    rows = [line.split(")", 1)[1].split() for line in str(found).splitlines()[1:-1]]
+    v = np.array([float(row[0]) for row in rows])
+    K = np.array([[float(x) for x in row[1:]] for row in rows])
+    assert v @ K @ v < 0
+    assert "of a kernel it is never negative" in str(found)
+
+
+def test_large_witnesses_are_printed_without_their_matrix():
+    trial = examiner(lambda x, y: float(x[0] == y[0]) - 0.1).examine(np.arange(12.0)[:, None])
+    text = str(certified(trial))
+    assert "k(x_i, x_j)\n" not in text
+    assert text.count("\n") == 13
+
+
+def test_an_asymmetry_in_few_digits():
+    given = examiner(lambda x, y: float(x[0] ** 2 * y[0]))
+    trial = given.examine(np.array([[1.2345], [0.4321], [2.3456]]))
+    found = asymmetry_of(given, trial, trial.asymmetry(), invent=True)
+    assert all(float(f"{x:.1g}") == x for x in found.points.ravel())
+    x, y = found.points.ravel()
+    assert found.values == pytest.approx((x * x * y, y * y * x))
+    kept = asymmetry_of(given, trial, trial.asymmetry(), invent=False)
+    assert set(kept.points.ravel()) <= {1.2345, 0.4321, 2.3456}
+
+
+def test_exact_sums():
+    K = np.array([[1e16, 1.0], [1.0, -1e16]])
+    assert exact_form(K, np.array([1.0, 1.0])) == 2.0
+    assert exact_form(np.full((2, 2), -1.7e308), np.array([1.0, 1.0])) == -np.inf
