@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def ring(folder):
+    t = np.linspace(0, 6, 80)
+    rows = np.column_stack([3 + 1.5 * np.cos(t), 2 + 1.5 * np.sin(t)])
+    lines = [f"{x!r},{y!r}" for x, y in rows.tolist()]
+    (folder / "ring.csv").write_text("width,height\n" + "\n".join(lines) + "\n")
+    return folder / "ring.csv"
+
+
+LAW = "width^2 + height^2 - 6 width - 4 height + 10.75 = 0"
+
+
+def test_laws_are_printed(ring, gramian):
+    ran = gramian("relations", ring)
+    assert ran.code == 0
+    assert ran.out.startswith("1 relation up to degree 2 (6 monomials) in 80 distinct rows x 2 columns:")
+    assert LAW in ran.out
+
+
+def test_laws_as_json(ring, gramian):
+    facts = gramian("relations", ring, "--degree", 3, "--json").json
+    assert facts["degree"] == 3
+    assert facts["monomials"] == 10
+    (law,) = facts["relations"]
+    assert law["equation"] == LAW
+    assert law["columns"] == ["width", "height"]
+    assert law["powers"] == [[0, 0], [1, 0], [0, 1], [2, 0], [0, 2]]
+    np.testing.assert_allclose(law["coefficients"], [10.75, -6, -4, 1, 1])
+    assert law["residual"] < 1e-14
+
+
+def test_infinity_is_no_json(ring, gramian):
+    facts = gramian("relations", ring, "--columns", "width", "--degree", 1, "--json").json
+    assert facts["relations"] == []
+    assert facts["nearest_other"] == pytest.approx(1)
+    (ring.parent / "line.csv").write_text("a,b\n" + "\n".join(f"{i},7" for i in range(20)) + "\n")
+    facts = gramian("relations", "line.csv", "--columns", "b,a", "--degree", 1, "--json").json
+    assert [law["equation"] for law in facts["relations"]] == ["b - 7 = 0"]
+
+
+def test_no_law_is_no_failure(folder, gramian):
+    ran = gramian("relations", "flowers.csv", "--label", "species", "--tol", 0.01)
+    assert ran.code == 0
+    assert ran.out.startswith("No relation up to degree 2")
+
+
+def test_reading_options_choose_the_data(ring, gramian):
+    assert "in 40 distinct rows" in gramian("relations", ring, "--rows", "0:40").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--rows", "0:5"), 1, "5 rows and 6 monomials"),
+        (("--degree", 0), 2, "degree=0 must be a whole number"),
+        (("--degree", 60), 2, "1,891 monomials up to degree 60, more than 500"),
+        (("--tol", 2), 2, "must lie between 0 and 1"),
+        (("--tol", "small"), 2, "Invalid value"),
+    ],
+)
+def test_what_is_wrong_is_said(ring, gramian, arguments, code, message):
+    ran = gramian("relations", ring, *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err
