@@ -12,14 +12,17 @@ import typer
 from gramian.cli.app import app
 
 PAGE = Path(__file__).with_name("cli.md")
-BLOCK = re.compile(r"(<!-- options of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- options of ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 COLUMN, WIDTH = 24, 100
 
 
 def options_of(name: str) -> str:
-    """Return the arguments and options of a command, one an entry."""
+    """Return the arguments and options of a command, such as ``kernels audit``, one an entry."""
     entries = []
-    for parameter in typer.main.get_command(app).commands[name].params:
+    command = typer.main.get_command(app)
+    for part in name.split():
+        command = command.commands[part]
+    for parameter in command.params:
         if parameter.param_type_name == "argument":
             head = parameter.metavar
         else:

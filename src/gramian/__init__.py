@@ -31,8 +31,10 @@ if TYPE_CHECKING:
         ParameterError,
         RankWarning,
     )
+    from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
+    from gramian.estimators.relations import relations
     from gramian.estimators.saving import load
     from gramian.rows.scan import scan
 
@@ -50,12 +52,16 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "ParameterError",
+    "PolynomialMap",
+    "RandomFourierMap",
     "RankWarning",
+    "TaylorMap",
     "__version__",
     "errors",
     "kernels",
     "load",
     "plots",
+    "relations",
     "scan",
 ]
 
@@ -63,7 +69,11 @@ _SUBMODULES = frozenset({"errors", "kernels", "plots"})
 _HOME = {
     "PCA": "gramian.estimators.pca",
     "KernelPCA": "gramian.estimators.kernel_pca",
+    "PolynomialMap": "gramian.estimators.feature_maps",
+    "RandomFourierMap": "gramian.estimators.feature_maps",
+    "TaylorMap": "gramian.estimators.feature_maps",
     "load": "gramian.estimators.saving",
+    "relations": "gramian.estimators.relations",
     "scan": "gramian.rows.scan",
 }
 

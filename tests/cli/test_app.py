@@ -7,7 +7,7 @@ import typer
 from gramian.cli.app import app
 from gramian.version import __version__
 
-COMMANDS = ("fit", "transform", "reconstruct", "info", "plan", "demo")
+COMMANDS = ("fit", "transform", "reconstruct", "info", "plan", "relations", "demo", "kernels")
 
 
 def test_the_commands_are_those_promised(gramian):

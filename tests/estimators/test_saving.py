@@ -10,9 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
 
 import gramian
 from gramian import PCA, FileError, KernelPCA, ModelFileError, ParameterError, RankWarning, kernels
+from gramian.kernels.named import CLASSES
+from gramian.kernels.transformed import MAPS
 from gramian.store import read_model, write_model
 from helpers import spectrum_matrix
 
@@ -147,6 +150,22 @@ KERNEL_PCAS = {
     "Laplacian": KernelPCA(3, kernel=kernels.Laplacian(gamma=0.3)),
     "Linear": KernelPCA(3, kernel=kernels.Linear()),
     "Cosine": KernelPCA(3, kernel=kernels.Cosine()),
+    "Matern": KernelPCA(3, kernel=kernels.Matern(2.0, 2.5)),
+    "RationalQuadratic": KernelPCA(3, kernel=kernels.RationalQuadratic(2.0, 0.5)),
+    "Sigmoid": KernelPCA(2, kernel=kernels.Sigmoid(0.01, 0.5), repair="clip"),
+    "ChiSquared": KernelPCA(3, kernel=kernels.ChiSquared(0.1).after(np.square)),
+    "median": KernelPCA(3, kernel=kernels.RBF(sigma="median")),
+    "widths": KernelPCA(3, kernel=kernels.RBF(sigma=[1.0, 2, 3, 4, 5, 6, 7, 8])),
+    "array of widths": KernelPCA(3, kernel=kernels.Matern(np.arange(1.0, 9.0))),
+    "sum": KernelPCA(3, kernel=kernels.RBF(sigma=2.0) + 0.5 * kernels.Linear() + 1.0),
+    "product": KernelPCA(3, kernel=kernels.RBF(sigma=5.0) * kernels.Polynomial(2)),
+    "power": KernelPCA(3, kernel=kernels.Laplacian() ** 0.5),
+    "exp": KernelPCA(3, kernel=(0.01 * kernels.Linear()).exp()),
+    "normalized": KernelPCA(3, kernel=(kernels.Linear() + 1).normalized()),
+    "columns": KernelPCA(3, kernel=kernels.RBF().on(0, 3) + kernels.Cosine().on(slice(1, None, 2))),
+    "slice": KernelPCA(3, kernel=kernels.RBF().on(slice(3))),
+    "map": KernelPCA(3, kernel=kernels.RBF().after(np.cbrt) * kernels.Linear().after(np.abs)),
+    "expression": KernelPCA(3, kernel="rbf(sigma=2).on(0, -1) + 0.5 * linear.after(square) ** 2"),
 }
 
 
@@ -159,6 +178,51 @@ def test_kernel_pca(name, dtype, tmp_path):
         np.testing.assert_array_equal(twin.transform(data), model.transform(data))
     assert_same(model.kernel_, twin.kernel_)
     twin.fit(X)
+
+
+def test_every_kernel_that_can_be_saved_is_saved_above():
+    used = set()
+
+    def collect(kernel):
+        used.add(type(kernel).__name__)
+        for part in kernel.parts:
+            collect(part)
+
+    for model in KERNEL_PCAS.values():
+        collect(kernels.kernel_from_name(model.kernel))
+    assert used == set(CLASSES)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_maps_with_a_name_are_saved(name, tmp_path):
+    rows = np.abs(X) + 0.1
+    model = KernelPCA(2, kernel=kernels.RBF().after(MAPS[name])).fit(rows)
+    twin = round_trip(model, tmp_path)
+    assert twin.kernel_.map is MAPS[name]
+    np.testing.assert_array_equal(twin.transform(rows), model.transform(rows))
+
+
+@pytest.mark.parametrize(
+    ("transform", "label"),
+    [(lambda rows: rows * 2, "<lambda>"), (np.sin, "sin"), (StandardScaler().fit(X), "Standard")],
+)
+def test_other_maps_cannot_be_saved_and_it_is_said_which_can(transform, label, tmp_path):
+    for kernel in (kernels.RBF().after(transform), 2 * kernels.RBF().after(transform).on(slice(None))):
+        model = KernelPCA(2, kernel=kernel).fit(X)
+        with pytest.raises(
+            ParameterError, match=rf"after a map \('?{label}.*a map among abs, cbrt, exp, log"
+        ):
+            model.save(tmp_path / "m.gramian")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_clipped_is_saved(tmp_path):
+    K = X @ X.T - 5 * np.eye(30)
+    model = KernelPCA(2, kernel="precomputed", repair="clip").fit(K)
+    twin = round_trip(model, tmp_path)
+    assert twin.repair_ == model.repair_
+    assert model.repair_.count > 0
+    assert str(twin.repair_) == str(model.repair_)
 
 
 def test_precomputed(tmp_path):
@@ -186,8 +250,8 @@ def product(x, y):
 def test_a_kernel_function_cannot_be_saved_and_says_what_can(kernel, tmp_path):
     model = KernelPCA(2, kernel=kernel).fit(X)
     message = (
-        rf"kernel given as a function \('{re.escape(kernel.__name__)}'\) cannot be saved.*"
-        "named kernel, an object from gramian.kernels, or kernel='precomputed'"
+        rf"kernel given as a function, or after a map \('{re.escape(kernel.__name__)}'\), cannot be saved.*"
+        "named kernel, an object from gramian.kernels, a map among abs.*or kernel='precomputed'"
     )
     with pytest.raises(ParameterError, match=message):
         model.save(tmp_path / "m.gramian")

@@ -14,15 +14,17 @@ from gramian import records
 from gramian.arrays import to_numpy
 from gramian.errors import ModelFileError, ParameterError
 from gramian.kernels import Callable, Kernel
+from gramian.kernels.maps import KernelError
 from gramian.kernels.named import CLASSES
+from gramian.kernels.transformed import MAPS
 from gramian.store import read_model, write_model
 
 __all__ = ["Saved", "load"]
 
-HOMES = ("gramian.estimators.pca", "gramian.estimators.kernel_pca")
+HOMES = ("gramian.estimators.pca", "gramian.estimators.kernel_pca", "gramian.estimators.feature_maps")
 RECORDS: dict[str, type[Any]] = {
     name: value for name, value in vars(records).items() if isinstance(value, type) and is_dataclass(value)
-}
+} | {KernelError.__name__: KernelError}
 
 
 class Saved:
@@ -67,8 +69,9 @@ def load(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    PCA or KernelPCA
-        The fitted model. Arrays are NumPy arrays, whatever kind they were fitted on.
+    estimator
+        The fitted model, of the class that was saved. Arrays are NumPy arrays, whatever kind they were
+        fitted on.
 
     Raises
     ------
@@ -121,17 +124,23 @@ def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         return {"record": type(value).__name__, "fields": inner}
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return None
-    if callable(value):
+    if isinstance(value, np.ufunc) and MAPS.get(_map_name(value)) is value:
+        return {"function": _map_name(value)}
+    if callable(value) or hasattr(value, "transform"):
         raise ParameterError(
-            f"A kernel given as a function ({getattr(value, '__name__', value)!r}) cannot be saved: a file "
-            "holds numbers, not code. Use a named kernel, an object from gramian.kernels, or "
-            "kernel='precomputed'."
+            f"A kernel given as a function, or after a map ({getattr(value, '__name__', value)!r}), cannot "
+            "be saved: a file holds numbers, not code. Use a named kernel, an object from gramian.kernels, a "
+            f"map among {', '.join(MAPS)}, or kernel='precomputed'."
         )
     array = to_numpy(value)
     if array.dtype == object:
         return {"names": [str(v) for v in array]}
     arrays[name] = array
     return {"array": name}
+
+
+def _map_name(function: np.ufunc) -> str:
+    return "abs" if function is np.abs else function.__name__
 
 
 def _encode_kernel(kernel: Kernel, name: str, arrays: dict[str, Any]) -> Any:
@@ -142,7 +151,7 @@ def _encode_kernel(kernel: Kernel, name: str, arrays: dict[str, Any]) -> Any:
             f"A kernel of the class {type(kernel).__name__} cannot be saved. "
             f"Those that can: {', '.join(CLASSES)}."
         )
-    inner = {n: _encode(v, f"{name}.{n}", arrays) for n, v in kernel.get_params().items()}
+    inner = {n: _encode(v, f"{name}.{n}", arrays) for n, v in kernel.get_params(deep=False).items()}
     return {"kernel": type(kernel).__name__, "parameters": inner}
 
 
@@ -159,6 +168,8 @@ def _decode(value: Any, arrays: dict[str, Any]) -> Any:
         return {k: _decode(v, arrays) for k, v in value["map"].items()}
     if "names" in value:
         return np.array(value["names"], dtype=object)
+    if "function" in value:
+        return MAPS[value["function"]]
     if "kernel" in value:
         return CLASSES[value["kernel"]](**{n: _decode(v, arrays) for n, v in value["parameters"].items()})
     return RECORDS[value["record"]](**{n: _decode(v, arrays) for n, v in value["fields"].items()})

@@ -1,0 +1,381 @@
+"""Transformers that write a kernel's features out and report how far they are from the kernel."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays import as_float64, is_numpy
+from gramian.errors import DataError, ParameterError
+from gramian.estimators.inputs import check_features, generators, remember_features
+from gramian.estimators.saving import Saved
+from gramian.kernels.feature_maps import MAX_FEATURES, PolynomialFeatureMap, polynomial_map
+from gramian.kernels.fourier import FourierFeatureMap, fourier_map
+from gramian.kernels.maps import FeatureMap
+from gramian.kernels.taylor import TaylorFeatureMap, taylor_map
+from gramian.records import FloatArray
+from gramian.rows import Rows, as_rows
+
+__all__ = ["PolynomialMap", "RandomFourierMap", "TaylorMap"]
+
+# Rows on which the error is measured, and features of them held at once.
+SAMPLE = 256
+SAMPLE_ENTRIES = 1 << 24
+
+
+class KernelMapper(TransformerMixin, BaseEstimator):
+    """What the three have in common: fit learns the map's numbers, transform applies the map."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Set up the map for the columns of X, and measure it against the kernel.
+
+        Parameters
+        ----------
+        X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
+        y : ignored
+
+        Raises
+        ------
+        ParameterError
+            A parameter outside its range, or more features than are allowed.
+        DataError
+            Sparse data, NaN, infinity, or features that the data's dtype cannot hold.
+        """
+        rows = self._rows(X)
+        self._learn(rows)
+        remember_features(self, X, rows)
+        mapping = self.feature_map_
+        self.n_features_out_ = len(mapping)
+        n = rows.shape[0]
+        wanted = max(2, min(SAMPLE, SAMPLE_ENTRIES // len(mapping)))
+        sample = rows.values[:: -(-n // wanted), ...]
+        self.kernel_error_ = mapping.measure(
+            sample,
+            None,
+            rows.dtype,
+            radius=mapping.radius(rows.values),
+            pairs=n * (n - 1) // 2,
+            about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows, bounded for all. ",
+        )
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of every row, shape (n_samples, n_features_out_), in X's kind and dtype.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        check_features(self, X, rows)
+        return self.feature_map_.evaluate(rows.values, rows.dtype)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the features, with their coefficients.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns; those seen in ``fit``, or f1, f2, ..., when left out.
+        """
+        check_is_fitted(self)
+        return np.array(self._map(self._labels(input_features)).names, dtype=object)
+
+    @property
+    def feature_map_(self) -> FeatureMap:
+        """The map itself: ``names``, ``len``, ``kernel_error(X, Y)``, ``error_bound(...)``."""
+        check_is_fitted(self, "n_features_in_")
+        return self._map(self._labels(None))
+
+    def _labels(self, names: Any) -> tuple[str, ...]:
+        seen = getattr(self, "feature_names_in_", None)
+        if names is None:
+            count = self.n_features_in_
+            return tuple(f"f{i + 1}" for i in range(count)) if seen is None else tuple(map(str, seen))
+        given = [str(name) for name in names]
+        if seen is not None and given != [str(name) for name in seen]:
+            raise ParameterError(
+                "input_features is not equal to feature_names_in_: leave it out to have the names of the fit."
+            )
+        if len(given) != self.n_features_in_:
+            raise ParameterError(
+                f"input_features should have length equal to number of features ({self.n_features_in_}), "
+                f"got {len(given)}."
+            )
+        return tuple(given)
+
+    def _rows(self, X: Any) -> Rows:
+        name = type(self).__name__
+        rows = as_rows(X, estimator=name)
+        if rows.is_sparse:
+            raise DataError(
+                f"{name} takes dense data; X is sparse. Pass X.toarray(), or PCA(...).fit_transform(X) "
+                "first: PCA keeps sparse data sparse."
+            )
+        return rows
+
+    @abstractmethod
+    def _learn(self, rows: Rows) -> None:
+        """Check the parameters and store the map's numbers."""
+
+    @abstractmethod
+    def _map(self, labels: tuple[str, ...]) -> FeatureMap:
+        """Return the fitted map."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        return tags
+
+
+class PolynomialMap(Saved, KernelMapper):
+    """The features of the polynomial kernel (gamma x . y + coef0)^degree, exactly.
+
+    PCA of them is kernel PCA with that kernel, and every feature has a name. Their number is
+    C(d + degree, degree), so this is for few columns or low degrees.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        From 1 to 1000.
+    gamma : float or None, default=None
+        Positive; None means ``1 / n_features``.
+    coef0 : float, default=1
+        At least 0; with 0 only monomials of the full degree remain.
+    max_features : int, default=1_000_000
+        More features than this are refused before anything is computed.
+
+    Attributes
+    ----------
+    kernel_error_ : KernelError
+        Largest and root-mean-square difference from the kernel on up to 256 fitted rows (every m-th), and a
+        rounding bound for all of them; print it.
+    n_features_out_ : int
+        Number of features.
+    feature_map_ : FeatureMap
+        The map: ``names``, ``powers``, ``coefficients``, ``kernel_error(X, Y)``.
+    gamma_ : float
+        gamma, filled in.
+
+    References
+    ----------
+    Schoelkopf and Smola (2002), Learning with Kernels, proposition 2.1.
+
+    Examples
+    --------
+    >>> from gramian import PolynomialMap
+    >>> mapper = PolynomialMap(degree=2, gamma=1).fit([[1.0, 2.0], [3.0, 4.0]])
+    >>> mapper.get_feature_names_out(["a", "b"]).tolist()
+    ['1', 'sqrt(2) a', 'sqrt(2) b', 'a^2', 'sqrt(2) a b', 'b^2']
+    >>> mapper.transform([[1.0, 2.0]]).round(4)
+    array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
+    """
+
+    def __init__(
+        self,
+        degree: int = 3,
+        *,
+        gamma: float | None = None,
+        coef0: float = 1,
+        max_features: int = MAX_FEATURES,
+    ) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_features = max_features
+
+    def _learn(self, rows: Rows) -> None:
+        found = polynomial_map(
+            rows.shape[1],
+            degree=self.degree,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            max_features=self.max_features,
+        )
+        self.gamma_ = float(found.gamma[0])
+        # What transform uses, so that set_params after fit changes nothing until the next fit.
+        self._degree, self._coef0 = found.degree, found.coef0
+
+    def _map(self, labels: tuple[str, ...]) -> PolynomialFeatureMap:
+        return PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
+
+
+class TaylorMap(Saved, KernelMapper):
+    """The Gaussian kernel's features up to an order of its Taylor series, with a guaranteed error.
+
+    For few columns and rows within about two widths of each other: there a handful of orders reaches any
+    accuracy, and the bound always holds. For many columns use :class:`RandomFourierMap`.
+
+    Parameters
+    ----------
+    order : int, default=4
+        Largest degree of the monomials, from 0 to 1000.
+    sigma : float, array-like of shape (n_features,) or None, default=None
+        Width of the kernel in units of the data, or one width a column.
+    gamma : float, array-like of shape (n_features,) or None, default=None
+        The same as a factor, 1 / (2 sigma^2); with neither, ``1 / n_features``.
+    center : bool, default=True
+        Expand about the mean of the fitted rows instead of zero: the same kernel, a smaller error.
+    max_features : int, default=1_000_000
+        More features than this are refused before anything is computed.
+
+    Attributes
+    ----------
+    kernel_error_ : KernelError
+        Largest and root-mean-square difference from the kernel on up to 256 fitted rows (every m-th), and
+        the bound for all of them; print it.
+    n_features_out_ : int
+        Number of features, C(n_features + order, order).
+    feature_map_ : FeatureMap
+        The map: ``names``, ``kernel_error(X, Y)``, ``error_bound(radius or rows)``.
+    gamma_ : ndarray of shape (n_features,)
+        gamma of every column.
+    origin_ : ndarray of shape (n_features,)
+        Where the series is expanded.
+
+    References
+    ----------
+    Cotter, Keshet and Srebro (2011), Explicit approximations of the Gaussian kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import TaylorMap
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    >>> mapper = TaylorMap(order=8, sigma=1.0).fit(X)
+    >>> mapper.n_features_out_, mapper.kernel_error_.bound < 1e-3
+    (45, True)
+    """
+
+    def __init__(
+        self,
+        order: int = 4,
+        *,
+        sigma: Any = None,
+        gamma: Any = None,
+        center: bool = True,
+        max_features: int = MAX_FEATURES,
+    ) -> None:
+        self.order = order
+        self.sigma = sigma
+        self.gamma = gamma
+        self.center = center
+        self.max_features = max_features
+
+    def _learn(self, rows: Rows) -> None:
+        d = rows.shape[1]
+        origin = column_means(rows) if self.center else np.zeros(d)
+        found = taylor_map(
+            d,
+            order=self.order,
+            gamma=self.gamma,
+            sigma=self.sigma,
+            origin=origin,
+            max_features=self.max_features,
+        )
+        self.gamma_, self.origin_, self._order = found.gamma, origin, found.order
+
+    def _map(self, labels: tuple[str, ...]) -> TaylorFeatureMap:
+        return TaylorFeatureMap(labels, self._order, self.gamma_, self.origin_)
+
+
+class RandomFourierMap(Saved, KernelMapper):
+    """Random Fourier features of the Gaussian kernel: any number of columns, right on average.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Number of features, best even: pairs of cosine and sine. The error falls with its square root.
+    sigma : float, array-like of shape (n_features,) or None, default=None
+        Width of the kernel in units of the data, or one width a column.
+    gamma : float, array-like of shape (n_features,) or None, default=None
+        The same as a factor, 1 / (2 sigma^2); with neither, ``1 / n_features``.
+    orthogonal : bool, default=True
+        Frequencies orthogonal in groups of n_features, which lowers the error; otherwise independent.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws the frequencies.
+
+    Attributes
+    ----------
+    kernel_error_ : KernelError
+        Largest and root-mean-square difference from the kernel on up to 256 fitted rows (every m-th):
+        measured; and a bound for all pairs of fitted rows that holds with probability 0.99 (Hoeffding; for
+        orthogonal frequencies it counts whole groups only and is far too pessimistic). Print it.
+    n_features_out_ : int
+        Number of features.
+    feature_map_ : FeatureMap
+        The map: ``kernel_error(X, Y)``, ``error_bound(pairs, confidence)``.
+    frequencies_ : ndarray of shape (ceil(n_components / 2), n_features)
+        The frequencies, normal with variance 2 gamma.
+    gamma_ : ndarray of shape (n_features,)
+        gamma of every column.
+    origin_ : ndarray of shape (n_features,)
+        Mean of the fitted rows, subtracted first: the kernel is the same, and phases stay small.
+
+    References
+    ----------
+    Rahimi and Recht (2007), Random features for large-scale kernel machines.
+    Yu, Suresh, Choromanski, Holtmann-Rice and Kumar (2016), Orthogonal random features, theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import RandomFourierMap
+    >>> X = np.random.default_rng(0).standard_normal((100, 20))
+    >>> mapper = RandomFourierMap(n_components=2000, sigma=5.0, random_state=0).fit(X)
+    >>> mapper.kernel_error_.maximum < 0.1
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        sigma: Any = None,
+        gamma: Any = None,
+        orthogonal: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.sigma = sigma
+        self.gamma = gamma
+        self.orthogonal = orthogonal
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows) -> None:
+        origin = column_means(rows)
+        found = fourier_map(
+            rows.shape[1],
+            n_components=self.n_components,
+            gamma=self.gamma,
+            sigma=self.sigma,
+            orthogonal=self.orthogonal,
+            rng=generators(self.random_state)[0],
+            origin=origin,
+        )
+        self.gamma_, self.origin_, self.frequencies_ = found.gamma, origin, found.frequencies
+        self._offset, self._orthogonal = found.offset, bool(self.orthogonal)
+
+    def _map(self, labels: tuple[str, ...]) -> FourierFeatureMap:
+        return FourierFeatureMap(
+            labels, self.frequencies_, self.gamma_, self._offset, self._orthogonal, self.origin_
+        )
+
+
+def column_means(rows: Rows) -> FloatArray:
+    """Return the mean of every column, float64."""
+    X = rows.values
+    if is_numpy(X):
+        with np.errstate(over="ignore"):
+            means = X.mean(axis=0, dtype=np.float64)
+    else:
+        means = as_float64(rows.xp.mean(rows.xp.astype(X, rows.xp.float64), axis=0))
+    if not np.isfinite(means).all():
+        raise DataError("The sum of a column is beyond what float64 can hold. Scale the data first.")
+    return np.asarray(means)
