@@ -8,12 +8,18 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
 import exact
-import kernels
 from harness import memory, report
 from harness.rows import Options, Report, Row
 from harness.timing import say
 
-SUITES: dict[str, Callable[[bool], list[Row]]] = {"exact": exact.rows, "kernels": kernels.rows}
+import kernels
+import meaning
+
+SUITES: dict[str, Callable[[bool], list[Row]]] = {
+    "exact": exact.rows,
+    "kernels": kernels.rows,
+    "meaning": meaning.rows,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

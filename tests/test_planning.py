@@ -186,7 +186,7 @@ def test_a_python_function_is_what_the_time_goes_to(scalar):
     assert own.steps[1:] == plan.steps[1:]
     assert own.seconds - plan.seconds == pytest.approx(2e-5 * 1000 * 1001 / 2)
     how = "for each pair of rows" if scalar else "for many rows at once"
-    assert f"called {how}, and 500,500 values take about 20.00 us each" in own.steps[0].detail
+    assert f"called {how}, and 500,500 values take about 20 us each" in own.steps[0].detail
     with pytest.warns(CostWarning, match="minutes"):
         warn_of_cost(with_calls(kernel(10_000), 10_000, Calls(1e-3, scalar)), "Sample.")
 

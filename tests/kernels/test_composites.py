@@ -93,6 +93,14 @@ def test_the_error_bound_holds_for_combinations(kernel):
     assert held >= 2
 
 
+@pytest.mark.parametrize("exponent", [0.1, 0.5, 0.9, 1.5])
+def test_the_error_bound_of_a_root_near_zero(exponent):
+    """Rows whose inner product cancels nearly, where the slope of a root has no bound."""
+    for rows in ([[1.0, 1.0], [1e8, -1e8 + 2.0**-20]], [[0.1, 0.3], [0.3, -0.1 * (1 - 2.0**-45)]]):
+        for kernel in (0.3 * line, line.on(slice(None)), 0.7 * (0.3 * line)):
+            assert excess(kernel**exponent, np.array(rows)) <= 1
+
+
 @settings(max_examples=150)
 @given(expressions(5))
 def test_the_error_bound_of_random_expressions(kernel):

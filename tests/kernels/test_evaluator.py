@@ -128,3 +128,11 @@ def test_nothing_is_written_into_the_rows(kernel):
 def test_the_matrix_of_an_evaluator_is_that_of_its_kernel(kernel):
     X = rows(20)
     np.testing.assert_array_equal(gram_matrix(kernel.bind(X), X), kernel.gram(X))
+
+
+def test_values_beyond_float32_stay_float64():
+    rows = np.array([[1e10, 0.0], [0.0, 2e10]], dtype=np.float32)
+    K = Polynomial(degree=3, gamma=1.0).gram(rows)
+    assert K.dtype == np.float64
+    assert np.isfinite(K).all()
+    assert Polynomial(degree=1, gamma=1.0).gram(rows).dtype == np.float32

@@ -27,7 +27,7 @@ from gramian.kernels import (
     Sum,
     kernel_from_name,
 )
-from gramian.kernels.expression import ALIASES, DEEPEST, FORMULAS, LONGEST, parse
+from gramian.kernels.expression import ALIASES, DEEPEST, FORMULAS, LONGEST, METHODS, parse
 
 gauss, line = RBF(), Linear()
 
@@ -391,12 +391,12 @@ def test_no_warning_escapes():
 
 
 # Pieces from which text is glued together that looks like an expression.
-WORDS = """
-exp slice log on after normalized sigma gamma degree coef0 nu None True lambda not if for
-""".split()
+WORDS = [*METHODS, "exp", "slice", "log", "sigma", "gamma", "degree", "coef0", "nu"]
+PYTHON = ["None", "True", "lambda", "not ", "if ", "for "]
+
 SIGNS = [*"()[],=+-*/.:{}é~\\#@%<!_ \"'", "**", ":=", "f'"]
 NUMBERS = ["0", "1", "2.5", "1e308", "1e-308", "10", "9" * 40, "'a'", "'median'"]
-PIECES = st.sampled_from([*FORMULAS, *ALIASES, *WORDS, *SIGNS, *NUMBERS])
+PIECES = st.sampled_from([*FORMULAS, *ALIASES, *WORDS, *PYTHON, *SIGNS, *NUMBERS])
 
 
 @settings(max_examples=400)

@@ -43,21 +43,11 @@ def test_gamma_of_the_sigmoid_must_be_a_number(gamma):
         Sigmoid(gamma=gamma).gram(X)
 
 
-@pytest.mark.parametrize("value", [float("nan"), "1", None, True])
-def test_a_constant_is_a_number(value):
-    with pytest.raises(ParameterError, match=r"value=.* must be a finite number"):
-        Constant(value).gram(X)
-
-
 @pytest.mark.parametrize("kind", [Polynomial, Sigmoid])
 def test_none_takes_one_over_the_number_of_features(kind):
     assert kind().resolve(X).gamma == 0.2
     assert kind(gamma=3).resolve(X).gamma == 3.0
     assert kind().gamma is None
-
-
-def test_negating_a_constant_gives_a_constant():
-    assert -Constant(2.0) == Constant(-2.0)
 
 
 # ------------------------------------------------------- ends of the range

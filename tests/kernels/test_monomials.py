@@ -1,14 +1,21 @@
 """Monomials: which there are, their names and values, against products written out."""
 
 from itertools import product
-from math import comb, prod
+from math import comb, factorial, sqrt
 
 import numpy as np
 import pytest
 
-from gramian.kernels.monomials import count_monomials, evaluate_monomials, exponents, monomial_name
+from gramian.arrays import to_numpy
+from gramian.kernels.monomials import (
+    count_monomials,
+    exponents,
+    graded_blocks,
+    graded_powers,
+    monomial_name,
+)
 
-X = np.random.default_rng(0).standard_normal((6, 4))
+SIZES = [(1, 0), (1, 7), (2, 0), (2, 6), (3, 5), (4, 3), (6, 4), (9, 2), (5, 1)]
 
 
 @pytest.mark.parametrize(
@@ -32,14 +39,27 @@ def test_all_powers_once_in_order_of_degree(d, degree):
         assert within == sorted(within, reverse=True)
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2, 4])
-def test_values_are_products_of_features(degree):
-    powers = exponents(4, degree)
-    expected = [[prod(x[j] ** int(p) for j, p in enumerate(power)) for power in powers] for x in X]
-    found = evaluate_monomials(X, powers)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(evaluate_monomials(np.ones((2, 4), dtype=int), powers), 1)
+@pytest.mark.parametrize(("d", "degree"), SIZES)
+def test_powers_are_all_there_are_in_the_common_order(d, degree):
+    powers = graded_powers(d, degree)
+    assert [p.sum(axis=1).tolist() for p in powers] == [[m] * comb(d + m - 1, m) for m in range(degree + 1)]
+    np.testing.assert_array_equal(np.concatenate(powers), exponents(d, degree))
+
+
+@pytest.mark.parametrize(("d", "degree"), SIZES)
+def test_blocks_are_products_of_powers(array_kind, d, degree):
+    Z = np.random.default_rng(0).uniform(-2, 2, (7, d))
+    made = array_kind.make(Z)
+    blocks = list(graded_blocks(made, degree))
+    shrunk = list(graded_blocks(made, degree, shrink=True))
+    assert len(blocks) == degree + 1
+    rtol = 1e-13 if array_kind.dtype == np.float64 else 1e-5
+    for m, (block, small, powers) in enumerate(zip(blocks, shrunk, graded_powers(d, degree), strict=True)):
+        assert array_kind.same(block) or array_kind.name == "numpy-read-only"
+        expected = np.prod(Z[:, None, :] ** powers, axis=2)
+        np.testing.assert_allclose(to_numpy(block), expected, rtol=rtol)
+        root = sqrt(factorial(m))
+        np.testing.assert_allclose(to_numpy(small) * root, expected, rtol=rtol)
 
 
 @pytest.mark.parametrize(

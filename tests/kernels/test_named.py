@@ -15,9 +15,7 @@ from gramian.kernels import (
     Kernel,
     Laplacian,
     Linear,
-    Matern,
     Polynomial,
-    RationalQuadratic,
     Sigmoid,
     kernel_from_name,
 )
@@ -38,8 +36,6 @@ from gramian.kernels.named import CLASSES, NAMES, PRECOMPUTED
         ("sigmoid", Sigmoid(gamma=0.5, coef0=2.0)),
         ("chi2", ChiSquared(0.5)),
         ("cosine", Cosine()),
-        ("matern", Matern()),
-        ("rq", RationalQuadratic()),
         ("constant", Constant()),
     ],
 )
@@ -134,3 +130,10 @@ def test_names_are_those_of_the_formulas_and_the_matrix():
     assert NAMES[-1] == PRECOMPUTED == "precomputed"
     assert all(isinstance(kernel_from_name(name), Kernel) for name in NAMES[:-1])
     assert not set(ALIASES) & set(NAMES)
+
+
+@pytest.mark.parametrize("name", ["matern", "rq", "rational_quadratic"])
+def test_gamma_beside_a_length_scale_is_refused(name):
+    with pytest.raises(ParameterError, match="no gamma. Write it as an expression"):
+        kernel_from_name(name, gamma=2.0)
+    assert kernel_from_name(name).length_scale == 1.0

@@ -1,4 +1,4 @@
-"""Kernels of some columns, of mapped rows, and of rows scaled to length 1 in feature space."""
+"""Kernels of some columns and of mapped rows."""
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,6 @@ from gramian.kernels import (
     Exp,
     Laplacian,
     Linear,
-    Matern,
-    Normalized,
     OnColumns,
     Polynomial,
     Sigmoid,
@@ -212,71 +210,6 @@ def test_validity_after_a_map():
     assert Laplacian().after(np.log).psd
     assert Sigmoid(1.0).after(np.log).validity.status == "unknown"
     assert (RBF().after(np.sqrt) ** 0.5).psd
-
-
-# ----------------------------------------------------------------- normalized
-
-
-def divided(K):
-    size = np.sqrt(np.diag(K))
-    return K / size / size[:, None]
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [Linear(), Polynomial(), Exp(Linear()), RBF() + Linear(), 3 * Matern(), Linear() ** 2 * RBF()],
-    ids=repr,
-)
-def test_normalized_divides_by_the_roots_of_the_diagonal(kernel):
-    made = kernel.normalized()
-    np.testing.assert_allclose(made.gram(X), divided(kernel.gram(X)), rtol=1e-12)
-    every = divided(kernel.gram(np.vstack([X, Y])))
-    np.testing.assert_allclose(made.gram(X, Y), every[:14, 14:], rtol=1e-12)
-    np.testing.assert_array_equal(np.diag(made.gram(X)), 1)
-    np.testing.assert_array_equal(made.bind(X).diagonal(X), 1)
-    np.testing.assert_allclose(made.normalized().gram(X), made.gram(X), rtol=1e-13)
-    assert np.abs(made.gram(X)).max() <= 1 + 1e-14
-    assert made.psd
-    assert np.linalg.eigvalsh(made.gram(X))[0] > -1e-13
-
-
-def test_normalized_linear_is_the_cosine():
-    rows = np.vstack([X, np.zeros((1, 4))])
-    np.testing.assert_allclose(Linear().normalized().gram(rows), Cosine().gram(rows), atol=1e-14)
-    np.testing.assert_array_equal(Linear().normalized().gram(rows)[-1], 0)
-
-
-def test_what_is_normalized_already():
-    np.testing.assert_allclose(RBF().normalized().gram(X), RBF().gram(X), rtol=1e-15)
-    assert Normalized(RBF()).stationary
-
-
-def test_a_negative_diagonal_has_no_root():
-    with pytest.raises(
-        DataError, match=r"needs k\(x, x\) >= 0, but it reaches -.*linear\(\) - 50.* is no kernel"
-    ):
-        (Linear() - 50.0).normalized().gram(X)
-
-
-def test_what_may_be_no_kernel_can_exceed_1():
-    kernel = Polynomial(1, 1.0, -1.0).normalized()
-    rows = np.array([[1.1], [10.0], [3.0]])
-    bound = kernel.bind(rows)
-    K = kernel.gram(rows)
-    assert K[0, 1] == pytest.approx(10 / np.sqrt(0.21 * 99))
-    assert np.abs(K).max() <= bound.largest
-    assert excess(kernel + Linear(), rows) <= 1
-    assert kernel.validity.status == "unknown"
-
-
-@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-def test_normalized_in_other_arrays(kind):
-    xp = pytest.importorskip(kind)
-    rows = np.vstack([X, np.zeros((1, 4))])
-    found = Linear().normalized().gram(xp.asarray(rows))
-    np.testing.assert_allclose(np.asarray(found), Linear().normalized().gram(rows), rtol=1e-13)
-    with pytest.raises(DataError, match="needs"):
-        (Linear() - 50.0).normalized().gram(xp.asarray(rows))
 
 
 # ------------------------------------------------------------------ printing

@@ -24,7 +24,9 @@ def test_components_beyond_the_rank_have_no_residual():
 
 
 def test_the_kernel_is_told_with_its_numbers():
-    assert kernel_text(gramian.KernelPCA(2, kernel="rbf").fit(X)) == "RBF(gamma=0.333333)"
+    assert kernel_text(gramian.KernelPCA(2, kernel="rbf", gamma=0.25).fit(X)) == "rbf(gamma=0.25)"
+    combined = gramian.KernelPCA(2, kernel="rbf(sigma=1) + 2 * linear.on(0, 1)").fit(X)
+    assert kernel_text(combined) == "rbf(gamma=0.5) + 2 * linear().on(0, 1)"
     assert kernel_text(gramian.KernelPCA(2, kernel="precomputed").fit(X @ X.T)) == "precomputed"
     assert kernel_text(gramian.PCA(2).fit(X)) == ""
 

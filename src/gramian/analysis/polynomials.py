@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gramian.kernels.monomials import count_monomials, evaluate_monomials, exponents
+from gramian.kernels.monomials import count_monomials, exponents, graded_blocks
 from gramian.records import FloatArray
 
 __all__ = ["IntArray", "Monomials", "reduced", "triangle"]
@@ -138,7 +138,8 @@ def triangle(values: FloatArray, monomials: Monomials) -> FloatArray:
     m = len(monomials)
     R = np.zeros((0, m))
     for block in _blocks(values, m):
-        R = reduced(np.concatenate([R, evaluate_monomials(block, monomials.powers)]))
+        features = np.concatenate(list(graded_blocks(block, monomials.degree)), axis=1)
+        R = reduced(np.concatenate([R, features]))
     padded = np.zeros((m, m))
     padded[: len(R)] = R
     return padded

@@ -1,6 +1,6 @@
 """Formulas k(x, y): what they are, whether they are proven kernels, and how accurately they are evaluated."""
 
-from gramian.kernels.algebra import Exp, Power, Product, Scaled, Sum, exp
+from gramian.kernels.algebra import Product, Scaled, Sum
 from gramian.kernels.callables import Callable
 from gramian.kernels.distances import ChiSquared, Laplacian
 from gramian.kernels.evaluator import Evaluator
@@ -10,8 +10,10 @@ from gramian.kernels.kernel import Kernel
 from gramian.kernels.listing import table
 from gramian.kernels.mercer import audit
 from gramian.kernels.named import kernel_from_name
+from gramian.kernels.normalized import Normalized
+from gramian.kernels.powers import Exp, Power, exp
 from gramian.kernels.radial import RBF, Matern, RationalQuadratic
-from gramian.kernels.transformed import After, Normalized, OnColumns
+from gramian.kernels.transformed import After, OnColumns
 from gramian.kernels.validity import Validity
 
 __all__ = [

@@ -57,6 +57,11 @@ class Callable(Formula):
         return hash(id(self.function))
 
     @property
+    def kinks(self) -> str:
+        """Nothing is known about a function."""
+        return f"The derivative of the function {self.label} is not known."
+
+    @property
     def label(self) -> str:
         """The function's name."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))

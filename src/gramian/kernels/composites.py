@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from gramian.arrays import namespace
 from gramian.errors import DataError
 from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.kernel import Kernel, as_kernel
-from gramian.records import BoundKind, Calls
+from gramian.kernels.slopes import DiagonalSlopes, Slopes
+from gramian.records import BoundKind, Calls, FloatArray
 
-__all__ = ["Bounds", "Composite", "CompositeEvaluator"]
+__all__ = ["Bounds", "Composite", "CompositeEvaluator", "Outer"]
 
 # Relative and absolute bound on the error of an entry, and a bound on the entry.
 Bounds = tuple[float, float, float]
@@ -38,6 +40,23 @@ class Composite(Kernel):
     @abstractmethod
     def rebuilt(self, *parts: Kernel) -> Kernel:
         """Return the same kernel made of other parts."""
+
+    @abstractmethod
+    def chain(self, *slopes: Slopes) -> Slopes:
+        """Return the values and their derivative, by the chain rule from those of the parts."""
+
+    @abstractmethod
+    def diagonal_chain(self, *slopes: DiagonalSlopes) -> DiagonalSlopes:
+        """Return the diagonal and its derivative, from those of the parts."""
+
+    @property
+    def kinks(self) -> str:
+        """Those of the first part that has some."""
+        return next((part.kinks for part in self.parts if part.kinks), "")
+
+    def floor(self, d: int) -> FloatArray:
+        """Return the largest of the parts' least values, column by column."""
+        return np.asarray(np.max([part.floor(d) for part in self.parts], axis=0))
 
     def check(self) -> None:
         for name, value in self.get_params(deep=False).items():
@@ -102,6 +121,24 @@ class Composite(Kernel):
         return all(part.stationary for part in self.parts)
 
 
+class Outer(Composite):
+    """F(k) of one kernel k, value by value."""
+
+    @abstractmethod
+    def outer(self, values: FloatArray) -> tuple[FloatArray, FloatArray | float]:
+        """Return F and F' of values, which stay as they are."""
+
+    def chain(self, *slopes: Slopes) -> Slopes:
+        (inner,) = slopes
+        values, slope = self.outer(inner.values)
+        return inner.scaled(slope, values)
+
+    def diagonal_chain(self, *slopes: DiagonalSlopes) -> DiagonalSlopes:
+        (inner,) = slopes
+        values, slope = self.outer(inner.values)
+        return DiagonalSlopes(values, (slope * np.ones_like(values))[:, None] * inner.gradient)
+
+
 @dataclass(frozen=True, eq=False)
 class CompositeEvaluator:
     """Evaluators side by side: the rows are encoded for each, one after the other.
@@ -135,12 +172,27 @@ class CompositeEvaluator:
         """Return a block of kernel values."""
         if len(self.parts) == 1:
             return self.kernel.combine(self.parts[0].tile(left, right, out))
-        values, start = [], 0
-        for part, width in zip(self.parts, self.widths, strict=True):
-            columns = slice(start, start + width)
-            values.append(part.tile(left[:, columns], right[:, columns], out if start == 0 else None))
-            start += width
+        values = [
+            part.tile(left[:, columns], right[:, columns], out if columns.start == 0 else None)
+            for part, columns in self._shares()
+        ]
         return self.kernel.combine(*values)
+
+    def _shares(self) -> list[tuple[Evaluator, slice]]:
+        """The parts with their columns of the encoded rows."""
+        ends = list(accumulate(self.widths))
+        starts = [end - width for end, width in zip(ends, self.widths, strict=True)]
+        return [(p, slice(*ends)) for p, *ends in zip(self.parts, starts, ends, strict=True)]
+
+    def slopes(self, X: Any, right: Any) -> Slopes:
+        """Return a block of kernel values with their derivative by the rows of X."""
+        seen = self.kernel.rows(X)
+        return self.kernel.chain(*(p.slopes(seen, right[:, columns]) for p, columns in self._shares()))
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x) with its derivative by x."""
+        seen = self.kernel.rows(X)
+        return self.kernel.diagonal_chain(*(part.diagonal_slopes(seen) for part in self.parts))
 
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""

@@ -20,8 +20,10 @@ from gramian.kernels.arithmetic import (
 )
 from gramian.kernels.formulas import Formula
 from gramian.kernels.kernel import Kernel
+from gramian.kernels.slopes import DiagonalSlopes, Slopes, flat
 from gramian.kernels.validity import Validity, proven
 from gramian.kernels.widths import ALSO, factor_text, is_median, median_distance
+from gramian.records import FloatArray
 
 __all__ = ["ChiSquared", "Laplacian"]
 
@@ -40,6 +42,11 @@ class Laplacian(Formula):
     general = "exp(-gamma ||x - y||_1)"
     stationary = True
     divisible = True
+
+    @property
+    def kinks(self) -> str:
+        """|x_j - y_j| comes to a point where it is 0."""
+        return f"{self!r} has a kink wherever two rows have an entry in common."
 
     def __init__(self, gamma: Any = None) -> None:
         self.gamma = gamma
@@ -98,6 +105,7 @@ class ChiSquared(Formula):
     name = "chi2"
     general = "exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), x and y >= 0"
     divisible = True
+    kinks = ""
 
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
@@ -138,6 +146,29 @@ class ChiSquared(Formula):
                 total = total + gap * (gap / xp.where(both > 0, both, xp.ones_like(both)))
         with np.errstate(over="ignore"):
             return exponential(total * -(2.0 * float(self.gamma)))
+
+    def floor(self, d: int) -> FloatArray:
+        return np.zeros(d)
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        values = self.tile(left, right, direct)
+
+        def pull(W: FloatArray) -> FloatArray:
+            weights = W * values * -float(self.gamma)
+            found = np.empty(left.shape)
+            for j in range(left.shape[1]):
+                x, y = left[:, j][:, None], right[:, j][None, :]
+                both = x + y
+                share = (x - y) / np.where(both > 0, both, 1.0)
+                # Of (x - y)^2 / (x + y); where both are 0, the slope towards positive numbers.
+                slope = np.where(both > 0, share * (2.0 - share), 1.0)
+                found[:, j] = np.einsum("bn,bn->b", weights, slope)
+            return found
+
+        return Slopes(values, pull)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        return flat(self.diagonal(X), X.shape[1])
 
     def diagonal(self, X: Any) -> Any:
         return ones(to_float64(X))

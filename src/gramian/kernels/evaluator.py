@@ -17,10 +17,13 @@ from gramian.arrays import (
     numpy_dtype,
     to_dtype,
 )
+from gramian.kernels.slopes import DiagonalSlopes, Slopes
 
 __all__ = ["Evaluator", "exact_diagonal", "gram_matrix"]
 
 TILE = THIN
+# Far below the largest number of float32: rows of Y may have larger values than those of X.
+SINGLE_MAX = 1e30
 
 
 class Evaluator(Protocol):
@@ -60,6 +63,14 @@ class Evaluator(Protocol):
         """Return k(x, x) of every row, float64."""
         ...
 
+    def slopes(self, X: Any, right: Any) -> Slopes:
+        """Return k of every NumPy row of ``X`` with every encoded row, and the derivative by X."""
+        ...
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x) of every NumPy row and its derivative."""
+        ...
+
 
 def exact_diagonal(K: Any, diagonal: Any) -> Any:
     """Return a square tile made exactly symmetric, with the diagonal given."""
@@ -78,9 +89,10 @@ def gram_matrix(bound: Evaluator, X: Any, Y: Any = None) -> Any:
     Returns
     -------
     array of shape (n, m)
-        float32 where all rows are float32, else float64.
+        float32 where all rows are float32 and its range holds the values, else float64.
     """
     single = numpy_dtype(X) == np.float32 and (Y is None or numpy_dtype(Y) == np.float32)
+    single = single and bound.largest < SINGLE_MAX
     dtype = np.dtype(np.float32 if single else np.float64)
     left, right = bound.encode(X)
     if Y is not None:

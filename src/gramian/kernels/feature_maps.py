@@ -18,15 +18,9 @@ import numpy.typing as npt
 from gramian.arrays import as_float64, from_numpy, namespace
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.arithmetic import is_number
-from gramian.kernels.graded import (
-    exact_fraction,
-    graded_blocks,
-    graded_powers,
-    graded_roots,
-    radical,
-)
 from gramian.kernels.maps import EPS, FeatureMap, check_gamma, check_labels
-from gramian.kernels.monomials import monomial_name
+from gramian.kernels.monomials import graded_blocks, graded_powers, monomial_name
+from gramian.kernels.multinomials import exact_fraction, graded_roots, radical
 from gramian.records import FloatArray
 
 __all__ = [

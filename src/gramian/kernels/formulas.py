@@ -13,6 +13,7 @@ from gramian.arrays import is_numpy, namespace, to_float64
 from gramian.errors import DataError
 from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.kernel import Kernel
+from gramian.kernels.slopes import DiagonalSlopes, Slopes, flat, no_slopes
 
 __all__ = ["Formula", "FormulaEvaluator"]
 
@@ -46,9 +47,29 @@ class Formula(Kernel):
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         """Bound an entry's error as ``(relative, absolute)`` for rows of norm up to ``largest``."""
 
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        """Return the tile of encoded NumPy rows with its derivative by X, the rows before :meth:`encode`.
+
+        Raises
+        ------
+        ParameterError
+            For a kernel without a derivative, with the reason.
+        """
+        raise no_slopes(self.kinks)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x) with its derivative by x; that of a stationary kernel does not change."""
+        if not self.stationary:
+            raise no_slopes(self.kinks)
+        return flat(self.diagonal(X), X.shape[1])
+
     def size(self, largest: float) -> float:
         """Bound |k| for rows of norm up to ``largest``."""
         return 1.0
+
+    def graded(self, bound: Any) -> float:
+        # A valid kernel that depends on x - y alone has k(x, x) = 1 in all formulas here.
+        return float(bound.relative + bound.absolute) if self.stationary else np.inf
 
     def weights(self) -> Any:
         """Return what columns are multiplied by before their norm is taken; None for the Euclidean norm."""
@@ -128,6 +149,15 @@ class FormulaEvaluator:
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
         return self.kernel.tile(left, right, self.direct, out)
+
+    def slopes(self, X: Any, right: Any) -> Slopes:
+        """Return a block of kernel values with their derivative by the rows of X."""
+        X = X if self.shift is None else X - self.shift
+        return self.kernel.slopes(X, self.kernel.encode(X, self.direct)[0], right, self.direct)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x) with its derivative by x."""
+        return self.kernel.diagonal_slopes(X if self.shift is None else X - self.shift)
 
 
 def _mean(X: Any) -> Any:

@@ -17,16 +17,17 @@ from gramian.kernels.arithmetic import (
     check_number,
     check_positive,
     is_number,
-    ones,
     product,
     squared_norms,
     whole_power,
 )
+from gramian.kernels.constant import Constant
 from gramian.kernels.feature_maps import polynomial_map
 from gramian.kernels.formulas import Formula
 from gramian.kernels.kernel import Kernel
 from gramian.kernels.maps import FeatureMap
 from gramian.kernels.series import ORDER, Series
+from gramian.kernels.slopes import DiagonalSlopes, Slopes, flat, pulled_by_product
 from gramian.kernels.validity import Validity, proven, refuted, unknown
 
 __all__ = ["Constant", "Cosine", "Linear", "Polynomial", "Sigmoid"]
@@ -50,61 +51,6 @@ def by_series(kernel: Kernel) -> Validity | None:
     )
 
 
-class Constant(Formula):
-    """k(x, y) = c.
-
-    Parameters
-    ----------
-    value : float
-        At least 0 for a kernel.
-    """
-
-    name = "constant"
-    general = "value"
-
-    def __init__(self, value: float = 1.0) -> None:
-        self.value = value
-
-    def check(self) -> None:
-        check_number("value", self.value)
-
-    def judge(self) -> Validity:
-        if self.value >= 0:
-            return proven("A constant >= 0: its feature map is one number.")
-        return refuted("A negative constant: one point refutes it.")
-
-    @property
-    def divisible(self) -> bool:  # type: ignore[override]
-        """Powers of a constant >= 0 are constants >= 0."""
-        return self.value >= 0
-
-    def __neg__(self) -> Kernel:
-        return Constant(-self.value)
-
-    @property
-    def formula(self) -> str:
-        return f"{self.value:g}"
-
-    def series(self, order: int) -> Series:
-        return Series.of([float(self.value)] + [0.0] * order)
-
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        column = ones(X)[:, None]
-        return column, column
-
-    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        return product(left * float(self.value), right, out)
-
-    def diagonal(self, X: Any) -> Any:
-        return float(self.value) * ones(X)
-
-    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
-        return 0.0, 0.0
-
-    def size(self, largest: float) -> float:
-        return abs(float(self.value))
-
-
 class Linear(Formula):
     """k(x, y) = x . y: kernel PCA with it is PCA.
 
@@ -119,6 +65,7 @@ class Linear(Formula):
     name = "linear"
     general = formula = "x . y"
     shifts_out = True
+    kinks = ""
 
     def judge(self) -> Validity:
         return proven("An inner product: its feature map is x itself.")
@@ -136,6 +83,12 @@ class Linear(Formula):
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         return product(left, right, out)
 
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        return pulled_by_product(product(left, right), 1.0, right)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        return DiagonalSlopes(squared_norms(X), 2.0 * X)
+
     def diagonal(self, X: Any) -> Any:
         return squared_norms(X)
 
@@ -144,6 +97,10 @@ class Linear(Formula):
 
     def size(self, largest: float) -> float:
         return largest * largest
+
+    def graded(self, bound: Any) -> float:
+        # |x . y| <= ||x|| ||y||, and so is its error, up to the factor it has for the longest rows.
+        return float(bound.absolute / bound.largest) if bound.largest > 0 else np.inf
 
 
 class Polynomial(Formula):
@@ -161,6 +118,7 @@ class Polynomial(Formula):
 
     name = "poly"
     general = "(gamma x . y + coef0)^degree"
+    kinks = ""
 
     def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
         self.degree = degree
@@ -240,6 +198,19 @@ class Polynomial(Formula):
             return whole_power(T, int(self.degree))
         return T**self.degree
 
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        T = product(left, right) + self.coef0
+        return pulled_by_product(self.tile(left, right, direct), self._steepness(T), right)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        steepness = self._steepness(self.gamma * squared_norms(X) + self.coef0)
+        return DiagonalSlopes(self.diagonal(X), (2.0 * steepness)[:, None] * X)
+
+    def _steepness(self, T: Any) -> Any:
+        """The derivative of ``T ** degree`` by x . y."""
+        gamma = float(self.gamma or 0.0)
+        return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
+
     def _refuse_negative(self, T: Any) -> None:
         least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
         if least < 0:
@@ -253,6 +224,12 @@ class Polynomial(Formula):
         if not float(self.degree).is_integer():
             self._refuse_negative(inside)
         return inside**self.degree
+
+    def graded(self, bound: Any) -> float:
+        # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
+        if not self.psd or not bound.largest > 0:
+            return np.inf
+        return float(bound.relative + bound.absolute / bound.largest)
 
     def size(self, largest: float) -> float:
         with np.errstate(over="ignore"):
@@ -274,6 +251,7 @@ class Cosine(Formula):
 
     name = "cosine"
     general = formula = "x . y / (||x|| ||y||)"
+    kinks = ""
 
     def judge(self) -> Validity:
         return proven("The linear kernel of rows scaled to length 1.", "", Linear().validity)
@@ -289,6 +267,19 @@ class Cosine(Formula):
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         return product(left, right, out)
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        values = product(left, right)
+        norms = np.linalg.norm(X, axis=1)[:, None]
+        inverse = np.where(norms > 0, 1.0 / np.where(norms > 0, norms, 1.0), 0.0)
+
+        def pull(W: Any) -> Any:
+            return (W @ right - np.sum(W * values, axis=1)[:, None] * left) * inverse
+
+        return Slopes(values, pull)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        return flat(self.diagonal(X), X.shape[1])
 
     def diagonal(self, X: Any) -> Any:
         return squared_norms(self.encode(to_float64(X), False)[0])
@@ -310,6 +301,7 @@ class Sigmoid(Formula):
 
     name = "sigmoid"
     general = "tanh(gamma x . y + coef0)"
+    kinks = ""
 
     def __init__(self, gamma: float | None = None, coef0: float = 1.0) -> None:
         self.gamma = gamma
@@ -359,6 +351,14 @@ class Sigmoid(Formula):
         T = product(left, right, out)
         T += self.coef0
         return np.tanh(T, out=T) if is_numpy(T) else namespace(T).tanh(T)
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        values = self.tile(left, right, direct)
+        return pulled_by_product(values, float(self.gamma or 0.0) * (1.0 - values * values), right)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        values = self.diagonal(X)
+        return DiagonalSlopes(values, (2.0 * float(self.gamma or 0.0) * (1.0 - values * values))[:, None] * X)
 
     def diagonal(self, X: Any) -> Any:
         xp = namespace(X)

@@ -15,7 +15,7 @@ from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import check_rows, is_number
 from gramian.kernels.evaluator import Evaluator, gram_matrix
 from gramian.kernels.validity import Validity, unknown
-from gramian.records import BoundKind, Calls
+from gramian.records import BoundKind, Calls, FloatArray
 
 __all__ = ["Kernel"]
 
@@ -66,7 +66,8 @@ class Kernel(ABC):
         Returns
         -------
         array of shape (n, m)
-            float32 for float32 rows, else float64. Values are computed in float64 either way.
+            float32 for float32 rows where its range holds the values, else float64. Values are computed in
+            float64 either way.
         """
         X = check_rows("X", X)
         if not X.shape[0]:
@@ -105,7 +106,7 @@ class Kernel(ABC):
 
     def normalized(self) -> Kernel:
         """Return ``k(x, y) / sqrt(k(x, x) k(y, y))``; 0 where k(x, x) is 0."""
-        return _make("transformed", "Normalized", self)
+        return _make("normalized", "Normalized", self)
 
     def on(self, *columns: Any) -> Kernel:
         """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``, ``k.on(slice(3))``."""
@@ -123,7 +124,7 @@ class Kernel(ABC):
 
     def exp(self) -> Kernel:
         """Return ``exp(k(x, y))``."""
-        return _make("algebra", "Exp", self)
+        return _make("powers", "Exp", self)
 
     def feature_map(self, n_features: int, **options: Any) -> Any:
         """Return the explicit map phi with ``k(x, y) = phi(x) . phi(y)``, where one can be written down.
@@ -169,7 +170,7 @@ class Kernel(ABC):
         return _make("algebra", "Scaled", self, -1)
 
     def __pow__(self, exponent: Any) -> Kernel:
-        return _make("algebra", "Power", self, exponent) if is_number(exponent) else NotImplemented
+        return _make("powers", "Power", self, exponent) if is_number(exponent) else NotImplemented
 
     # --------------------------------------------------------- parameters
 
@@ -293,6 +294,28 @@ class Kernel(ABC):
             For a kernel that was resolved on these rows.
         """
         return None
+
+    @property
+    def kinks(self) -> str:
+        """Why the kernel has no derivative by x that could be followed, as a sentence; "" where it has one.
+
+        A kernel without kinks implements ``slopes`` and ``diagonal_slopes``, on which pre-images rest.
+        """
+        return f"No derivative of {self!r} is known."
+
+    def floor(self, d: int) -> FloatArray:
+        """Return the least value that the kernel takes in each of d columns; minus infinity for most."""
+        return np.full(d, -np.inf)
+
+    def graded(self, bound: Any) -> float:
+        """Return c with errors of at most ``c sqrt(k(x, x) k(y, y))``, however small that is; inf if unknown.
+
+        Parameters
+        ----------
+        bound : Evaluator
+            This kernel bound to rows.
+        """
+        return np.inf
 
     @property
     def parts(self) -> tuple[Kernel, ...]:

@@ -6,14 +6,16 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gramian.kernels.algebra import Exp, Power, Product, Scaled, Sum
+from gramian.kernels.algebra import Product, Scaled, Sum
 from gramian.kernels.callables import Callable
 from gramian.kernels.expression import FORMULAS
 from gramian.kernels.formulas import Formula
 from gramian.kernels.inner_products import Linear
 from gramian.kernels.kernel import Kernel
+from gramian.kernels.normalized import Normalized
+from gramian.kernels.powers import Exp, Power
 from gramian.kernels.radial import RBF
-from gramian.kernels.transformed import After, Normalized, OnColumns
+from gramian.kernels.transformed import After, OnColumns
 
 __all__ = ["KernelFacts", "KernelTable", "table"]
 

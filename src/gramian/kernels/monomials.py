@@ -1,70 +1,84 @@
-"""Products of powers of features, up to a degree: which there are, what they are called, their values."""
+"""Products of powers of features, up to a degree: which there are, what they are called, their values.
+
+They come by degree, from 0 up; within a degree the first feature's powers fall. In this order the monomials
+of degree m that start with feature f are feature f times the last C(d - f + m - 2, m - 1) of degree m - 1,
+which makes every degree from the one before in d products.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations_with_replacement
-from math import comb
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from gramian.records import FloatArray
+from gramian.arrays import namespace
 
-__all__ = ["count_monomials", "evaluate_monomials", "exponents", "monomial_name"]
+__all__ = ["count_monomials", "exponents", "graded_blocks", "graded_powers", "monomial_name"]
 
 
 def count_monomials(n_features: int, degree: int) -> int:
     """Return how many monomials of ``n_features`` variables have a degree up to ``degree``: C(d + p, p)."""
-    return comb(n_features + degree, degree)
+    return math.comb(n_features + degree, degree)
 
 
 def exponents(n_features: int, degree: int) -> npt.NDArray[np.int64]:
     """Return the powers of all monomials up to a degree, shape (C(d + p, p), d).
-
-    Rows go from degree 0 up; within a degree the first feature's powers fall.
 
     Examples
     --------
     >>> exponents(2, 2).tolist()
     [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
     """
-    powers = np.zeros((count_monomials(n_features, degree), n_features), dtype=np.int64)
-    row = 0
-    for total in range(degree + 1):
-        for chosen in combinations_with_replacement(range(n_features), total):
-            for feature in chosen:
-                powers[row, feature] += 1
-            row += 1
-    return powers
+    return np.concatenate(graded_powers(n_features, degree)).astype(np.int64)
 
 
-def evaluate_monomials(X: Any, powers: npt.NDArray[np.int64]) -> FloatArray:
-    """Return the monomials of every row, float64.
+def graded_blocks(Z: Any, degree: int, *, shrink: bool = False) -> Iterator[Any]:
+    """Yield the monomials of every row by degree, from 0 up to ``degree``.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-    powers : ndarray of shape (m, d)
-        As :func:`exponents` returns them: every monomial's parent, with one factor less, stands before it.
+    Z : array of shape (n, d), float64
+    shrink : bool
+        Divide those of degree m by sqrt(m!), which keeps high degrees inside the range of float64.
 
-    Returns
-    -------
-    ndarray of shape (n, m)
+    Yields
+    ------
+    array of shape (n, C(d + m - 1, m)), of Z's kind
     """
-    X = np.asarray(X, dtype=np.float64)
-    values = np.ones((len(powers), X.shape[0]))
-    place = {tuple(power): row for row, power in enumerate(powers.tolist())}
-    columns = np.ascontiguousarray(X.T)
-    for row, power in enumerate(powers.tolist()):
-        feature = next((f for f, p in enumerate(power) if p), None)
-        if feature is None:
-            continue
-        parent = list(power)
-        parent[feature] -= 1
-        np.multiply(values[place[tuple(parent)]], columns[feature], out=values[row])
-    return values.T
+    xp = namespace(Z)
+    n, d = Z.shape
+    block = xp.ones((n, 1), dtype=Z.dtype, device=array_api_compat.device(Z))
+    yield block
+    for m in range(1, degree + 1):
+        step = Z / math.sqrt(m) if shrink else Z
+        pieces = [block[:, s:] * step[:, f : f + 1] for f, s in _tails(d, m)] if m > 1 else [step]
+        block = xp.concat(pieces, axis=1)
+        yield block
+
+
+def graded_powers(n_features: int, degree: int) -> list[npt.NDArray[np.int32]]:
+    """Return the powers of the monomials by degree, each of shape (C(d + m - 1, m), d).
+
+    Examples
+    --------
+    >>> [powers.tolist() for powers in graded_powers(2, 2)]
+    [[[0, 0]], [[1, 0], [0, 1]], [[2, 0], [1, 1], [0, 2]]]
+    """
+    unit = np.eye(n_features, dtype=np.int32)
+    blocks = [np.zeros((1, n_features), dtype=np.int32)]
+    for m in range(1, degree + 1):
+        blocks.append(np.concatenate([blocks[-1][s:] + unit[f] for f, s in _tails(n_features, m)]))
+    return blocks
+
+
+def _tails(d: int, m: int) -> list[tuple[int, int]]:
+    """Where, for each feature, the part of degree m - 1 begins that it multiplies."""
+    width = math.comb(d + m - 2, m - 1)
+    return [(f, width - math.comb(d - f + m - 2, m - 1)) for f in range(d)]
 
 
 def monomial_name(power: Sequence[int], names: Sequence[str]) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gramian.errors import InputTypeError, ParameterError
-from gramian.kernels.algebra import Exp, Power, Product, Scaled, Sum
+from gramian.kernels.algebra import Product, Scaled, Sum
 from gramian.kernels.callables import Callable
 from gramian.kernels.expression import ALIASES, FORMULAS, parse
 from gramian.kernels.kernel import Kernel
-from gramian.kernels.transformed import After, Normalized, OnColumns
+from gramian.kernels.normalized import Normalized
+from gramian.kernels.powers import Exp, Power
+from gramian.kernels.transformed import After, OnColumns
 
 __all__ = ["CLASSES", "NAMES", "PRECOMPUTED", "kernel_from_name"]
 
@@ -54,6 +56,11 @@ def kernel_from_name(
         cls = FORMULAS[ALIASES.get(kernel.strip(), kernel.strip())]
         wanted = {"gamma": gamma, "degree": degree, "coef0": coef0}
         takes = cls().get_params(deep=False)
+        if gamma is not None and "length_scale" in takes:
+            raise ParameterError(
+                f"kernel={kernel!r} takes {', '.join(takes)} and no gamma. Write it as an expression: "
+                f"'{cls.name}(length_scale=2.0)'."
+            )
         return cls(**{name: v for name, v in wanted.items() if name in takes and v is not None})
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputTypeError(f"kernel={kernel.__name__} is a class. Pass an object: {kernel.__name__}().")

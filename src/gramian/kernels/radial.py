@@ -24,6 +24,7 @@ from gramian.kernels.arithmetic import (
 from gramian.kernels.formulas import Formula
 from gramian.kernels.kernel import Kernel
 from gramian.kernels.maps import FeatureMap
+from gramian.kernels.slopes import Slopes
 from gramian.kernels.taylor import taylor_map
 from gramian.kernels.validity import Validity, proven
 from gramian.kernels.widths import (
@@ -49,6 +50,7 @@ class Radial(Formula):
     stationary = True
     expands = True
     divisible = True
+    kinks = ""
     # Bound on |f'|; f itself changes by at most (d + 7) u / e when q changes relatively by (d + 7) u.
     slope = 1.0
 
@@ -87,6 +89,33 @@ class Radial(Formula):
                 T = squared_distances(left, right) * -float(left_over)
             return self.profile(T)
         return self.profile(product(left, right, out))
+
+    @abstractmethod
+    def fading(self, T: Any, values: Any) -> Any:
+        """Return -f'(-T) for T <= 0, given ``values = profile(T)``."""
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        if self.kinks:
+            return super().slopes(X, left, right, direct)
+        # Both encodings hold the rows in their first d columns, times powers of two or sqrt(2 c).
+        d = X.shape[1]
+        x, y = left[:, :d], right[:, :d]
+        if direct or not self.expands:
+            scale = np.ldexp(1.0, self._exponents)
+            left_over = np.ldexp(self.rates, -2 * self._exponents)
+            T = -squared_distances(x, y, np.broadcast_to(left_over, (d,)))
+        else:
+            scale = np.sqrt(2.0 * self.rates)
+            T = np.minimum(product(left, right), 0.0)
+        values = self.profile(T.copy())
+        fading = self.fading(T, values)
+        stiffness = np.broadcast_to(2.0 * np.asarray(self.rates), (d,))
+
+        def pull(W: Any) -> Any:
+            weights = W * fading
+            return (stiffness / scale) * (weights @ y - np.sum(weights, axis=1)[:, None] * x)
+
+        return Slopes(values, pull, lambda W: np.sum(W * fading, axis=1)[:, None] * stiffness)
 
     def diagonal(self, X: Any) -> Any:
         return ones(X)
@@ -190,6 +219,9 @@ class RBF(Radial):
     def profile(self, T: Any) -> Any:
         return exponential(T)
 
+    def fading(self, T: Any, values: Any) -> Any:
+        return values
+
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         if direct:
             return super().evaluation_error(d, largest, direct)
@@ -265,6 +297,15 @@ class Matern(Radial):
             return decay
         return decay * (1.0 + r if self.nu == 1.5 else 1.0 + r + r * r / 3.0)
 
+    @property
+    def kinks(self) -> str:  # type: ignore[override]
+        """exp(-r) comes to a point where two rows are equal."""
+        return "" if self.nu != 0.5 else f"{self!r} has a kink wherever two rows are equal."
+
+    def fading(self, T: Any, values: Any) -> Any:
+        r = np.sqrt(np.clip(-T, 0.0, FARTHEST))
+        return np.exp(-r) * (0.5 if self.nu == 1.5 else (1.0 + r) / 6.0)
+
 
 class RationalQuadratic(Radial):
     """k(x, y) = (1 + ||x - y||^2 / (2 alpha length_scale^2)) ** -alpha: RBF kernels of many widths at once.
@@ -315,6 +356,9 @@ class RationalQuadratic(Radial):
 
     def profile(self, T: Any) -> Any:
         return (1.0 - T) ** -self.alpha
+
+    def fading(self, T: Any, values: Any) -> Any:
+        return self.alpha * values / (1.0 - T)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         relative, absolute = super().evaluation_error(d, largest, direct)

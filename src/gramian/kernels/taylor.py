@@ -14,8 +14,8 @@ from gramian.arrays import from_numpy, namespace
 from gramian.errors import ParameterError
 from gramian.kernels.arithmetic import is_number
 from gramian.kernels.feature_maps import MAX_FEATURES, MonomialMap, check_degree, check_size
-from gramian.kernels.graded import graded_blocks
 from gramian.kernels.maps import EPS, check_gamma, check_labels, check_origin, gaussian_gram
+from gramian.kernels.monomials import graded_blocks
 from gramian.records import FloatArray
 
 __all__ = ["TaylorFeatureMap", "taylor_map"]

@@ -1,22 +1,24 @@
-"""Kernels of rows that are changed first: some columns, mapped rows, length 1 in feature space."""
+"""Kernels of rows that are changed first: some columns only, or mapped rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, to_float64, to_numpy
+from gramian.arrays import from_numpy, is_numpy, namespace, to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.kernels.arithmetic import UNIT
 from gramian.kernels.composites import Bounds, Composite, CompositeEvaluator
 from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.kernel import ATOM, Kernel, bracketed, literal
+from gramian.kernels.slopes import DiagonalSlopes, Slopes, no_slopes, scattered
 from gramian.kernels.validity import Validity, proven, unknown
+from gramian.records import FloatArray
 
-__all__ = ["MAPS", "After", "Normalized", "OnColumns"]
+__all__ = ["MAPS", "After", "OnColumns"]
 
 # Functions that an expression can name and a model file can keep.
 MAPS: dict[str, np.ufunc] = {
@@ -41,8 +43,17 @@ class Wrapped(Composite):
     def combine(self, *values: Any) -> Any:
         return values[0]
 
+    def chain(self, *slopes: Slopes) -> Slopes:
+        return slopes[0]
+
+    def diagonal_chain(self, *slopes: DiagonalSlopes) -> DiagonalSlopes:
+        return slopes[0]
+
     def bounds(self, *parts: Evaluator) -> Bounds:
         return parts[0].relative, parts[0].absolute, parts[0].largest
+
+    def graded(self, bound: Any) -> float:
+        return float(bound.parts[0].kernel.graded(bound.parts[0]))
 
     @property
     def divisible(self) -> bool:  # type: ignore[override]
@@ -154,6 +165,33 @@ class OnColumns(Wrapped):
         xp = namespace(X)
         return xp.take(X, xp.asarray(picked, device=X.device), axis=1)
 
+    def floor(self, d: int) -> FloatArray:
+        found = np.full(d, -np.inf)
+        found[list(self.columns)] = self.kernel.floor(len(self.columns))
+        return found
+
+    def bound(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
+        made = super().bound(seen, parts)
+        assert isinstance(made, CompositeEvaluator)
+        return OnColumnsEvaluator(**{f.name: getattr(made, f.name) for f in fields(made)})
+
+
+class OnColumnsEvaluator(CompositeEvaluator):
+    """The part's evaluator; derivatives go back to the columns they belong to."""
+
+    def slopes(self, X: Any, right: Any) -> Slopes:
+        """Return a block of kernel values with their derivative by the rows of X."""
+        assert isinstance(self.kernel, OnColumns)
+        return scattered(super().slopes(X, right), list(self.kernel.columns), X.shape[1])
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x) with its derivative by x."""
+        assert isinstance(self.kernel, OnColumns)
+        inner = super().diagonal_slopes(X)
+        gradient = np.zeros(X.shape)
+        gradient[:, list(self.kernel.columns)] = inner.gradient
+        return DiagonalSlopes(inner.values, gradient)
+
 
 class After(Wrapped):
     """``k(map(x), map(y))``.
@@ -170,6 +208,11 @@ class After(Wrapped):
     # What depends on map(x) - map(y) alone need not depend on x - y alone.
     stationary = False
 
+    @property
+    def kinks(self) -> str:
+        """A map is a function about which nothing is known."""
+        return f"The derivative of the map {self._label} is not known."
+
     def __init__(self, kernel: Kernel, map: Any) -> None:
         self.kernel = kernel
         self.map = map
@@ -180,6 +223,12 @@ class After(Wrapped):
     @property
     def formula(self) -> str:
         return f"[{self.kernel.formula}] of {self._label}(x), {self._label}(y)"
+
+    def chain(self, *slopes: Slopes) -> Slopes:
+        raise no_slopes(self.kinks)
+
+    def diagonal_chain(self, *slopes: DiagonalSlopes) -> DiagonalSlopes:
+        raise no_slopes(self.kinks)
 
     @property
     def _label(self) -> str:
@@ -223,96 +272,3 @@ class After(Wrapped):
                 "a map that has a value on all rows."
             )
         return from_numpy(mapped.astype(np.float64), X)
-
-
-class Normalized(Composite):
-    """``k(x, y) / sqrt(k(x, x) k(y, y))``, and 0 where k(x, x) is 0: the cosine in feature space.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    """
-
-    name = "normalized"
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-
-    def __repr__(self) -> str:
-        return f"{bracketed(self.kernel, ATOM)}.normalized()"
-
-    @property
-    def formula(self) -> str:
-        return f"[k(x, y) / sqrt(k(x, x) k(y, y)), k = {self.kernel.formula}]"
-
-    @property
-    def divisible(self) -> bool:  # type: ignore[override]
-        """A power of the normalised kernel is the normalised power."""
-        return self.kernel.divisible
-
-    def judge(self) -> Validity:
-        inner = self.kernel.validity
-        if inner.proven:
-            return proven("g(x) k(x, y) g(y) is a kernel for every function g.", "", inner)
-        return unknown("It is as valid as the kernel where k(x, x) > 0.", "", inner)
-
-    def rebuilt(self, *parts: Kernel) -> Kernel:
-        return Normalized(*parts)
-
-    def combine(self, *values: Any) -> Any:
-        return values[0]
-
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        return parts[0].relative, parts[0].absolute, 1.0
-
-    def bound(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
-        (part,) = parts
-        if not np.isfinite(part.largest):
-            raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
-        diagonal = as_float64(part.diagonal(seen))
-        positive = diagonal[diagonal > 0]
-        least = float(positive.min()) if positive.size else 1.0
-        # How wrong a value of k(x, x) can be, relatively; of two of them the root is taken.
-        error = part.relative + part.absolute / least
-        # Cauchy and Schwarz bound the value by 1 for a kernel; for what may be none, its own size does.
-        largest = max(1.0, part.largest / least)
-        largest = 1.0 if largest == 1.0 or self.kernel.psd else largest
-        absolute = (3.0 * error + 8.0 * UNIT) * largest if error < 0.1 else np.inf
-        width = int(part.encode(seen[:1, :])[0].shape[1])
-        return NormalizedEvaluator(self, 0.0, absolute, largest, parts, (width,))
-
-
-class NormalizedEvaluator(CompositeEvaluator):
-    """The part's evaluator, with 1 / sqrt(k(x, x)) of every row beside its code."""
-
-    def encode(self, X: Any) -> tuple[Any, Any]:
-        """Return the rows as factors of a tile, with a last column that scales them."""
-        (part,) = self.parts
-        left, right = part.encode(X)
-        xp = namespace(left)
-        diagonal = to_float64(part.diagonal(X))
-        least = float(xp.min(diagonal)) if diagonal.shape[0] else 0.0
-        if least < 0:
-            raise DataError(
-                f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}: "
-                f"{part.kernel!r} is no kernel."
-            )
-        inverse = xp.where(
-            diagonal > 0,
-            1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
-            0.0 * diagonal,
-        )[:, None]
-        return xp.concat([left, inverse], axis=1), xp.concat([right, inverse], axis=1)
-
-    def tile(self, left: Any, right: Any, out: Any = None) -> Any:
-        """Return a block of kernel values."""
-        values = self.parts[0].tile(left[:, :-1], right[:, :-1], out)
-        values *= left[:, -1:]
-        values *= right[:, -1:].T
-        return values
-
-    def diagonal(self, X: Any) -> Any:
-        """Return 1, or 0 where k(x, x) is 0."""
-        diagonal = to_float64(self.parts[0].diagonal(X))
-        xp = namespace(diagonal)
-        return xp.where(diagonal > 0, xp.ones_like(diagonal), 0.0 * diagonal)

@@ -12,6 +12,14 @@ from gramian.rows.table import Table
 __all__ = ["Outcome", "component_lines", "headline", "methods_paragraph", "summary_page"]
 
 ROWS_SHOWN = 10
+RULES = {
+    "parallel": "parallel analysis with permuted columns (Horn 1965)",
+    "sign-flip": "signflip parallel analysis (Hong, Sheng, Dobriban 2020)",
+    "gavish-donoho": "the optimal hard threshold for singular values (Gavish and Donoho 2014)",
+    "mle": "Minka's evidence (Minka 2000)",
+    "cv": "bi-cross-validation (Owen and Perry 2009)",
+    "max_rmse": "the largest reconstruction error that was allowed",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +149,17 @@ def _computed(outcome: Outcome) -> list[str]:
         if "median" in repr(model.kernel) + repr(model.gamma):
             lines.append("- Median widths are those of the distances between at most 5000 evenly spaced rows")
     if validity_text(model):
-        first, *chain = validity_text(model).splitlines()
-        lines += [f"- {first}", *(f"    {line.lstrip()}" for line in chain)]
+        # A list inside the list for every step of the chain, four blanks for its two.
+        proof = validity_text(model).splitlines()
+        chain = [(len(line) - len(line.lstrip()), line.lstrip()) for line in proof]
+        lines += [f"{' ' * 2 * depth}- {text}" for depth, text in chain]
     plan = model.plan_
     lines.append(f"- Route: {plan.solver} on the {plan.matrix}. {plan.reason}")
     lines += [f"    {place}. {step.name}: {step.detail}" for place, step in enumerate(plan.steps, 1)]
     note = model.spectrum_.note
     lines += [f"- On the way: {note[:1].upper()}{note[1:]}"] if note else []
+    choice = getattr(model, "component_choice_", None)
+    lines += [f"- Number of components, by {choice.rule}: {choice.sentence}"] if choice is not None else []
     constant = len(getattr(model, "constant_features_", ()))
     if constant:
         lines.append(f"- {constant:,} column{'s are' if constant > 1 else ' is'} constant")
@@ -205,6 +217,9 @@ def _selection(model: Any) -> str:
     where = " in feature space" if hasattr(model, "kernel") else ""
     what = ("variance" if model.center else "second moments") + where
     kept = f"{k:,} component{'s were' if k != 1 else ' was'} kept"
+    choice = getattr(model, "component_choice_", None)
+    if choice is not None and choice.rule in RULES:
+        return f"{kept}, as chosen by {RULES[choice.rule]}, carrying {_percent(float(sum(shares)))} of the {what}."
     if isinstance(model.n_components, float):
         return f"{kept}, the fewest that carry {100 * model.n_components:g} % of the {what}."
     return f"{kept}." if shares is None else f"{kept}, carrying {_percent(float(sum(shares)))} of the {what}."

@@ -1,41 +1,14 @@
-"""Monomials by degree against their definition, coefficients against whole-number arithmetic."""
+"""Coefficients against whole-number arithmetic."""
 
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-import gramian.arrays
-from gramian.kernels.graded import exact_fraction, graded_blocks, graded_powers, graded_roots, radical
-from gramian.kernels.monomials import exponents
+from gramian.kernels.monomials import graded_powers
+from gramian.kernels.multinomials import exact_fraction, graded_roots, radical
 
 SIZES = [(1, 0), (1, 7), (2, 0), (2, 6), (3, 5), (4, 3), (6, 4), (9, 2), (5, 1)]
-
-
-@pytest.mark.parametrize(("d", "degree"), SIZES)
-def test_powers_are_all_there_are_in_the_common_order(d, degree):
-    powers = graded_powers(d, degree)
-    assert [p.sum(axis=1).tolist() for p in powers] == [
-        [m] * math.comb(d + m - 1, m) for m in range(degree + 1)
-    ]
-    np.testing.assert_array_equal(np.concatenate(powers), exponents(d, degree))
-
-
-@pytest.mark.parametrize(("d", "degree"), SIZES)
-def test_blocks_are_products_of_powers(array_kind, d, degree):
-    Z = np.random.default_rng(0).uniform(-2, 2, (7, d))
-    made = array_kind.make(Z)
-    blocks = list(graded_blocks(made, degree))
-    shrunk = list(graded_blocks(made, degree, shrink=True))
-    assert len(blocks) == degree + 1
-    rtol = 1e-13 if array_kind.dtype == np.float64 else 1e-5
-    for m, (block, small, powers) in enumerate(zip(blocks, shrunk, graded_powers(d, degree), strict=True)):
-        assert array_kind.same(block) or array_kind.name == "numpy-read-only"
-        expected = np.prod(Z[:, None, :] ** powers, axis=2)
-        np.testing.assert_allclose(gramian.arrays.to_numpy(block), expected, rtol=rtol)
-        root = math.sqrt(math.factorial(m))
-        np.testing.assert_allclose(gramian.arrays.to_numpy(small) * root, expected, rtol=rtol)
 
 
 @pytest.mark.parametrize(("d", "degree"), [*SIZES, (2, 60), (3, 30), (1, 1000), (2, 400)])

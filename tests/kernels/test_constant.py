@@ -1,0 +1,49 @@
+"""The kernel that is the same for all rows."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from exact_kernels import excess, quadratic_form
+from gramian.errors import ParameterError
+from gramian.kernels import RBF, Constant, Linear
+
+X = np.random.default_rng(5).standard_normal((37, 5))
+
+
+@pytest.mark.parametrize("value", [0, 1, 2.5, -3.0, 1e300])
+def test_every_value_is_the_constant(value):
+    np.testing.assert_array_equal(Constant(value).gram(X), np.full((37, 37), float(value)))
+    np.testing.assert_array_equal(Constant(value).gram(X, X[:4]), np.full((37, 4), float(value)))
+    np.testing.assert_array_equal(Constant(value).bind(X).diagonal(X), np.full(37, float(value)))
+    assert excess(Constant(value), X[:3]) == 0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", None, True, 10**400])
+def test_a_constant_is_a_number(value):
+    with pytest.raises(ParameterError, match=r"value=.* must be a finite number"):
+        Constant(value).gram(X)
+
+
+def test_it_stands_for_numbers_in_sums():
+    assert RBF() + 2 == RBF() + Constant(2)
+    assert -Constant(2.0) == Constant(-2.0)
+    np.testing.assert_allclose((Linear() + 2).gram(X), X @ X.T + 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 0, 1.0, 3])
+def test_constants_of_at_least_0_are_kernels_with_all_their_powers(value):
+    assert Constant(value).psd
+    assert Constant(value).divisible
+    assert (Constant(value) ** 0.5).psd
+    assert quadratic_form(Constant(value), [Fraction(1, 8)]) == value
+
+
+@pytest.mark.parametrize("value", [-1e-300, -0.5, -3])
+def test_one_point_refutes_a_negative_constant(value):
+    found = Constant(value).validity
+    assert found.refuted
+    assert "one point refutes it" in found.reason
+    assert quadratic_form(Constant(value), [Fraction(1, 8)]) < 0
+    assert not Constant(value).divisible

@@ -1,0 +1,205 @@
+"""Derivatives of every kernel against central differences of its own values."""
+
+import numpy as np
+import pytest
+
+from gramian.errors import ParameterError
+from gramian.kernels import (
+    RBF,
+    ChiSquared,
+    Cosine,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    exp,
+    kernel_from_name,
+)
+from gramian.kernels.constant import Constant
+from gramian.kernels.slopes import Slopes, flat
+
+WIDTHS = (0.7, 1.3, 2.0)
+
+SMOOTH = {
+    "linear": Linear(),
+    "constant": Constant(2.0),
+    "poly1": Polynomial(degree=1, gamma=0.3),
+    "poly2": Polynomial(degree=2, gamma=0.3, coef0=0.0),
+    "poly3": Polynomial(degree=3, gamma=0.3),
+    "cosine": Cosine(),
+    "sigmoid": Sigmoid(gamma=0.2, coef0=0.3),
+    "rbf": RBF(gamma=0.4),
+    "rbf-widths": RBF(sigma=WIDTHS),
+    "matern3": Matern(1.5, nu=1.5),
+    "matern5": Matern(1.5, nu=2.5),
+    "matern5-widths": Matern(WIDTHS, nu=2.5),
+    "rq": RationalQuadratic(1.2, alpha=0.7),
+    "rq-widths": RationalQuadratic(WIDTHS, alpha=2.0),
+    "chi2": ChiSquared(0.6),
+    "sum": RBF(gamma=0.4) + 0.5 * Polynomial(degree=2, gamma=0.1),
+    "difference": Polynomial(degree=2, gamma=0.5) - 0.3 * RBF(gamma=0.2),
+    "product": RBF(gamma=0.1) * Matern(2.0, nu=1.5),
+    "power": RBF(gamma=0.3) ** 1.7,
+    "whole-power": (Linear() + 1) ** 3,
+    "first-power": RBF(gamma=0.3) ** 1,
+    "exp": exp(0.2 * Linear()),
+    "normalized": Polynomial(degree=2, gamma=0.4).normalized(),
+    "normalized-rbf": RBF(gamma=0.4).normalized(),
+    "normalized-exp": exp(0.1 * Linear()).normalized(),
+    "columns": RBF(gamma=0.5).on(0, 2),
+    "columns-backwards": RBF(sigma=(0.5, 2.0)).on(2, 1) + Linear().on(0),
+    "columns-of-columns": Polynomial(degree=2, gamma=0.5).on(1).on(2, 0),
+    "columns-product": RBF(gamma=0.5).on(0) * Matern(1.0, nu=2.5).on(1, 2),
+    "histogram-and-more": ChiSquared(0.5).on(1) * RBF(gamma=0.3),
+}
+STATIONARY = [name for name, kernel in SMOOTH.items() if kernel.stationary]
+KINKED = {
+    "laplacian": (Laplacian(0.5), "kink wherever two rows have an entry in common"),
+    "matern1": (Matern(1.0, nu=0.5), "kink wherever two rows are equal"),
+    "callable": (kernel_from_name(lambda x, y: float(x @ y)), "derivative of the function <lambda>"),
+    "after": (RBF(gamma=1.0).after(np.log1p), "derivative of the map log1p is not known"),
+    "inside": (exp(RBF(gamma=1.0) * Laplacian(1.0)), "laplacian.* has a kink"),
+}
+
+
+def rows(n, seed):
+    return np.random.default_rng(seed).uniform(0.2, 2.5, (n, 3))
+
+
+def central(function, X, h=1e-6):
+    """d function(X)_b / dX_bj, for a function of rows that treats each alone."""
+    found = np.empty(X.shape)
+    for j in range(X.shape[1]):
+        step = np.zeros(X.shape[1])
+        step[j] = h
+        found[:, j] = (function(X + step) - function(X - step)) / (2 * h)
+    return found
+
+
+@pytest.fixture(params=SMOOTH.values(), ids=SMOOTH.keys())
+def kernel(request):
+    return request.param
+
+
+# With precision 0 distances are summed from differences instead of expanded into a product.
+@pytest.mark.parametrize("precision", [1e-9, 0.0])
+@pytest.mark.parametrize("centered", [False, True])
+def test_pull_is_the_derivative_of_a_weighted_sum_of_values(kernel, centered, precision):
+    X, Y = rows(5, 0), rows(7, 1)
+    W = np.random.default_rng(2).standard_normal((5, 7))
+    bound = kernel.bind(Y, precision, centered=centered)
+    assert not kernel.kinks
+    _, right = bound.encode(Y)
+    found = bound.slopes(X, right)
+    values = bound.tile(bound.encode(X)[0], right)
+    np.testing.assert_allclose(found.values, values, rtol=1e-9, atol=1e-9)
+    expected = central(lambda Z: np.sum(W * bound.tile(bound.encode(Z)[0], right), axis=1), X)
+    np.testing.assert_allclose(found.pull(W), expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+def test_the_diagonal_has_its_derivative(kernel):
+    X = rows(6, 0)
+    bound = kernel.bind(rows(7, 1))
+    found = bound.diagonal_slopes(X)
+    np.testing.assert_allclose(found.values, bound.diagonal(X), rtol=1e-12)
+    expected = central(lambda Z: np.array(bound.diagonal(Z)), X)
+    np.testing.assert_allclose(found.gradient, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", STATIONARY)
+def test_a_stationary_kernel_pulls_towards_a_weighted_mean(name):
+    X, Y = rows(5, 0), rows(7, 1)
+    W = np.random.default_rng(2).uniform(0.1, 1.0, (5, 7))
+    bound = SMOOTH[name].bind(Y)
+    found = bound.slopes(X, bound.encode(Y)[1])
+    stiffness = found.stiffness(W)
+    assert np.all(stiffness >= 0)
+    seen = stiffness > 0
+    centre = X + found.pull(W) / np.where(seen, stiffness, 1.0)
+    low, high = np.broadcast_to(Y.min(axis=0), X.shape), np.broadcast_to(Y.max(axis=0), X.shape)
+    assert np.all(centre[seen] > low[seen])
+    assert np.all(centre[seen] < high[seen])
+    assert np.all(found.pull(W)[~seen] == 0)
+
+
+def test_the_weighted_mean_of_the_gaussian_kernel_is_that_of_mika():
+    X, Y = rows(4, 0), rows(6, 1)
+    W = np.random.default_rng(2).standard_normal((4, 6))
+    bound = RBF(gamma=0.4).bind(Y)
+    found = bound.slopes(X, bound.encode(Y)[1])
+    for b in range(4):
+        weights = W[b] * np.exp(-0.4 * np.sum((X[b] - Y) ** 2, axis=1))
+        step = found.pull(W)[b] / found.stiffness(W)[b]
+        np.testing.assert_allclose(X[b] + step, weights @ Y / weights.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in SMOOTH if not SMOOTH[name].stationary])
+def test_other_kernels_state_no_weighted_mean(name):
+    Y = rows(7, 1)
+    bound = SMOOTH[name].bind(Y)
+    stiffness = bound.slopes(rows(5, 0), bound.encode(Y)[1]).stiffness
+    assert stiffness is None or name == "constant"
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_kernels_with_kinks_say_so(name):
+    kernel, reason = KINKED[name]
+    bound = kernel.bind(rows(7, 1))
+    with pytest.raises(ParameterError, match=reason):
+        bound.slopes(rows(5, 0), bound.encode(rows(7, 1))[1])
+    assert kernel.kinks
+
+
+def test_a_kernel_of_ones_own_has_no_derivative_unless_it_states_one():
+    kernel, _ = KINKED["callable"]
+    with pytest.raises(ParameterError, match="Use preimage='ridge', which needs no derivative"):
+        kernel.bind(rows(3, 0)).diagonal_slopes(rows(3, 0))
+
+
+def test_histograms_do_not_go_below_zero():
+    np.testing.assert_array_equal(ChiSquared().floor(2), [0.0, 0.0])
+    np.testing.assert_array_equal(RBF().floor(2), [-np.inf, -np.inf])
+    kernel = (ChiSquared(0.5).on(1) * RBF(gamma=0.3)).resolve(rows(4, 0))
+    np.testing.assert_array_equal(kernel.floor(3), [-np.inf, 0.0, -np.inf])
+
+
+def test_the_slope_of_histograms_at_empty_bins_is_the_one_towards_positive_numbers():
+    Y = np.array([[0.0, 1.0], [2.0, 0.0]])
+    X = np.zeros((1, 2))
+    bound = ChiSquared(0.5).bind(Y)
+    W = np.array([[1.0, -2.0]])
+    right = bound.encode(Y)[1]
+    h = 1e-7
+    expected = [
+        (np.sum(W * bound.tile(X + step, right)) - np.sum(W * bound.tile(X, right))) / h
+        for step in h * np.eye(2)
+    ]
+    np.testing.assert_allclose(bound.slopes(X, right).pull(W)[0], expected, rtol=1e-5)
+
+
+def test_values_that_underflow_pull_nothing():
+    Y = np.array([[0.0], [1.0]])
+    X = np.array([[1e3]])
+    for kernel in (RBF(gamma=1.0), RBF(gamma=1.0) ** 0.5, Polynomial(degree=2, gamma=1.0).normalized()):
+        bound = kernel.bind(Y)
+        found = bound.slopes(X, bound.encode(Y)[1])
+        assert np.isfinite(found.pull(np.ones((1, 2)))).all()
+
+
+def test_the_zero_row_has_no_direction():
+    Y = rows(4, 0)
+    for kernel in (Cosine(), Linear().normalized()):
+        bound = kernel.bind(Y)
+        found = bound.slopes(np.zeros((1, 3)), bound.encode(Y)[1])
+        np.testing.assert_array_equal(found.pull(np.ones((1, 4))), np.zeros((1, 3)))
+
+
+def test_a_flat_diagonal_and_the_chain_rule():
+    np.testing.assert_array_equal(flat(np.ones(2), 3).gradient, np.zeros((2, 3)))
+    inner = Slopes(np.full((1, 1), 3.0), lambda W: W * 5.0)
+    square = inner.scaled(2 * inner.values, inner.values**2)
+    assert square.values[0, 0] == 9.0
+    assert square.pull(np.ones((1, 1)))[0, 0] == 30.0
+    assert square.stiffness is None
