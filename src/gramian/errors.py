@@ -16,6 +16,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "ParameterError",
+    "PreimageWarning",
     "RankWarning",
 ]
 
@@ -77,7 +78,7 @@ class MissingExtraError(GramianError, ImportError):
 
 
 class RankWarning(UserWarning):
-    """More components were asked for than the data has: the extra ones carry no variance."""
+    """More components are kept than the data has: the extra ones carry no variance, or a rule found none."""
 
 
 class CertificateWarning(UserWarning):
@@ -86,3 +87,7 @@ class CertificateWarning(UserWarning):
 
 class CostWarning(UserWarning):
     """The exact route is predicted to take more than ten minutes."""
+
+
+class PreimageWarning(UserWarning):
+    """A search for pre-images did not converge for some rows; the best rows found are returned."""

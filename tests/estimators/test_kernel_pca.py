@@ -1073,9 +1073,8 @@ def test_the_median_is_a_number_in_what_was_fitted(options):
     assert model.kernel_.gamma == pytest.approx(0.5 / np.median(gaps) ** 2, rel=1e-12)
     assert repr(model.kernel_) == f"rbf(gamma={model.kernel_.gamma!r})"
     # New rows are mapped with the width of the fitted ones.
-    np.testing.assert_allclose(
-        model.transform(X[:5] * 9), KernelPCA(2, kernel=model.kernel_).fit(X).transform(X[:5] * 9)
-    )
+    fixed = KernelPCA(2, kernel=model.kernel_).fit(X)
+    np.testing.assert_allclose(model.transform(X[:5] * 9), fixed.transform(X[:5] * 9), atol=1e-12)
     manhattan = KernelPCA(2, kernel="laplacian", gamma="median").fit(X)
     gaps = [np.abs(X[i] - X[j]).sum() for i in range(60) for j in range(i)]
     assert manhattan.kernel_.gamma == pytest.approx(1 / np.median(gaps), rel=1e-12)
@@ -1099,7 +1098,7 @@ def test_a_function_of_many_rows_at_once():
     model = KernelPCA(3, kernel=lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.2)).fit(X)
     assert model.kernel_.vectorised
     assert "called for many rows at once" in str(model.plan_)
-    values, scores, new_scores = definition(
+    values, _, new_scores = definition(
         pairwise.rbf_kernel(X, gamma=0.2), 3, pairwise.rbf_kernel(new, X, gamma=0.2)
     )
     np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-10)
@@ -1177,7 +1176,7 @@ def test_a_fraction_of_what_clipping_leaves(fraction):
 
 @pytest.mark.parametrize("solver", ["auto", "dense", "krylov"])
 def test_nothing_of_a_proven_kernel_is_clipped(solver):
-    X = data(700, 3)
+    X = data(510, 3)
     model = KernelPCA(3, kernel="rbf", repair="clip", solver=solver, random_state=0).fit(X)
     plain = KernelPCA(3, kernel="rbf", solver=solver, random_state=0).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-9)

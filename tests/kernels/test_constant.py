@@ -47,3 +47,11 @@ def test_one_point_refutes_a_negative_constant(value):
     assert "one point refutes it" in found.reason
     assert quadratic_form(Constant(value), [Fraction(1, 8)]) < 0
     assert not Constant(value).divisible
+
+
+def test_it_does_not_change():
+    bound = Constant(2.5).bind(X)
+    found = bound.slopes(X[:2], bound.encode(X)[1])
+    np.testing.assert_array_equal(found.values, np.full((2, 37), 2.5))
+    np.testing.assert_array_equal(found.pull(np.ones((2, 37))), np.zeros((2, 5)))
+    np.testing.assert_array_equal(found.stiffness(np.ones((2, 37))), np.zeros((2, 5)))

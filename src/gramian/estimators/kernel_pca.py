@@ -35,6 +35,7 @@ from gramian.estimators.kernel_decomposition import (
     KernelRequest,
     decompose_kernel,
 )
+from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import Saved
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
 from gramian.kernels.named import PRECOMPUTED
@@ -49,7 +50,7 @@ SOLVERS = ("auto", "dense", "krylov")
 BLOCK = 480  # new rows mapped at a time by one worker
 
 
-class KernelPCA(Saved, TransformerMixin, BaseEstimator):
+class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix.
 
     Parameters
@@ -64,8 +65,9 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         of two rows or k(X, Y) of many, or an object such as ``gramian.kernels.RBF(sigma=2.0)``; see
         :func:`gramian.kernels.table`.
     gamma : float, "median" or None, default=None
-        Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2). "median",
-        for rbf and laplacian, takes the median distance between at most 5000 evenly spaced rows as width.
+        Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2).
+        "median", for rbf and laplacian, takes the median distance between at most 5000 evenly spaced rows as
+        width.
     degree : int, default=3
         Power of poly.
     coef0 : float, default=1
@@ -85,6 +87,10 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
     repair : {"clip"} or None, default=None
         What to do about negative eigenvalues beyond rounding, which no valid kernel has: None refuses them,
         "clip" sets them to 0, finding all eigenvalues to say in ``repair_`` what that changed.
+    preimage : {"auto", "fixed-point", "gradient", "ridge"}, default="auto"
+        How ``inverse_transform`` and ``denoise`` find rows: the iteration of Mika et al., for smooth kernels
+        of x - y; descent, for every smooth kernel; or a map learned by ridge regression, for any kernel.
+        "auto" takes the first that applies; the linear kernel needs none of them and is exact.
 
     Attributes
     ----------
@@ -106,6 +112,8 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         The kernel with every parameter a number.
     repair_ : Repair or None
         What clipping changed, where it was asked for.
+    preimage_ : PreimageMethod
+        Which method finds pre-images, and why.
     plan_, spectrum_, certificate_
         How it was computed, the solver's record, and what is guaranteed.
 
@@ -137,6 +145,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         random_state: Any = None,
         memory_limit: int | str | None = None,
         repair: str | None = None,
+        preimage: str = "auto",
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -150,6 +159,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.memory_limit = memory_limit
         self.repair = repair
+        self.preimage = preimage
 
     # ------------------------------------------------------------------ fit
 
@@ -231,6 +241,7 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any) -> None:
         rows = self._rows(X, minimum=2)
         kernel, target = self._kernel(rows), self._target(rows)
+        preimage_method(self.preimage, kernel)
         plan = self._plan(rows, target, kernel)
         evaluator = None if kernel is None else self._bind(kernel, rows.values)
         source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
@@ -271,6 +282,8 @@ class KernelPCA(Saved, TransformerMixin, BaseEstimator):
         self.spectrum_ = replace(found.spectrum, vectors=None)
         self.certificate_ = found.certificate
         self.repair_ = found.repair
+        self.picture_shape_ = rows.picture_shape
+        self._ridge_map = None
         if self.n_components is not None and found.rank < k:
             warnings.warn(
                 f"n_components={k} but the centred kernel matrix has rank {found.rank}: the last "

@@ -1,0 +1,279 @@
+"""Minimises a function of each row, many rows at once; no step ever makes a row worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.records import FloatArray
+
+__all__ = ["Descended", "Direction", "FixedPoint", "LimitedMemory", "Local", "descend"]
+
+IndexArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+HALVINGS = 40
+# A step must bring this part of what its slope promises (Armijo 1966).
+PROMISE = 1e-4
+# Of the objective's size: smaller gains are rounding.
+NOISE = 1e-13
+# How much of the weights' sum of magnitudes a fixed-point step is divided by at least.
+DAMPING = 0.05
+MEMORY = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """What an objective says about points of shape (b, d).
+
+    Attributes
+    ----------
+    values : ndarray of shape (b,)
+        In units in which they are about 1 in size.
+    gradient : ndarray of shape (b, d)
+    stiffness, damping : ndarray of shape (b, d) or None
+        Where the gradient is ``stiffness * (x - centre)``: that factor, and the same of the magnitudes of all
+        weights in it, which is positive and at least as large.
+    """
+
+    values: FloatArray
+    gradient: FloatArray
+    stiffness: FloatArray | None = None
+    damping: FloatArray | None = None
+
+    def taken(self, rows: IndexArray) -> Local:
+        """Return the same of some rows."""
+        return Local(
+            self.values[rows],
+            self.gradient[rows],
+            None if self.stiffness is None else self.stiffness[rows],
+            None if self.damping is None else self.damping[rows],
+        )
+
+    def replaced(self, rows: IndexArray, new: Local) -> None:
+        """Write new facts about some rows over the old ones."""
+        self.values[rows] = new.values
+        self.gradient[rows] = new.gradient
+        if self.stiffness is not None and new.stiffness is not None:
+            self.stiffness[rows] = new.stiffness
+        if self.damping is not None and new.damping is not None:
+            self.damping[rows] = new.damping
+
+
+Objective = Callable[[FloatArray, IndexArray], Local]
+
+
+class Direction(Protocol):
+    """Where to go from points, given what is known there."""
+
+    def __call__(self, here: Local, free: FloatArray) -> FloatArray:
+        """Return the steps, shape (b, d); ``free`` is 0 where an entry may not move, else 1."""
+        ...
+
+    def learn(self, step: FloatArray, change: FloatArray) -> None:
+        """Take note of accepted steps and of how the gradient changed."""
+        ...
+
+    def keep(self, rows: IndexArray) -> None:
+        """Forget all rows but these."""
+        ...
+
+
+class FixedPoint:
+    """Steps of the fixed-point iteration, damped where weights of both signs cancel.
+
+    References
+    ----------
+    Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces,
+    equation 10.
+    """
+
+    def __call__(self, here: Local, free: FloatArray) -> FloatArray:
+        """Return ``centre - x``, or a part of it."""
+        assert here.stiffness is not None
+        assert here.damping is not None
+        divisor = np.maximum(here.stiffness, DAMPING * here.damping)
+        seen = divisor > 0
+        return np.where(seen, -here.gradient * free / np.where(seen, divisor, 1.0), 0.0)
+
+    def learn(self, step: FloatArray, change: FloatArray) -> None:
+        """Nothing is learned: every step starts afresh."""
+
+    def keep(self, rows: IndexArray) -> None:
+        """Nothing is remembered."""
+
+
+class LimitedMemory:
+    """Quasi-Newton steps from the last few changes of the gradient, for each row its own.
+
+    References
+    ----------
+    Nocedal (1980), Updating quasi-Newton matrices with limited storage; Nocedal and Wright (2006), Numerical
+    Optimization, algorithm 7.4.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.steps: list[FloatArray] = []
+        self.changes: list[FloatArray] = []
+        self.inverses: list[FloatArray] = []
+        self.scale = np.zeros(rows)
+
+    def __call__(self, here: Local, free: FloatArray) -> FloatArray:
+        """Return minus the estimated inverse Hessian times the gradient."""
+        q = here.gradient * free
+        fresh = self.scale <= 0
+        length = np.linalg.norm(q, axis=1)
+        # Of the first step nothing is known but the units, in which the data has size 1.
+        self.scale = scale = np.where(fresh, 0.1 / np.maximum(length, 0.1), self.scale)
+        shares = []
+        for s, y, inverse in reversed(list(zip(self.steps, self.changes, self.inverses, strict=True))):
+            share = inverse * _dot(s, q)
+            q = q - share[:, None] * y
+            shares.append(share)
+        q = q * scale[:, None]
+        for s, y, inverse in zip(self.steps, self.changes, self.inverses, strict=True):
+            q = q + (shares.pop() - inverse * _dot(y, q))[:, None] * s
+        p = -q * free
+        # What is no descent, by rounding or by entries held fast, gives way to the gradient.
+        steep = _dot(p, here.gradient) <= -1e-12 * np.linalg.norm(p, axis=1) * length
+        return np.where(steep[:, None], p, -scale[:, None] * here.gradient * free)
+
+    def learn(self, step: FloatArray, change: FloatArray) -> None:
+        """Remember a pair where the function curves upwards; elsewhere dare longer steps."""
+        curvature, size = _dot(step, change), _dot(change, change)
+        good = curvature > 1e-10 * np.sqrt(size * _dot(step, step))
+        inverse = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)
+        self.steps.append(np.where(good[:, None], step, 0.0))
+        self.changes.append(np.where(good[:, None], change, 0.0))
+        self.inverses.append(inverse)
+        moved = np.any(step != 0, axis=1)
+        fallen = np.where(moved & ~good, 4.0 * self.scale, self.scale)
+        self.scale = np.where(good, curvature / np.where(good, size, 1.0), fallen)
+        if len(self.steps) > MEMORY:
+            del self.steps[0], self.changes[0], self.inverses[0]
+
+    def keep(self, rows: IndexArray) -> None:
+        """Forget all rows but these."""
+        self.steps = [s[rows] for s in self.steps]
+        self.changes = [y[rows] for y in self.changes]
+        self.inverses = [r[rows] for r in self.inverses]
+        self.scale = self.scale[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Descended:
+    """Where a descent ended.
+
+    Attributes
+    ----------
+    points : ndarray of shape (b, d)
+    values : ndarray of shape (b,)
+    converged : ndarray of shape (b,), bool
+        Whether the gradient is within the tolerance, or no gain beyond rounding is left.
+    iterations : int
+        Of the row that took the most.
+    """
+
+    points: FloatArray
+    values: FloatArray
+    converged: BoolArray
+    iterations: int
+
+
+def descend(
+    objective: Objective,
+    start: FloatArray,
+    direction: Direction,
+    *,
+    floor: FloatArray,
+    tol: float,
+    limit: int,
+) -> Descended:
+    """Minimise a function of every row on its own.
+
+    Parameters
+    ----------
+    objective : callable
+        From points (a, d) and the numbers (a,) of the rows they belong to, to :class:`Local`.
+    start : ndarray of shape (b, d)
+    direction : Direction
+    floor : ndarray of shape (d,)
+        Least value of every entry, minus infinity for most.
+    tol : float
+        Norm of the gradient, without entries held by the floor, at which a row is done.
+    limit : int
+        Most steps.
+
+    Returns
+    -------
+    Descended
+        No row has a larger value than at the start.
+    """
+    points = np.maximum(start, floor)
+    active = np.arange(len(points))
+    here = objective(points, active)
+    values = here.values.copy()
+    converged = np.zeros(len(points), dtype=bool)
+    count = 0
+    for count in range(limit + 1):
+        free = np.where((points[active] <= floor) & (here.gradient > 0), 0.0, 1.0)
+        done = np.linalg.norm(here.gradient * free, axis=1) <= tol
+        step = direction(here, free)
+        gain = -_dot(step, here.gradient)
+        done |= gain <= NOISE * np.maximum(1.0, np.abs(here.values))
+        converged[active[done]] = True
+        if done.all() or count == limit:
+            break
+        if done.any():
+            left = np.flatnonzero(~done)
+            active, here, step = active[left], here.taken(left), step[left]
+            direction.keep(left)
+        moved, new = _searched(objective, points[active], here, step, floor, active)
+        stuck = ~np.any(moved != points[active], axis=1)
+        direction.learn(moved - points[active], new.gradient - here.gradient)
+        points[active], values[active], here = moved, new.values, new
+        if stuck.any():
+            left = np.flatnonzero(~stuck)
+            active, here = active[left], here.taken(left)
+            direction.keep(left)
+        if not len(active):
+            break
+    return Descended(points, values, converged, count)
+
+
+def _searched(
+    objective: Objective,
+    points: FloatArray,
+    here: Local,
+    step: FloatArray,
+    floor: FloatArray,
+    rows: IndexArray,
+) -> tuple[FloatArray, Local]:
+    """Go along the steps, halved until the values fall as promised; a row that never does stays."""
+    moved = np.maximum(points + step, floor)
+    new = objective(moved, rows)
+    todo = np.flatnonzero(_failed(here, new, moved - points, np.arange(len(points))))
+    length = 1.0
+    for _ in range(HALVINGS):
+        if not len(todo):
+            return moved, new
+        length /= 2
+        moved[todo] = np.maximum(points[todo] + length * step[todo], floor)
+        new.replaced(todo, objective(moved[todo], rows[todo]))
+        todo = todo[_failed(here, new.taken(todo), moved[todo] - points[todo], todo)]
+    moved[todo] = points[todo]
+    new.replaced(todo, here.taken(todo))
+    return moved, new
+
+
+def _failed(here: Local, new: Local, step: FloatArray, rows: IndexArray) -> BoolArray:
+    promised = _dot(step, here.gradient[rows])
+    # What is no number has left the range of float64.
+    return ~(new.values <= here.values[rows] + PROMISE * np.minimum(promised, 0.0))
+
+
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("bd,bd->b", a, b))

@@ -1,0 +1,276 @@
+"""The way back from kernel PCA's scores: which method a kernel allows, and what is handed to the user."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
+from gramian.analysis.ridge_map import RidgeMap, learn_map
+from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
+from gramian.errors import DataError, ParameterError, PreimageWarning
+from gramian.estimators.inputs import check_choice, check_features
+from gramian.kernels import Evaluator, Kernel, Linear
+from gramian.records import FloatArray
+from gramian.rows import Rows, as_rows
+
+__all__ = ["PREIMAGES", "PreimageMethod", "WithPreimages", "preimage_method"]
+
+PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
+NO_ROWS = (
+    "A precomputed kernel has no rows to go back to. Fit on the rows with the kernel itself, by name "
+    "(kernel='rbf'), expression, object or function."
+)
+
+
+@dataclass(frozen=True)
+class PreimageMethod:
+    """How a model goes back from scores to rows.
+
+    Attributes
+    ----------
+    method : {"exact", "fixed-point", "gradient", "ridge", "none"}
+    reason : str
+    """
+
+    method: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.method}: {self.reason}"
+
+
+def preimage_method(asked: Any, kernel: Kernel | None) -> PreimageMethod:
+    """Return the method that a kernel allows and a user asked for.
+
+    Parameters
+    ----------
+    asked : {"auto", "fixed-point", "gradient", "ridge"}
+    kernel : Kernel or None
+        With every parameter a number; None for a precomputed one.
+
+    Raises
+    ------
+    ParameterError
+        For a method that the kernel does not allow.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF
+    >>> print(preimage_method("auto", RBF(gamma=1.0)))
+    fixed-point: the kernel depends on x - y alone and is smooth.
+    """
+    asked = check_choice("preimage", asked, PREIMAGES)
+    if kernel is None:
+        if asked != "auto":
+            raise ParameterError(f"preimage={asked!r} needs rows. {NO_ROWS}")
+        return PreimageMethod("none", "a precomputed kernel has no rows.")
+    if asked == "fixed-point" and not kernel.stationary:
+        raise ParameterError(
+            "preimage='fixed-point' needs a kernel of x - y alone, such as rbf, matern or rq, and "
+            f"{kernel!r} is none. Use preimage='gradient', or 'auto'."
+        )
+    if asked in ("fixed-point", "gradient") and kernel.kinks:
+        raise ParameterError(
+            f"{kernel.kinks} preimage={asked!r} follows derivatives. Use preimage='ridge', or 'auto'."
+        )
+    if isinstance(kernel, Linear):
+        return PreimageMethod("exact", "the feature space of the linear kernel is that of the rows.")
+    if asked == "gradient" and kernel.validity.refuted:
+        raise ParameterError(
+            f"{kernel!r} is no valid kernel, so there is no distance in feature space that "
+            "preimage='gradient' could make small. Use preimage='ridge', or 'auto'."
+        )
+    if asked != "auto":
+        return PreimageMethod(asked, "it was asked for.")
+    if kernel.kinks:
+        return PreimageMethod("ridge", kernel.kinks)
+    if not kernel.psd:
+        return PreimageMethod("ridge", "the kernel is not proven valid, so there may be no distances.")
+    if kernel.stationary:
+        return PreimageMethod("fixed-point", "the kernel depends on x - y alone and is smooth.")
+    return PreimageMethod("gradient", "the kernel is smooth.")
+
+
+class WithPreimages:
+    """Gives kernel PCA ``inverse_transform``, ``denoise`` and ``preimage_``."""
+
+    # Options of how results are handed back are no metadata to route.
+    __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
+
+    kernel_: Kernel | None
+    X_fit_: Any
+    projection_coef_: Any
+    eigenvectors_: Any
+    eigenvalues_: FloatArray
+    n_components_: int
+    rank_: int
+    center: bool
+    preimage: str
+    _row_means: FloatArray
+    _mean: float
+    _ridge_map: RidgeMap | None
+
+    def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
+        raise NotImplementedError
+
+    def _rows(self, X: Any, minimum: int = 1) -> Rows:
+        raise NotImplementedError
+
+    @property
+    def preimage_(self) -> PreimageMethod:
+        """Which method finds pre-images, and why; it follows ``set_params(preimage=...)`` without a fit."""
+        check_is_fitted(self)
+        return preimage_method(self.preimage, self.kernel_)
+
+    def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
+        """Return rows whose images in feature space are nearest to points with the given scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Scores.
+        return_error : bool, default=False
+            Return residuals as well.
+
+        Returns
+        -------
+        rows : array of shape (n_samples, n_features)
+            Pictures (n_samples, height, width) where the model was fitted on pictures.
+        residuals : ndarray of shape (n_samples,), float64, only with ``return_error``
+            Distances ``||phi(x) - P||`` in feature space, in units in which a row has the length
+            ``sqrt(k(x, x))``. Above 0 unless P is the image of a row, which it seldom is.
+
+        Raises
+        ------
+        DataError
+            For another number of columns than components, for scores so large that rows leave the range of
+            float64, and for a precomputed kernel.
+        IndefiniteKernelError
+            Where residuals are asked for and the kernel has no distances.
+
+        Warns
+        -----
+        PreimageWarning
+            With the number of rows whose search did not converge; they have the best row that was found.
+
+        References
+        ----------
+        Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature
+        spaces. Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
+        """
+        method = self._way_back()
+        rows = as_rows(X, estimator="KernelPCA")
+        scores = rows.values.toarray() if rows.is_sparse else rows.values
+        if scores.shape[1] != self.n_components_:
+            raise DataError(
+                f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
+                f"{self.n_components_} components."
+            )
+        return self._back(method, as_float64(scores), None, rows, return_error)
+
+    def denoise(self, X: Any, return_error: bool = False) -> Any:
+        """Return pre-images of the projections of rows: what of them lies along the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_error : bool, default=False
+            Return residuals as well.
+
+        Returns
+        -------
+        rows, residuals
+            As :meth:`inverse_transform` of :meth:`transform`; where rows are searched for, X itself is tried
+            as a start beside the nearest fitted rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import KernelPCA
+        >>> angle = np.linspace(0.0, 6.2, 200)
+        >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+        >>> model = KernelPCA(8, kernel="rbf", gamma=2.0).fit(circle)
+        >>> row = model.denoise([[1.2, 0.9]])
+        >>> np.linalg.norm(row).round(1)
+        np.float64(1.0)
+        """
+        method = self._way_back()
+        rows = self._rows(X)
+        check_features(self, X, rows)
+        scores = self.transform(X if rows.table is None else rows.table)  # type: ignore[attr-defined]
+        return self._back(method, as_float64(scores), as_float64(rows.values), rows, return_error)
+
+    def _way_back(self) -> PreimageMethod:
+        method = self.preimage_
+        if method.method == "none":
+            raise DataError(NO_ROWS)
+        return method
+
+    def _back(
+        self, method: PreimageMethod, Z: FloatArray, start: FloatArray | None, rows: Rows, return_error: bool
+    ) -> Any:
+        Z = Z[:, : self.rank_]
+        space = self._space()
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._found(method.method, space, Z, start)
+        if not np.isfinite(found).all():
+            raise DataError(
+                f"Scores reach {np.abs(Z).max():.3g}, so that rows leave the range of float64. Give scores "
+                f"nearer to those of the fitted rows, which reach {np.abs(space.scores).max():.3g}."
+            )
+        # In the precision of what came in; residuals are about what is handed back.
+        returned = found.astype(rows.dtype)
+        shape = getattr(self, "picture_shape_", None)
+        back = from_numpy(returned, rows.like)
+        if shape is not None:
+            back = namespace(back).reshape(back, (len(Z), *shape))
+        if not return_error:
+            return back
+        if method.method == "exact":
+            return back, np.linalg.norm(as_float64(returned) - found, axis=1)
+        return back, residuals(space, as_float64(returned), Z)
+
+    def _space(self) -> FeatureSpace:
+        assert self.kernel_ is not None
+        fitted = to_numpy(self.X_fit_)
+        alpha = as_float64(self.projection_coef_)[:, : self.rank_]
+        scores = as_float64(self.eigenvectors_)[:, : self.rank_] * np.sqrt(self.eigenvalues_[: self.rank_])
+        centered = bool(self.center)
+        return FeatureSpace(
+            evaluator=self._bind(self.kernel_, fitted),
+            rows=as_float64(fitted),
+            coefficients=alpha - alpha.mean(axis=0) if centered else alpha,
+            scores=scores,
+            centered=centered,
+            row_means=as_float64(self._row_means),
+            mean=float(self._mean),
+        )
+
+    def _found(self, method: str, space: FeatureSpace, Z: FloatArray, start: FloatArray | None) -> FloatArray:
+        if method == "exact":
+            origin = space.center if space.centered else np.zeros(space.rows.shape[1])
+            return np.asarray(Z @ (space.coefficients.T @ (space.rows - origin)) + origin)
+        if method == "ridge":
+            learned = getattr(self, "_ridge_map", None)
+            if learned is None:
+                learned = self._ridge_map = learn_map(space.scores, space.rows)
+            return np.asarray(np.maximum(learned(Z), space.evaluator.kernel.floor(space.rows.shape[1])))
+        found = minimised(space, Z, method, start)
+        if not space.evaluator.kernel.psd:
+            # Where there are no distances, what was made small means nothing.
+            residuals(space, found.rows, Z)
+        missed = int(np.sum(~found.converged))
+        if missed:
+            warnings.warn(
+                f"{missed} of {len(Z)} pre-images did not converge in {LIMIT} steps; they are the nearest "
+                "rows found. return_error=True says how far each is off; preimage='ridge' needs no steps.",
+                PreimageWarning,
+                stacklevel=4,
+            )
+        return found.rows

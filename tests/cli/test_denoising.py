@@ -1,0 +1,89 @@
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gramian as package
+from gramian.cli.denoising import denoise
+from gramian.cli.options import Reading
+from gramian.errors import FileError, ParameterError
+
+FLOWERS = Reading(drop="species")
+
+
+@pytest.fixture
+def fitted(folder, gramian):
+    args = ("--drop", "species", "--kernel", "rbf", "--gamma", "median", "--components", 2)
+    assert gramian("fit", "flowers.csv", *args, "-o", "k.gramian").code == 0
+    return "k.gramian"
+
+
+def expected():
+    return package.load("k.gramian").denoise(
+        package.scan("new.csv", drop="species").read(), return_error=True
+    )
+
+
+def test_rows_and_their_residuals(fitted, capsys):
+    denoise(fitted, "new.csv", "clean.npy", FLOWERS, False)
+    rows, residuals = expected()
+    np.testing.assert_array_equal(np.load("clean.npy"), rows)
+    err = capsys.readouterr().err
+    assert "5 rows found from 2 components, by fixed-point: the kernel depends on x - y alone" in err
+    assert f"50 % {np.median(residuals):.4g}" in err
+
+
+def test_a_table_keeps_the_names_of_rows_and_columns(fitted, capsys):
+    denoise(fitted, "new.csv", "clean.csv", FLOWERS, False)
+    lines = list(csv.reader(io.StringIO(Path("clean.csv").read_text())))
+    assert lines[0] == ["name", "length", "width", "height"]
+    assert lines[1][0] == "f0"
+    numbers = np.array([[float(v) for v in line[1:]] for line in lines[1:]])
+    np.testing.assert_array_equal(numbers, expected()[0])
+
+
+def test_as_json(fitted, capsys):
+    denoise(fitted, "new.csv", "clean.npy", FLOWERS, True)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["rows"] == 5
+    assert facts["components"] == 2
+    assert facts["method"] == "fixed-point"
+    assert facts["residual_percentiles"]["100 %"] == expected()[1].max()
+
+
+def test_pictures_go_to_a_folder(folder, gramian, capsys):
+    assert gramian("fit", "faces.npz::X", "--kernel", "poly", "--components", 4, "-o", "k.gramian").code == 0
+    denoise("k.gramian", "faces.npz::X", "clean", Reading(rows="3:6"), False)
+    names = sorted(path.name for path in Path("clean").iterdir())
+    assert names == ["3.png", "4.png", "5.png", "comparison.png", "reconstruction.csv"]
+    assert "by gradient: the kernel is smooth" in capsys.readouterr().err
+    with pytest.raises(ParameterError, match="PNG files into a folder"):
+        denoise("k.gramian", "faces.npz::X", "-", Reading(), False)
+    np.save("flat.npy", np.zeros((3, 30)))
+    with pytest.raises(ParameterError, match=r"flat\.npy is a table"):
+        denoise("k.gramian", "flat.npy", "other", Reading(), False)
+    Path("mine").mkdir()
+    Path("mine/1.png").write_text("mine")
+    with pytest.raises(FileError, match="mine is not empty"):
+        denoise("k.gramian", "faces.npz::X", "mine", Reading(), False)
+
+
+def test_without_distances_the_rows_are_written_all_the_same(folder, gramian, capsys):
+    args = ("--drop", "species", "--kernel", "rbf(sigma=2) - 0.2*linear", "--components", 2)
+    assert gramian("fit", "flowers.csv", *args, "--repair", "clip", "-o", "k.gramian").code == 0
+    denoise("k.gramian", "new.csv", "clean.npy", FLOWERS, False)
+    assert np.load("clean.npy").shape == (5, 3)
+    assert "no distances to report" in capsys.readouterr().err
+
+
+def test_models_that_have_nothing_to_denoise_with(folder, gramian):
+    assert gramian("fit", "flowers.csv", "--drop", "species", "-o", "p.gramian").code == 0
+    with pytest.raises(ParameterError, match="denoise needs a kernel PCA, and this is a PCA"):
+        denoise("p.gramian", "new.csv", "c.npy", FLOWERS, False)
+    np.save("K.npy", np.eye(4))
+    assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
+    with pytest.raises(ParameterError, match="no rows to go back to"):
+        denoise("k.gramian", "K.npy", "c.npy", Reading(), False)
