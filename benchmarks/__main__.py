@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
 import exact
+import meaning
 from harness import memory, report
 from harness.rows import Options, Report, Row
 from harness.timing import say
 
 import kernels
-import meaning
 
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.whitening import divided, multiplied
 from gramian.arrays import from_numpy, numpy_dtype, to_dtype, to_numpy
 from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray
@@ -60,11 +61,7 @@ class LinearProjection:
 
     def whitened(self, scores: Any) -> Any:
         """Return scores divided by their standard deviations, where whitening is asked for."""
-        if self.deviations is None:
-            return scores
-        some = self.deviations > 0
-        inverse = np.where(some, 1.0 / np.where(some, self.deviations, 1.0), 0.0)
-        return scores * from_numpy(inverse.astype(numpy_dtype(scores)), scores)[None, :]
+        return scores if self.deviations is None else divided(scores, self.deviations)
 
     def back(self, scores: Any) -> Any:
         """Return ``center + divisor * (scores . directions)``, shape (n, d)."""
@@ -74,7 +71,7 @@ class LinearProjection:
             return from_numpy(np.ascontiguousarray(values, dtype=dtype), scores)
 
         if self.deviations is not None:
-            scores = scores * like(self.deviations)[None, :]
+            scores = multiplied(scores, self.deviations)
         rows = scores @ like(to_numpy(self.directions))
         if self.divisor is not None:
             rows = rows * like(self.divisor)[None, :]

@@ -1,0 +1,399 @@
+"""Whitening as an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import component_names
+from gramian.analysis.whitening import METHODS, orthonormal_rows, triangular_root
+from gramian.analysis.whitening_map import Whitening
+from gramian.arrays import as_float64, from_numpy, namespace
+from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.inputs import check_choice, check_features, remember_features
+from gramian.estimators.pca import PCA
+from gramian.estimators.regularization import (
+    Settled,
+    as_measured,
+    check_regularization,
+    regularized,
+    standard_deviations,
+)
+from gramian.estimators.saving import Saved
+from gramian.records import FloatArray, Plan
+from gramian.rows import Rows, as_rows
+
+__all__ = ["Whitener"]
+
+MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
+
+
+class Whitener(Saved, TransformerMixin, BaseEstimator):
+    """Map rows to coordinates that are uncorrelated and of variance 1.
+
+    With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is
+
+    - ``"pca"``: ``L^-1/2 U.T``, the scores of PCA over their standard deviations;
+    - ``"zca"``: ``S^-1/2 = U L^-1/2 U.T``, of all white z the one with the smallest mean of ``||z - c||^2``:
+      whitened pictures still look like pictures;
+    - ``"zca-cor"``: ``P^-1/2 V^-1/2``, P the correlation matrix and V the variances; of all white z the
+      closest to the standardised columns, and the most correlated with them, summed over columns;
+    - ``"pca-cor"``: the same, as scores of PCA of the standardised columns;
+    - ``"cholesky"``: the upper triangular W of positive diagonal, the transpose of the Cholesky factor in
+      ``S^-1 = L L.T``: z_j depends on columns j, j + 1, ... only.
+
+    Each is a rotation of each other. W is applied as two thin products and never formed, except for
+    ``"cholesky"``.
+
+    Parameters
+    ----------
+    method : {"zca", "pca", "zca-cor", "pca-cor", "cholesky"}, default="zca"
+        Which of the white coordinates.
+    n_components : int, float, str or None, default=None
+        How many directions are whitened, largest variance first, as in :class:`PCA`; None takes all
+        ``min(n_samples - 1, n_features)``. What lies in other directions is left out: z is 0 there, so
+        that it mixes nothing white with anything that is not. Not for ``"cholesky"``.
+    regularization : float, "ledoit-wolf", "oas" or None, default=None
+        None inverts the variances as they are; directions at rounding level give 0, never noise. A number
+        is added to every variance (squared units of the data; none for the -cor methods). The two names
+        shrink, ``(1 - s) L + s mu`` with mu the mean variance, by the intensity s that they estimate. With
+        all directions, "zca" and "cholesky" then divide what no fitted row has by the square root of what
+        was added. What is itself at rounding level regularises nothing.
+    ddof : int, default=1
+        Variances divide by ``n_samples - ddof``.
+    random_state : int, RandomState, Generator or None, default=None
+        As in :class:`PCA`.
+
+    Attributes
+    ----------
+    mean_ : array of shape (n_features,)
+        Column means.
+    scale_ : array of shape (n_features,) or None
+        Standard deviations that the -cor methods divide by; constant columns are left out.
+    components_ : array of shape (n_components_, n_features)
+        Orthonormal directions, by falling variance; in each, the first largest entry is positive.
+    eigenvalues_ : ndarray of shape (n_components_,), float64
+        Variances along them: eigenvalues of the covariance (of the correlation matrix for -cor).
+    explained_variance_ratio_ : ndarray of shape (n_components_,), float64
+        Their shares of the total variance.
+    regularized_eigenvalues_ : ndarray of shape (n_components_,), float64
+        What scores are divided by the root of; 0 where a direction is left out.
+    regularization_ : float or None
+        What was added, or the intensity of the shrinkage.
+    variances_ : ndarray of shape (n_features,), float64
+        Variances of the columns.
+    n_components_, rank_ : int
+        Number of directions, and how many of them have variance above the rank tolerance.
+    plan_, spectrum_, certificate_, constant_features_
+        As of :class:`PCA`: how the directions were found and what is guaranteed about them.
+    n_samples_, n_features_in_, feature_names_in_, picture_shape_
+        What the data was.
+
+    References
+    ----------
+    Kessy, Lewin and Strimmer (2018), Optimal whitening and decorrelation, The American Statistician 72.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import Whitener
+    >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+    >>> whitener = Whitener().fit(X)
+    >>> np.cov(whitener.transform(X).T).round(6) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    >>> whitener.whitening_matrix_.round(4)
+    array([[ 0.7069, -0.551 ],
+           [-0.551 ,  1.0634]])
+    """
+
+    def __init__(
+        self,
+        method: str = "zca",
+        *,
+        n_components: int | float | str | None = None,
+        regularization: float | str | None = None,
+        ddof: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.n_components = n_components
+        self.regularization = regularization
+        self.ddof = ddof
+        self.random_state = random_state
+
+    # ------------------------------------------------------------------ fit
+
+    def plan(self, X: Any) -> Plan:
+        """Return the plan by which ``fit(X)`` would find the directions, without doing it."""
+        rows = self._rows(X, minimum=2, check_finite=False)
+        self._check(rows)
+        return self._engine().plan(rows)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the whitening of X.
+
+        Parameters
+        ----------
+        X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
+            Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
+        y : ignored
+
+        Raises
+        ------
+        DataError
+            NaN, infinity, sparse data, fewer than two rows; for ``"cholesky"`` without regularization, data
+            of less than full rank.
+        ParameterError
+            A parameter outside of what it may be.
+        """
+        self._fit(X, keep=False)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Find the whitening of X and return X whitened, as :meth:`transform` does."""
+        rows, scores = self._fit(X, keep=self.method != "cholesky")
+        return self._shaped(self._whitening().apply(rows, scores), rows.picture_shape)
+
+    def _engine(self) -> PCA:
+        scale = "unit" if str(self.method).endswith("-cor") else None
+        return PCA(self.n_components, scale=scale, ddof=self.ddof, random_state=self.random_state)
+
+    def _check(self, rows: Rows) -> None:
+        check_choice("method", self.method, METHODS)
+        check_regularization(self.regularization)
+        if self.method != "cholesky":
+            return
+        if self.n_components is not None:
+            raise ParameterError(
+                f"n_components={self.n_components!r} does not go with method='cholesky', which gives a value "
+                "for every column. Leave it out, or take method='zca' or 'pca'."
+            )
+        if rows.shape[1] ** 2 > MOST_ENTRIES:
+            raise DataError(
+                f"method='cholesky' needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} numbers, and at "
+                f"most {MOST_ENTRIES:,} are allowed. Take method='zca' or 'pca', which need none."
+            )
+        if check_regularization(self.regularization) is None:
+            _require_full_rank(min(rows.shape[0] - 1, rows.shape[1]), rows.shape)
+
+    def _fit(self, X: Any, *, keep: bool) -> tuple[Rows, Any]:
+        rows = self._rows(X, minimum=2, check_finite=False)
+        self._check(rows)
+        pca = self._engine()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "n_components=.* but the data has rank", RankWarning)
+            pca.fit(rows)
+        rule = check_regularization(self.regularization)
+        if self.method == "cholesky" and rule is None:
+            _require_full_rank(pca.rank_, rows.shape)
+        remember_features(self, X, rows)
+        self._remember(pca, rows.shape[0])
+        mapping = self._whitening()
+        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
+        degrees = rows.shape[0] - int(self.ddof)
+        self.variances_ = found.squares / degrees
+        # Rounding of the mean shows where the variance is small.
+        self._center = mapping.center + found.means
+        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
+        if rule is None:
+            settled = as_measured(self.eigenvalues_, mapping.deviations, found.products / degrees)
+        else:
+            view, total = mapping.centered(rows), float(pca.total_variance_)
+            settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, found)
+        self._settle(settled)
+        if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
+            warnings.warn(
+                f"n_components={self.n_components_} but the data has rank {self.rank_}: the last "
+                f"{self.n_components_ - self.rank_} directions have no variance; fitted rows are 0 there.",
+                RankWarning,
+                stacklevel=3,
+            )
+        return rows, found.scores
+
+    def _remember(self, pca: PCA, n: int) -> None:
+        """Keep what the decomposition found, as the map that it makes without regularization."""
+        k = pca.n_components_ if self.n_components is not None else min(pca.n_components_, n - 1)
+        self.components_ = orthonormal_rows(pca.components_[:k, :])
+        self.eigenvalues_ = pca.explained_variance_[:k]
+        self.explained_variance_ratio_ = pca.explained_variance_ratio_[:k]
+        self.n_components_ = k
+        self.rank_ = min(pca.rank_, k)
+        for name in ("scale_", "constant_features_", "n_samples_", "picture_shape_"):
+            setattr(self, name, getattr(pca, name))
+        self.plan_, self.spectrum_, self.certificate_ = pca.plan_, pca.spectrum_, pca.certificate_
+        self._center = pca._center
+        self._divisor = None if pca._divisor is None else pca._divisor.copy()
+        if self._divisor is not None:
+            # A column without variance has no standardised value.
+            self._divisor[self.constant_features_] = np.inf
+        largest = float(self.eigenvalues_.max(initial=0.0))
+        self._deviations = standard_deviations(pca.spectrum_, largest, self.rank_, k)
+        self._rest = 0.0
+        self._correction: FloatArray | None = None
+        self._triangle: FloatArray | None = None
+
+    def _settle(self, settled: Settled) -> None:
+        """Take over what scores are divided by."""
+        self.regularization_ = settled.amount
+        self.regularized_eigenvalues_ = settled.variances
+        self._deviations, self._correction = settled.deviations, settled.correction
+        d = self.n_features_in_
+        if self.n_components is None and self.n_components_ < d and not self._reduces:
+            self._rest = settled.rest
+        if self.method != "cholesky":
+            return
+        if not (self._deviations > 0).all() or (self._rest == 0 and self.n_components_ < d):
+            _require_full_rank(self.rank_, (self.n_samples_, d))
+        directions = as_float64(self.components_)
+        self._triangle = triangular_root(directions, self._deviations, self._rest, self._correction)
+
+    def _whitening(self) -> Whitening:
+        return Whitening(
+            self.components_,
+            self._center,
+            self._divisor,
+            self._deviations,
+            self._rest,
+            self._correction,
+            self.method in ("zca", "zca-cor"),
+            self._triangle,
+        )
+
+    # ------------------------------------------------------------ transform
+
+    def transform(self, X: Any) -> Any:
+        """Return X whitened: ``z = W (x - mean)``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, height, width)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_) for the pca methods, else (n_samples, n_features)
+            In X's kind and dtype. Where X is a stack of pictures and z has a value for every pixel,
+            a stack of pictures (n_samples, height, width).
+        """
+        check_is_fitted(self)
+        rows = self._rows(X, check_finite=False)
+        check_features(self, X, rows)
+        return self._shaped(self._whitening().apply(rows), rows.picture_shape)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Map whitened rows back: exactly, for what lies in the directions that were kept.
+
+        With n_components=None fitted rows lose nothing. New rows lose what they have outside of the kept
+        directions, unless regularized; with the -cor methods also what a constant column differs by.
+
+        Parameters
+        ----------
+        X : array-like of the shape that ``transform`` returns
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Pictures (n_samples, height, width) where the model was fitted on pictures.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        width = self.n_components_ if self._reduces else self.n_features_in_
+        if rows.shape[1] != width:
+            raise DataError(
+                f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
+            )
+        return self._shaped(self._whitening().undo(rows.values), self.picture_shape_, back=True)
+
+    @property
+    def _reduces(self) -> bool:
+        return self.method in ("pca", "pca-cor")
+
+    def _shaped(self, Z: Any, shape: tuple[int, int] | None, *, back: bool = False) -> Any:
+        if shape is None or (self._reduces and not back):
+            return Z
+        return namespace(Z).reshape(Z, (Z.shape[0], *shape))
+
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        rows = as_rows(X, estimator="Whitener", **options)
+        if rows.is_sparse:
+            raise DataError(
+                "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
+                "Pass X.toarray(), or use PCA(whiten=True), which takes sparse data."
+            )
+        return rows
+
+    # ------------------------------------------------ what the model says
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return PC1, PC2, ... for the pca methods, else the names of the columns."""
+        check_is_fitted(self)
+        if self._reduces:
+            return np.array(component_names(self.n_components_), dtype=object)
+        return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+
+    @property
+    def explained_variance_(self) -> FloatArray:
+        """The eigenvalues, under PCA's name for them."""
+        check_is_fitted(self)
+        return self.eigenvalues_
+
+    @property
+    def whitening_matrix_(self) -> FloatArray:
+        """W of ``z = W (x - mean)``, float64; refused (AttributeError) above 100 million numbers."""
+        self._require_few("whitening_matrix_")
+        return self._whitening().matrix()
+
+    @property
+    def cross_covariance_(self) -> FloatArray:
+        """Covariance of whitened with original columns of the fitted rows, as large as ``whitening_matrix_``.
+
+        Of all whitenings "zca" has the largest trace, and "pca" the largest sum of squares in its first rows.
+        """
+        self._require_few("cross_covariance_")
+        return self._whitening().cross_covariance(self.eigenvalues_)
+
+    @property
+    def cross_correlation_(self) -> FloatArray:
+        """Correlation of whitened with original columns of the fitted rows; "zca-cor" has the largest trace.
+
+        0 where a column, or its whitened value, has no variance.
+        """
+        self._require_few("cross_correlation_")
+        covariance = self.cross_covariance_
+        own = np.sqrt(np.maximum(np.sum(covariance * self.whitening_matrix_, axis=1), 0.0))
+        theirs = np.sqrt(self.variances_)
+        theirs[self.constant_features_] = 0.0
+        if not self._reduces:
+            own[self.constant_features_] = 0.0
+        outer = own[:, None] * theirs[None, :]
+        return np.where(outer > 0, covariance / np.where(outer > 0, outer, 1.0), 0.0)
+
+    def _require_few(self, name: str) -> None:
+        check_is_fitted(self)
+        d = self.n_features_in_
+        entries = (self.n_components_ if self._reduces else d) * d
+        if entries > MOST_ENTRIES:
+            raise AttributeError(
+                f"{name} would hold {entries:,} numbers; at most {MOST_ENTRIES:,} are written out. "
+                "transform applies the map without it; components_ and regularized_eigenvalues_ hold it."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        return tags
+
+
+def _require_full_rank(rank: int, shape: tuple[int, int]) -> None:
+    n, d = shape
+    if rank < d:
+        raise DataError(
+            f"method='cholesky' needs a covariance of full rank, but {n:,} rows x {d:,} columns have rank "
+            f"{rank:,} at most. Give regularization='ledoit-wolf' or a (larger) number, leave out columns "
+            "that others determine, or take method='zca', which gives 0 where nothing varies."
+        )

@@ -1,0 +1,167 @@
+"""The body of ``whiten``, called as the command calls it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gramian as package
+from gramian import DataError, FileError, ParameterError
+from gramian.cli.options import Reading
+from gramian.cli.whitening import read_regularization, whiten
+from gramian.estimators.whitener import Whitener
+
+READ = Reading(label="species")
+
+
+def run(data="flowers.csv", out="z.csv", reading=READ, method="zca", **given):
+    options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "as_json": False} | given
+    whiten(data, out, reading, method, **options)
+
+
+def numbers(path, first=2):
+    rows = list(csv.reader(io.StringIO(Path(path).read_text(encoding="utf-8"))))
+    return rows[0], np.array([[float(value) for value in row[first:]] for row in rows[1:]])
+
+
+def flowers():
+    return package.scan("flowers.csv", label="species").read().values
+
+
+@pytest.mark.parametrize("method", ["zca", "zca-cor", "cholesky"])
+def test_a_table_keeps_the_names_of_its_columns(folder, method):
+    run(method=method)
+    head, Z = numbers("z.csv")
+    assert head == ["name", "species", "length", "width", "height"]
+    np.testing.assert_allclose(np.cov(Z.T), np.eye(3), atol=1e-10)
+    np.testing.assert_array_equal(Z, Whitener(method, random_state=0).fit_transform(flowers()))
+
+
+@pytest.mark.parametrize("method", ["pca", "pca-cor"])
+def test_scores_are_called_components(folder, method):
+    run(method=method, components="2")
+    head, Z = numbers("z.csv")
+    assert head == ["name", "species", "PC1", "PC2"]
+    np.testing.assert_allclose(np.cov(Z.T), np.eye(2), atol=1e-10)
+
+
+def test_every_format(folder, capfd):
+    for out in ("z.csv", "z.parquet", "z.npy", "-"):
+        run(out=out)
+    captured = capfd.readouterr()
+    Path("out.csv").write_text(captured.out[captured.out.index("name,species") :], encoding="utf-8")
+    from pyarrow import parquet
+
+    expected = numbers("z.csv")[1]
+    np.testing.assert_array_equal(np.load("z.npy"), expected)
+    np.testing.assert_array_equal(numbers("out.csv")[1], expected)
+    assert parquet.read_table("z.parquet").column_names == ["name", "species", "length", "width", "height"]
+    assert "No regularization." in captured.err
+
+
+def test_the_options_reach_the_estimator(folder, capsys):
+    run(regularization="0.5", ddof=0)
+    expected = Whitener(regularization=0.5, ddof=0).fit_transform(flowers())
+    np.testing.assert_array_equal(numbers("z.csv")[1], expected)
+    assert "Added to every variance: 0.5" in capsys.readouterr().out
+    run(regularization="oas")
+    assert "Shrunk by oas with intensity 0.1298" in capsys.readouterr().out
+
+
+def test_what_was_done_is_said_in_words_and_as_json(folder, capsys):
+    run()
+    text = capsys.readouterr().out
+    assert "zca whitening of 30 rows x 3 columns: 3 directions have variance." in text
+    assert "Written: z.csv" in text
+    run(regularization="oas", as_json=True)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["method"] == "zca"
+    assert (facts["rows"], facts["columns"], facts["components"], facts["rank"]) == (30, 3, 3, 3)
+    assert facts["regularization"] == "oas"
+    assert facts["regularization_used"] == Whitener(regularization="oas").fit(flowers()).regularization_
+    assert facts["certificate"]["ok"]
+
+
+def test_a_model_whitens_new_rows(folder, gramian):
+    run(out="w.gramian", method="zca-cor")
+    ran = gramian("transform", "w.gramian", "new.csv", "--label", "species", "-o", "new-z.csv")
+    assert ran.code == 0, ran.err
+    head, Z = numbers("new-z.csv")
+    assert head == ["name", "species", "length", "width", "height"]
+    new = package.scan("new.csv", label="species")
+    np.testing.assert_array_equal(Z, package.load("w.gramian").transform(new))
+    for options in ((), ("--json",)):
+        ran = gramian("info", "w.gramian", *options)
+        assert ran.code == 0, ran.err
+        assert "Whitener" in ran.out
+    ran = gramian("reconstruct", "w.gramian", "new.csv", "--label", "species", "-o", "b.csv")
+    assert ran.code == 2
+    assert "reconstruct needs a PCA, and this is a Whitener" in ran.err
+
+
+def test_pictures_come_as_png(folder, gramian):
+    Image = pytest.importorskip("PIL.Image")
+    run("faces.npz::X", "white/", Reading(), components="6")
+    names = sorted(path.name for path in Path("white").iterdir())
+    assert names == sorted([*(f"{i}.png" for i in range(20)), "comparison.png", "whitening.csv"])
+    Z = Whitener(n_components=6, random_state=0).fit_transform(np.load("faces.npz")["X"])
+    limit = np.quantile(np.abs(Z), 0.995)
+    expected = np.rint(255 * np.clip((Z[3] + limit) / (2 * limit), 0, 1))
+    np.testing.assert_array_equal(np.asarray(Image.open("white/3.png")), expected)
+    head, lengths = numbers("white/whitening.csv", first=1)
+    assert head == ["picture", "length"]
+    np.testing.assert_allclose(lengths[:, 0], np.linalg.norm(Z.reshape(20, -1), axis=1), rtol=1e-5)
+    # What the command has written itself may be replaced.
+    run("faces.npz::X", "white/", Reading(), components="3")
+    run("faces.npz::X", "white.npy", Reading())
+    assert np.load("white.npy").shape == (20, 30)
+    run("faces.npz::X", "w.gramian", Reading())
+    ran = gramian("transform", "w.gramian", "faces.npz::X", "-o", "again.npy")
+    assert ran.code == 0, ran.err
+    np.testing.assert_allclose(np.load("again.npy"), np.load("white.npy"), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"method": "zac"}, ParameterError, "--method='zac' is not known. Allowed: 'pca', 'zca'"),
+        ({"regularization": "lw"}, ParameterError, "--regularization lw is not understood"),
+        ({"regularization": "-1"}, ParameterError, "--regularization -1 is not understood"),
+        ({"regularization": "nan"}, ParameterError, "--regularization nan is not understood"),
+        ({"components": "0"}, ParameterError, "--components 0"),
+        ({"seed": -1}, ParameterError, "--seed -1 must be a whole number"),
+        ({"out": "-", "as_json": True}, ParameterError, "both write to standard output"),
+        ({"out": "flowers.csv"}, ParameterError, "is what is read"),
+        ({"out": "folder"}, ParameterError, "is a table, and -o folder names a folder for pictures"),
+        (
+            {"out": "folder", "method": "pca"},
+            ParameterError,
+            "--method pca gives scores, which are no pictures",
+        ),
+        ({"out": "none/z.csv"}, FileError, "there is no folder none"),
+        ({"method": "cholesky", "components": "2"}, ParameterError, "does not go with method='cholesky'"),
+        ({"data": "faces.npz::X", "reading": Reading(), "method": "cholesky"}, DataError, "of full rank"),
+    ],
+)
+def test_refusals_come_before_anything_is_written(folder, given, error, message):
+    before = sorted(Path().iterdir())
+    with pytest.raises(error, match=message):
+        run(**given)
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_folder_of_other_things_is_left_alone(folder):
+    Path("mine").mkdir()
+    Path("mine/1.png").write_text("mine")
+    with pytest.raises(FileError, match="mine is not empty"):
+        run("faces.npz::X", "mine", Reading())
+
+
+def test_what_is_read_as_regularization():
+    assert read_regularization("ledoit-wolf") == "ledoit-wolf"
+    assert read_regularization("1e-3") == 1e-3
+    with pytest.raises(ParameterError, match="Give a number of at least 0, ledoit-wolf or oas"):
+        read_regularization("some")

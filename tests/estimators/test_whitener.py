@@ -1,0 +1,710 @@
+"""Whitening against S^-1/2 and its relatives written out, and as a scikit-learn estimator."""
+
+import copy
+import io
+import re
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.covariance import ledoit_wolf, oas
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gramian import PCA, DataError, InputTypeError, ParameterError, RankWarning, load, scan
+from gramian.arrays import to_numpy
+from gramian.estimators.whitener import Whitener
+from helpers import spectrum_matrix
+
+METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
+THIN = ("pca", "zca", "zca-cor", "pca-cor")
+FULL = {
+    "separated": spectrum_matrix(60, 6, [10, 5, 3, 1, 0.3, 0.1], seed=0, mean=0.3),
+    "clustered": spectrum_matrix(60, 6, [5, 5, 5, 1, 1, 0.1], seed=1),
+    "flat": spectrum_matrix(60, 6, [2] * 6, seed=2),
+    "graded": spectrum_matrix(90, 7, 10.0 ** -np.arange(7), seed=3),
+    "offset": spectrum_matrix(300, 6, [50, 20, 10, 5, 2, 1], seed=4, mean=1000.0),
+    "units": np.random.default_rng(5).standard_normal((80, 4)) * [1, 1e-3, 50, 7] + [3, 0, -2, 9],
+    "one column": np.array([[1.0], [4.0], [2.0], [2.0]]),
+    "large": spectrum_matrix(1500, 200, np.geomspace(1, 1e-5, 200), seed=6),
+}
+DEFICIENT = {
+    "rank 3": spectrum_matrix(60, 9, [5, 2, 1], seed=7, mean=2.0),
+    "wide": spectrum_matrix(20, 60, np.geomspace(10, 0.1, 19), seed=8),
+    "wide, rank 3": spectrum_matrix(20, 60, [5, 2, 1], seed=9),
+    "two rows": np.array([[1.0, 2.0, 3.0], [2.0, 0.0, 1.0]]),
+    "duplicated columns": np.tile(spectrum_matrix(40, 3, [3, 2, 1], seed=10), 2),
+    "duplicated rows": np.tile(spectrum_matrix(5, 8, [3, 2, 1, 1], seed=11), (3, 1)),
+}
+
+
+def definition(X, method, *, ddof=1, added=0.0, shrink=None, rank=None):
+    """W by its formula, from the eigenvectors of the covariance or correlation matrix; (d, d) or (k, d)."""
+    X = np.asarray(X, dtype=np.float64)
+    C = X - X.mean(axis=0)
+    S = C.T @ C / (len(X) - ddof)
+    V = np.diag(S) if method.endswith("-cor") else np.ones(len(S))
+    S = S / np.sqrt(np.outer(V, V))
+    if shrink is not None:
+        S = (1 - shrink) * S + shrink * np.trace(S) / len(S) * np.eye(len(S))
+    S = S + added * np.eye(len(S))
+    if method == "cholesky":
+        return np.linalg.cholesky(np.linalg.inv(S)).T
+    # The eigenvectors of S by singular values, which loses none of the small ones.
+    _, singular, vectors = np.linalg.svd(C / np.sqrt(V))
+    values = np.zeros(len(S))
+    values[: len(singular)] = singular**2 / (len(X) - ddof)
+    if shrink is not None:
+        values = (1 - shrink) * values + shrink * values.mean()
+    values, vectors = (values + added)[:rank], vectors[:rank].T
+    if method.startswith("zca"):
+        return (vectors / np.sqrt(values)) @ vectors.T / np.sqrt(V)
+    signs = np.sign(
+        vectors[np.argmax(np.abs(vectors) > (1 - 1e-6) * np.abs(vectors).max(0), 0), range(len(values))]
+    )
+    return (vectors * signs / np.sqrt(values)).T / np.sqrt(V)
+
+
+def covariance(Z, ddof=1):
+    C = np.asarray(Z, dtype=np.float64)
+    C = C - C.mean(axis=0)
+    return C.T @ C / (len(C) - ddof)
+
+
+# ------------------------------------------------------- the definition as oracle
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", FULL)
+def test_whitened_data_has_identity_covariance(name, method):
+    X = FULL[name]
+    model = Whitener(method)
+    Z = model.fit_transform(X)
+    assert Z.shape == X.shape
+    assert model.rank_ == model.n_components_ == X.shape[1]
+    np.testing.assert_allclose(covariance(Z), np.eye(X.shape[1]), atol=2e-9)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-8)
+    np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-12 * np.abs(X).max())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", FULL)
+def test_float32_has_identity_covariance_too(name, method):
+    X = FULL[name].astype("f4")
+    model = Whitener(method)
+    Z = model.fit_transform(X)
+    assert Z.dtype == model.components_.dtype == model.mean_.dtype == np.float32
+    r = model.rank_
+    if r < X.shape[1]:
+        Z = Z if method.startswith("pca") else Z.astype("f8") @ model.components_[:r].T.astype("f8")
+    np.testing.assert_allclose(covariance(Z[:, :r]), np.eye(r), atol=1e-6)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=3e-6 * np.abs(X).max())
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["separated", "offset", "units", "one column"])
+def test_the_matrix_is_the_definition(name, method, ddof):
+    X = FULL[name]
+    model = Whitener(method, ddof=ddof).fit(X)
+    W = definition(X, method, ddof=ddof)
+    np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-8 * np.abs(W).max())
+    new = np.random.default_rng(0).standard_normal((7, X.shape[1]))
+    expected = (new - X.mean(axis=0)) @ W.T
+    np.testing.assert_allclose(model.transform(new), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(covariance(model.transform(X), ddof), np.eye(X.shape[1]), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["clustered", "flat"])
+@pytest.mark.parametrize("method", ["zca", "cholesky"])
+def test_roots_do_not_depend_on_the_choice_within_a_cluster(name, method):
+    X = FULL[name]
+    np.testing.assert_allclose(
+        Whitener(method).fit(X).whitening_matrix_, definition(X, method), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-150, 1e-40, 1e40, 1e150])
+def test_scale_far_from_one_changes_nothing(method, scale):
+    X = FULL["separated"]
+    plain, model = Whitener(method).fit(X), Whitener(method).fit(X * scale)
+    np.testing.assert_allclose(model.fit_transform(X * scale), plain.transform(X), atol=1e-10)
+    np.testing.assert_allclose(model.inverse_transform(plain.transform(X)) / scale, X, atol=1e-12)
+    np.testing.assert_allclose(model.whitening_matrix_ * scale, plain.whitening_matrix_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.cross_correlation_, plain.cross_correlation_, atol=1e-9)
+    shrunk, at_one = (Whitener(method, regularization="oas").fit(x) for x in (X * scale, X))
+    assert shrunk.regularization_ == pytest.approx(at_one.regularization_)
+    np.testing.assert_allclose(shrunk.transform(X * scale), at_one.transform(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-36, 1e-25, 1e25, 1e36])
+def test_float32_up_to_its_range(method, scale):
+    X = FULL["separated"]
+    Z = Whitener(method).fit_transform((X * scale).astype("f4"))
+    np.testing.assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
+    np.testing.assert_allclose(Z, Whitener(method).fit_transform(X), atol=2e-3)
+
+
+def test_small_variances_of_tiny_data_are_not_lost():
+    X = spectrum_matrix(50, 4, [1, 1e-2, 1e-4, 1e-6], seed=12) * 1e-150
+    np.testing.assert_allclose(covariance(Whitener().fit_transform(X)), np.eye(4), atol=1e-8)
+
+
+def test_float32_far_from_the_origin():
+    X = (spectrum_matrix(400, 5, [20, 10, 5, 3, 2], seed=13) + 1e4).astype("f4")
+    for method in METHODS:
+        model = Whitener(method).fit(X)
+        np.testing.assert_allclose(covariance(model.transform(X)), np.eye(5), atol=1e-6)
+        np.testing.assert_allclose(model.transform(X).mean(axis=0), 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_small_directions_of_float32_are_centred(method):
+    X = (spectrum_matrix(3000, 40, np.geomspace(1, 1e-4, 40), seed=19) + 0.02).astype("f4")
+    Z = Whitener(method).fit_transform(X)
+    np.testing.assert_allclose(Z.mean(axis=0, dtype="f8"), 0, atol=1e-6)
+
+
+def test_directions_that_are_not_quite_orthonormal_are_put_right(monkeypatch):
+    fit = PCA.fit
+
+    def skewed(self, X, y=None):
+        fit(self, X)
+        mixing = np.eye(self.n_components_) + 1e-5 * np.tri(self.n_components_, k=-1)
+        self.components_ = (mixing @ self.components_).astype("f4")
+        return self
+
+    X = FULL["separated"].astype("f4")
+    monkeypatch.setattr(PCA, "fit", skewed)
+    np.testing.assert_allclose(covariance(Whitener().fit_transform(X)), np.eye(6), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", THIN)
+@pytest.mark.parametrize("name", DEFICIENT)
+def test_directions_without_variance_give_nothing(name, method):
+    X = DEFICIENT[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = Whitener(method)
+        Z = model.fit_transform(X)
+    n, d = X.shape
+    assert model.n_components_ == min(n - 1, d)
+    rank = np.linalg.matrix_rank(X - X.mean(axis=0), tol=1e-9)
+    assert model.rank_ == rank
+    new = np.random.default_rng(0).standard_normal((5, d)) * 100
+    W = definition(X, method, rank=rank)
+    expected = (new - X.mean(axis=0)) @ W.T
+    shown = model.transform(new)
+    if method.startswith("pca"):
+        assert (shown[:, rank:] == 0).all()
+        np.testing.assert_allclose(covariance(Z)[:rank, :rank], np.eye(rank), atol=1e-9)
+        shown = shown[:, :rank]
+    else:
+        projector = model.components_[:rank].T @ model.components_[:rank]
+        np.testing.assert_allclose(covariance(Z), projector, atol=1e-9)
+        np.testing.assert_allclose(shown, expected, atol=1e-7 * np.abs(expected).max())
+    assert np.abs(shown).max() <= 2 * np.abs(expected).max()
+    # All that the fitted rows have is kept, so they come back.
+    np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-11)
+
+
+def test_whitened_rows_of_a_wide_table_are_all_equally_far_apart():
+    Z = Whitener().fit_transform(DEFICIENT["wide"])
+    np.testing.assert_allclose(Z @ Z.T, 19 * (np.eye(20) - 1 / 20), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["rank 3", "wide"])
+def test_cholesky_of_less_than_full_rank_is_refused(name):
+    X = DEFICIENT[name]
+    n, d = X.shape
+    text = rf"covariance of full rank, but {n} rows x {d} columns have rank \d+ at most. Give regularization="
+    for rule in (None, 1e-300):
+        model = Whitener("cholesky", regularization=rule)
+        with pytest.raises(DataError, match=text):
+            model.fit(X)
+
+
+def test_constant_columns_are_0_and_come_back():
+    X = np.insert(FULL["separated"], 2, 0.1, axis=1)
+    new = X[:5] + 1
+    for method in THIN:
+        model = Whitener(method).fit(X)
+        assert model.constant_features_.tolist() == [2]
+        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+        if method.startswith("zca"):
+            np.testing.assert_allclose(model.transform(new)[:, 2], 0, atol=1e-12)
+            others = Whitener(method).fit(np.delete(X, 2, axis=1))
+            expected = others.transform(np.delete(new, 2, axis=1))
+            np.testing.assert_allclose(np.delete(model.transform(new), 2, axis=1), expected, atol=1e-9)
+    for rule in (0.5, "oas"):
+        model = Whitener("zca-cor", regularization=rule).fit(X)
+        np.testing.assert_allclose(model.transform(new)[:, 2], 0, atol=1e-12)
+        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+
+
+def test_constant_data_gives_nothing():
+    X = np.full((7, 3), 0.1)
+    for method in THIN:
+        for rule in (None, "oas", "ledoit-wolf"):
+            model = Whitener(method, regularization=rule).fit(X)
+            assert model.rank_ == 0
+            assert (model.transform(np.eye(3)) == 0).all()
+            back = model.inverse_transform(model.transform(X))
+            np.testing.assert_allclose(back, X, rtol=1e-15)
+
+
+# ------------------------------------------------------------------ which is closest
+
+
+@pytest.mark.parametrize("name", ["separated", "units", "offset"])
+def test_zca_is_closest_and_zca_cor_closest_to_the_standardised(name):
+    X = FULL[name]
+    C = X - X.mean(axis=0)
+    standardised = C / X.std(axis=0, ddof=1)
+    whitened = {method: Whitener(method).fit_transform(X) for method in METHODS}
+    rng = np.random.default_rng(0)
+    for i in range(20):
+        # Any rotation of white coordinates is white.
+        whitened[str(i)] = whitened["pca"] @ np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))[0]
+    for target, best in ((C, "zca"), (standardised, "zca-cor")):
+        distance = {key: ((Z - target) ** 2).sum() for key, Z in whitened.items()}
+        assert min(distance, key=distance.get) == best
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["separated", "units"])
+def test_cross_covariance_and_correlation_are_those_of_the_rows(name, method):
+    X = FULL[name]
+    model = Whitener(method).fit(X)
+    Z = model.transform(X)
+    d = X.shape[1]
+    together = np.cov(Z.T, X.T)
+    np.testing.assert_allclose(model.cross_covariance_, together[:d, d:], atol=1e-9)
+    np.testing.assert_allclose(model.cross_correlation_, np.corrcoef(Z.T, X.T)[:d, d:], atol=1e-9)
+    np.testing.assert_allclose(model.variances_, X.var(axis=0, ddof=1), rtol=1e-12)
+
+
+def test_traces_choose_the_method():
+    X = FULL["units"]
+    covariances = {m: np.trace(Whitener(m).fit(X).cross_covariance_) for m in METHODS}
+    correlations = {m: np.trace(Whitener(m).fit(X).cross_correlation_) for m in METHODS}
+    assert max(covariances, key=covariances.get) == "zca"
+    assert max(correlations, key=correlations.get) == "zca-cor"
+
+
+@pytest.mark.parametrize("rule", [None, 0.3, "oas"])
+@pytest.mark.parametrize("method", THIN)
+def test_cross_correlation_of_wide_data(method, rule):
+    X = np.insert(DEFICIENT["wide"], 4, 0.1, axis=1)
+    model = Whitener(method, regularization=rule).fit(X)
+    Z = model.transform(X)
+    k = Z.shape[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = np.nan_to_num(np.corrcoef(Z.T, X.T)[:k, k:])
+    expected[:, 4] = 0
+    if Z.shape[1] == X.shape[1]:
+        expected[4] = 0
+    np.testing.assert_allclose(model.cross_correlation_, expected, atol=1e-9)
+
+
+# ------------------------------------------------------------------- regularization
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["separated", "units", "clustered"])
+def test_a_number_is_added_to_the_eigenvalues(name, method):
+    X = FULL[name]
+    model = Whitener(method, regularization=0.2).fit(X)
+    expected = (X - X.mean(axis=0)) @ definition(X, method, added=0.2).T
+    if name == "clustered" and method.startswith("pca"):
+        expected = expected @ expected.T
+        np.testing.assert_allclose(model.transform(X) @ model.transform(X).T, expected, atol=1e-8)
+    else:
+        np.testing.assert_allclose(model.transform(X), expected, atol=1e-9 * np.abs(expected).max())
+    assert model.regularization_ == 0.2
+    np.testing.assert_allclose(model.regularized_eigenvalues_, model.eigenvalues_ + 0.2)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12 * np.abs(X).max())
+
+
+@pytest.mark.parametrize("method", ["zca", "cholesky", "zca-cor"])
+@pytest.mark.parametrize("rule", [0.05, "oas", "ledoit-wolf"])
+@pytest.mark.parametrize("name", ["wide", "rank 3", "wide, rank 3", "duplicated columns"])
+def test_regularized_directions_beside_the_rows_are_whitened_too(name, rule, method):
+    """The low-rank form against the whole matrix, for rows that the fitted ones do not span."""
+    X = DEFICIENT[name]
+    model = Whitener(method, regularization=rule, ddof=0).fit(X)
+    new = np.random.default_rng(1).standard_normal((6, X.shape[1])) * 3
+    if isinstance(rule, str):
+        standardised = (X - X.mean(axis=0)) / X.std(axis=0)
+        shrink = {"oas": oas, "ledoit-wolf": ledoit_wolf}[rule](standardised if method == "zca-cor" else X)[1]
+        assert model.regularization_ == pytest.approx(shrink, rel=1e-9)
+        W = definition(X, method, ddof=0, shrink=shrink)
+    else:
+        W = definition(X, method, ddof=0, added=rule)
+    expected = (new - X.mean(axis=0)) @ W.T
+    np.testing.assert_allclose(model.transform(new), expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-9 * np.abs(W).max())
+    # W has an inverse, so every row comes back.
+    np.testing.assert_allclose(model.inverse_transform(model.transform(new)), new, atol=1e-11)
+
+
+@pytest.mark.parametrize("rule", ["oas", "ledoit-wolf"])
+def test_the_shrunk_covariance_is_that_of_scikit_learn(rule):
+    X = np.random.default_rng(14).standard_normal((40, 12)) * np.linspace(1, 4, 12)
+    model = Whitener(regularization=rule, ddof=0).fit(X)
+    shrunk, intensity = {"oas": oas, "ledoit-wolf": ledoit_wolf}[rule](X)
+    assert model.regularization_ == pytest.approx(intensity, rel=1e-10)
+    inverse = np.linalg.inv(shrunk)
+    np.testing.assert_allclose(model.whitening_matrix_ @ model.whitening_matrix_, inverse, atol=1e-11)
+
+
+def test_regularization_that_is_rounding_does_not_amplify():
+    X = DEFICIENT["rank 3"]
+    for tiny in (1e-300, 1e-40):
+        model = Whitener(regularization=tiny).fit(X)
+        plain = Whitener().fit(X)
+        new = np.random.default_rng(2).standard_normal((5, 9)) * 10
+        np.testing.assert_allclose(model.transform(new), plain.transform(new), atol=1e-9)
+
+
+def test_adding_nothing_is_no_regularization():
+    X = FULL["separated"]
+    np.testing.assert_array_equal(Whitener(regularization=0).fit_transform(X), Whitener().fit_transform(X))
+    assert Whitener(regularization=0).fit(X).regularization_ is None
+
+
+# --------------------------------------------------------------------- n_components
+
+
+@pytest.mark.parametrize("rule", [None, 0.5])
+@pytest.mark.parametrize("method", THIN)
+@pytest.mark.parametrize("name", ["separated", "wide"])
+def test_few_directions_leave_the_others_at_0(name, method, rule):
+    X = {**FULL, **DEFICIENT}[name]
+    model = Whitener(method, n_components=3, regularization=rule, random_state=0)
+    Z = model.fit_transform(X)
+    divisor = X.std(axis=0, ddof=1) if method.endswith("-cor") else 1.0
+    C = (X - X.mean(axis=0)) / divisor
+    values, vectors = np.linalg.eigh(C.T @ C / (len(C) - 1))
+    U = vectors[:, ::-1][:, :3]
+    inner = C @ U / np.sqrt(values[::-1][:3] + (rule or 0))
+    if method.startswith("zca"):
+        np.testing.assert_allclose(Z, inner @ U.T, atol=1e-9)
+        np.testing.assert_allclose(model.transform(X), Z, atol=1e-12)
+    else:
+        np.testing.assert_allclose(np.abs(Z), np.abs(inner), atol=1e-9)
+    back = X.mean(axis=0) + C @ U @ U.T * divisor
+    np.testing.assert_allclose(model.inverse_transform(Z), back, atol=1e-11)
+
+
+def test_n_components_is_that_of_pca():
+    X = FULL["separated"]
+    assert Whitener(n_components=0.9).fit(X).n_components_ == PCA(0.9).fit(X).n_components_
+    with pytest.raises(ParameterError, match="n_components=7 but 60 rows x 6 columns have at most 6"):
+        Whitener(n_components=7).fit(X)
+    with pytest.raises(ParameterError, match="n_components=2 does not go with method='cholesky'"):
+        Whitener("cholesky", n_components=2).fit(X)
+    model = Whitener("pca", n_components=3).fit(X)
+    np.testing.assert_allclose(
+        model.transform(X), PCA(3, whiten=True, random_state=0).fit_transform(X), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("rule", [None, 0.5])
+def test_more_components_than_rank_warn_once(rule):
+    X = DEFICIENT["rank 3"]
+    with pytest.warns(RankWarning, match="n_components=6 but the data has rank 3: the last 3") as caught:
+        model = Whitener("pca", n_components=6, regularization=rule).fit(X)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert model.components_.shape == (6, 9)
+    np.testing.assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
+
+
+# ---------------------------------------------------------------- what the model says
+
+
+def test_attributes_of_a_fitted_model():
+    X = FULL["units"]
+    model = Whitener("zca-cor").fit(X)
+    pca = PCA(scale="unit").fit(X)
+    np.testing.assert_array_equal(model.components_, pca.components_)
+    np.testing.assert_array_equal(model.eigenvalues_, pca.explained_variance_)
+    np.testing.assert_array_equal(model.explained_variance_, pca.explained_variance_)
+    np.testing.assert_array_equal(model.explained_variance_ratio_, pca.explained_variance_ratio_)
+    np.testing.assert_array_equal(model.scale_, pca.scale_)
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-14)
+    assert model.plan_ == pca.plan_ == Whitener("zca-cor").plan(X)
+    assert model.certificate_.ok
+    assert model.regularization_ is None
+    assert (model.n_samples_, model.n_features_in_, model.n_components_, model.rank_) == (80, 4, 4, 4)
+    assert Whitener().fit(X).scale_ is None
+
+
+def test_rank_and_tolerance_are_those_of_pca():
+    X = spectrum_matrix(1500, 300, np.geomspace(1, 1e-12, 300), seed=15)
+    model, pca = Whitener().fit(X), PCA().fit(X)
+    assert model.rank_ == pca.rank_ < 300
+    assert model.spectrum_.rank_tolerance == pca.spectrum_.rank_tolerance
+    shown = np.asarray(model.transform(X)) @ model.components_[: model.rank_].T
+    np.testing.assert_allclose(covariance(shown), np.eye(model.rank_), atol=1e-6)
+
+
+def test_a_matrix_too_large_to_write_out_is_refused():
+    X = np.random.default_rng(16).standard_normal((4, 10_001)).astype("f4")
+    model = Whitener().fit(X)
+    for name in ("whitening_matrix_", "cross_covariance_", "cross_correlation_"):
+        with pytest.raises(
+            AttributeError, match=rf"{name} would hold 100,020,001 numbers; at most 100,000,000"
+        ):
+            getattr(model, name)
+    assert Whitener("pca").fit(X).whitening_matrix_.shape == (3, 10_001)
+    with pytest.raises(DataError, match=r"needs a matrix of 10,001 x 10,001 numbers.*Take method='zca'"):
+        Whitener("cholesky", regularization="oas").fit(X)
+
+
+def test_names():
+    frame = pd.DataFrame(FULL["units"], columns=["a", "b", "c", "e"])
+    for method in ("zca", "zca-cor", "cholesky"):
+        assert Whitener(method).fit(frame).get_feature_names_out().tolist() == ["a", "b", "c", "e"]
+    assert Whitener("pca").fit(frame).get_feature_names_out().tolist() == ["PC1", "PC2", "PC3", "PC4"]
+    assert Whitener().fit(FULL["units"]).get_feature_names_out(list("wxyz")).tolist() == list("wxyz")
+    Z = Whitener().set_output(transform="pandas").fit_transform(frame)
+    assert Z.columns.tolist() == ["a", "b", "c", "e"]
+    with pytest.raises(DataError, match="feature names should match"):
+        Whitener().fit(frame).transform(frame[["b", "a", "c", "e"]])
+
+
+# ---------------------------------------------------------------------- kinds of data
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_array_kinds_give_their_own_kind(array_kind, method):
+    X = FULL["separated"]
+    expected = Whitener(method).fit(X)
+    model = Whitener(method, random_state=0)
+    Z = model.fit_transform(array_kind.make(X))
+    exact = array_kind.dtype == np.float64
+    outputs = {
+        "fit_transform": (Z, expected.transform(X)),
+        "transform": (model.transform(array_kind.make(X)), expected.transform(X)),
+        "inverse_transform": (model.inverse_transform(Z), X),
+        "components_": (model.components_, expected.components_),
+        "mean_": (model.mean_, expected.mean_),
+    }
+    for part, (value, wanted) in outputs.items():
+        assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
+        np.testing.assert_allclose(to_numpy(value), wanted, atol=1e-9 if exact else 1e-3)
+    for rule in (0.3, "ledoit-wolf"):
+        other = Whitener(method, regularization=rule)
+        Z = other.fit_transform(array_kind.make(DEFICIENT["wide"]))
+        wanted = Whitener(method, regularization=rule).fit_transform(DEFICIENT["wide"])
+        np.testing.assert_allclose(to_numpy(Z), wanted, atol=1e-9 if exact else 2e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rule", [None, 0.1])
+def test_fit_transform_is_fit_then_transform(method, rule):
+    for dtype in ("f8", "f4"):
+        X = FULL["large"].astype(dtype)
+        if method == "cholesky" and dtype == "f4" and rule is None:
+            continue
+        model = Whitener(method, regularization=rule)
+        together = model.fit_transform(X)
+        np.testing.assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
+
+
+def test_pictures_come_back_as_pictures():
+    flat = FULL["separated"]
+    pictures = flat.reshape(60, 2, 3)
+    for method in ("zca", "zca-cor", "cholesky"):
+        model = Whitener(method)
+        Z = model.fit_transform(pictures)
+        assert model.picture_shape_ == (2, 3)
+        assert Z.shape == model.transform(pictures).shape == (60, 2, 3)
+        np.testing.assert_allclose(Z.reshape(60, 6), Whitener(method).fit_transform(flat), atol=1e-12)
+        assert model.transform(flat).shape == (60, 6)
+        for back in (model.inverse_transform(Z), model.inverse_transform(Z.reshape(60, 6))):
+            np.testing.assert_allclose(back, pictures, atol=1e-12)
+    model = Whitener("pca", n_components=4).fit(pictures)
+    assert model.transform(pictures).shape == (60, 4)
+    assert model.inverse_transform(model.transform(pictures)).shape == (60, 2, 3)
+
+
+def test_files_are_read_with_their_names(tmp_path):
+    X = FULL["units"]
+    file = tmp_path / "table.csv"
+    pd.DataFrame(X, columns=list("abce")).to_csv(file, index=False)
+    for source in (file, scan(file)):
+        model = Whitener().fit(source)
+        assert model.get_feature_names_out().tolist() == list("abce")
+        np.testing.assert_allclose(model.transform(source), Whitener().fit_transform(X), atol=1e-9)
+
+
+def test_integers_become_numbers():
+    whole = np.random.default_rng(17).integers(0, 255, (30, 6))
+    for dtype, out in [("u1", "f4"), ("i8", "f8")]:
+        Z = Whitener().fit_transform(whole.astype(dtype))
+        assert Z.dtype == np.dtype(out)
+        np.testing.assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
+
+
+# -------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"method": "zac"},
+            "method='zac' is not known. Allowed: 'pca', 'zca', 'zca-cor', 'pca-cor', 'cholesky'.",
+        ),
+        ({"method": "zca_cor"}, "Did you mean 'zca-cor'?"),
+        ({"method": None}, "method=None is not known."),
+        ({"method": 3}, "method=3 is not known."),
+        ({"regularization": -1}, "regularization=-1 must be a number of at least 0"),
+        ({"regularization": "lw"}, "regularization='lw' is not known."),
+        ({"ddof": 60}, "ddof=60 must be 0"),
+        ({"ddof": -1}, "ddof=-1 must be 0"),
+        ({"n_components": 0}, "n_components=0"),
+        ({"random_state": "x"}, "random_state='x'"),
+    ],
+)
+def test_parameters_are_refused(parameters, message):
+    for call in ("fit", "fit_transform"):
+        with pytest.raises(ParameterError, match=re.escape(message)):
+            getattr(Whitener(**parameters), call)(FULL["separated"])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_are_named(bad):
+    for shape in ((40, 5), (900, 1300)):
+        X = np.random.default_rng(18).standard_normal(shape)
+        model = Whitener(n_components=2).fit(X)
+        X[33, 4] = bad
+        for call in (Whitener().fit, model.transform, model.inverse_transform):
+            with pytest.raises(DataError, match="row 33, column 4"):
+                call(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (np.ones((1, 3)), DataError, "minimum of 2 is required by Whitener"),
+        (sp.csr_matrix(np.eye(5)), DataError, "Whitener takes dense data; X is sparse"),
+        (np.ones((4, 3)) * 1j, DataError, "Complex data not supported"),
+        ("faces.npz", InputTypeError, "gramian.scan('faces.npz')"),
+        ([["a", "b"], ["c", "d"]], DataError, "could not convert string to float"),
+    ],
+)
+def test_what_is_no_dense_table_is_refused(X, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        Whitener().fit(X)
+
+
+def test_new_rows_of_another_width_are_refused():
+    model = Whitener("pca", n_components=3).fit(FULL["separated"])
+    with pytest.raises(DataError, match="X has 5 features, but Whitener is expecting 6"):
+        model.transform(FULL["separated"][:, :5])
+    with pytest.raises(DataError, match="X has 6 columns, but inverse_transform takes 3 whitened values"):
+        model.inverse_transform(FULL["separated"])
+    with pytest.raises(DataError, match="X is sparse"):
+        model.transform(sp.csr_matrix(np.eye(6)))
+
+
+def test_rows_far_away_are_whitened_or_refused():
+    model = Whitener().fit(FULL["separated"])
+    far = np.full((1, 6), 1e150)
+    W = definition(FULL["separated"], "zca")
+    np.testing.assert_allclose(model.transform(far), far @ W.T, rtol=1e-7)
+    with pytest.raises(DataError, match="so far from the fitted rows"):
+        model.transform(np.array([[1e308, -1e308, 0, 0, 0, 0]]))
+
+
+def test_an_unfitted_model_says_so():
+    for method in ("transform", "inverse_transform"):
+        with pytest.raises(ValueError, match="Whitener instance is not fitted yet"):
+            getattr(Whitener(), method)(FULL["separated"])
+    for name in ("whitening_matrix_", "cross_covariance_", "explained_variance_"):
+        with pytest.raises(AttributeError, match="Whitener instance is not fitted yet"):
+            getattr(Whitener(), name)
+
+
+# ---------------------------------------------------------------------- scikit-learn
+
+
+# These checks ask every estimator that has n_components for one of them.
+ONE_COMPONENT = dict.fromkeys(
+    (
+        "check_dont_overwrite_parameters",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_fit2d_1feature",
+        "check_fit2d_predict1d",
+    ),
+    "Cholesky gives a value for every column",
+)
+
+
+@parametrize_with_checks(
+    [
+        Whitener(),
+        Whitener("pca"),
+        Whitener("zca-cor"),
+        Whitener("pca-cor", n_components=1),
+        Whitener(regularization="ledoit-wolf"),
+        Whitener("zca-cor", regularization=0.1),
+        Whitener("cholesky", regularization="oas"),
+    ],
+    expected_failed_checks=lambda estimator: ONE_COMPONENT if estimator.method == "cholesky" else {},
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_in_a_pipeline_and_a_grid():
+    X, y = load_iris(return_X_y=True)
+    grid = GridSearchCV(
+        make_pipeline(Whitener(), LogisticRegression(max_iter=1000)),
+        {"whitener__method": list(METHODS), "whitener__regularization": [None, 0.01, "oas"]},
+        cv=3,
+    ).fit(X, y)
+    assert grid.best_score_ > 0.9
+
+
+def test_clone_copy_and_joblib():
+    model = Whitener("zca-cor", regularization="oas", ddof=0, random_state=1)
+    assert clone(model).get_params() == model.get_params()
+    model.fit(FULL["units"])
+    stored = io.BytesIO()
+    joblib.dump(model, stored)
+    stored.seek(0)
+    for twin in (copy.deepcopy(model), copy.copy(model), joblib.load(stored)):
+        np.testing.assert_array_equal(twin.transform(FULL["units"]), model.transform(FULL["units"]))
+
+
+@pytest.mark.parametrize("rule", [None, 0.1, "oas"])
+@pytest.mark.parametrize("method", METHODS)
+def test_saved_models_open_again_bit_for_bit(tmp_path, method, rule):
+    X = FULL["units"].astype("f4")
+    model = Whitener(method, regularization=rule).fit(X)
+    model.save(tmp_path / "w.gramian")
+    twin = load(tmp_path / "w.gramian")
+    assert isinstance(twin, Whitener)
+    assert twin.get_params() == model.get_params()
+    assert twin.plan_ == model.plan_
+    for data in (X, FULL["units"]):
+        np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+    Z = model.transform(X)
+    np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
+    np.testing.assert_array_equal(twin.whitening_matrix_, model.whitening_matrix_)
+    assert twin.regularization_ == model.regularization_
