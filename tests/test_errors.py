@@ -17,7 +17,7 @@ BUILT_IN = {
     errors.IndefiniteKernelError: (ValueError, errors.DataError),
     errors.MissingExtraError: ImportError,
 }
-WARNINGS = (errors.RankWarning, errors.CertificateWarning, errors.CostWarning)
+WARNINGS = (errors.RankWarning, errors.CertificateWarning, errors.CostWarning, errors.PreimageWarning)
 
 
 def test_the_list_is_complete():

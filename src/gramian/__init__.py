@@ -29,13 +29,16 @@ if TYPE_CHECKING:
         MissingExtraError,
         ModelFileError,
         ParameterError,
+        PreimageWarning,
         RankWarning,
     )
+    from gramian.estimators.choose_components import choose_components
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
     from gramian.estimators.relations import relations
     from gramian.estimators.saving import load
+    from gramian.estimators.whitener import Whitener
     from gramian.rows.scan import scan
 
 __all__ = [
@@ -53,10 +56,13 @@ __all__ = [
     "ModelFileError",
     "ParameterError",
     "PolynomialMap",
+    "PreimageWarning",
     "RandomFourierMap",
     "RankWarning",
     "TaylorMap",
+    "Whitener",
     "__version__",
+    "choose_components",
     "errors",
     "kernels",
     "load",
@@ -72,6 +78,8 @@ _HOME = {
     "PolynomialMap": "gramian.estimators.feature_maps",
     "RandomFourierMap": "gramian.estimators.feature_maps",
     "TaylorMap": "gramian.estimators.feature_maps",
+    "Whitener": "gramian.estimators.whitener",
+    "choose_components": "gramian.estimators.choose_components",
     "load": "gramian.estimators.saving",
     "relations": "gramian.estimators.relations",
     "scan": "gramian.rows.scan",

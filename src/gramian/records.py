@@ -36,7 +36,7 @@ MATRICES = {
 
 @dataclass(frozen=True)
 class Target:
-    """How many eigenpairs are wanted: a number, a fraction of the trace, or all of them; ``name`` in words."""
+    """How many eigenpairs are wanted: a number, a fraction of the trace, or all; ``name`` in words."""
 
     count: int | None = None
     fraction: float | None = None

@@ -1,8 +1,11 @@
 """Signs, completion of a basis, and the table of variances."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.components import Summary, complete_basis, component_names, fixed_signs
 from gramian.arrays import as_float64
 
@@ -83,6 +86,13 @@ def test_a_long_summary_is_cut_in_print_only():
     assert len(lines) == 32
     assert lines[-1] == "... and 10 more"
     assert len(table(40).rows()) == 40
+
+
+def test_a_summary_says_who_chose_the_number():
+    choice = ComponentChoice("kaiser", 2, {}, "2 eigenvalues exceed their mean.")
+    chosen = replace(table(2), choice=choice)
+    assert str(chosen).splitlines()[-1] == "Chosen by kaiser: 2 eigenvalues exceed their mean."
+    assert chosen.rows() == table(2).rows()
 
 
 def test_a_notebook_shows_the_table():

@@ -7,7 +7,9 @@ import typer
 from gramian.cli.app import app
 from gramian.version import __version__
 
-COMMANDS = ("fit", "transform", "reconstruct", "info", "plan", "relations", "demo", "kernels")
+COMMANDS = (
+    "fit", "transform", "reconstruct", "denoise", "whiten", "info", "plan", "relations", "demo", "kernels"
+)  # fmt: skip
 
 
 def test_the_commands_are_those_promised(gramian):

@@ -116,12 +116,28 @@ def test_originals_are_not_overwritten(folder, gramian):
     assert "other is not empty" in ran.err
 
 
-def test_kernel_pca_has_no_way_back_yet(folder, gramian):
-    assert gramian("fit", "flowers.csv", "--drop", "species", "--kernel", "rbf", "-o", "k.gramian").code == 0
-    ran = gramian("reconstruct", "k.gramian", "new.csv", "--drop", "species", "-o", "b.csv")
+def test_kernel_pca_goes_back_by_pre_images(folder, gramian):
+    args = ("--drop", "species", "--kernel", "rbf", "--gamma", "median", "--components", 3)
+    assert gramian("fit", "flowers.csv", *args, "-o", "k.gramian").code == 0
+    args = ("--drop", "species", "--components", 2)
+    ran = gramian("reconstruct", "k.gramian", "new.csv", *args, "-o", "b.npy")
+    assert ran.code == 0, ran.err
+    assert "5 rows rebuilt from 2 components" in ran.err
+    model, X = package.load("k.gramian"), package.scan("new.csv", drop="species").read()
+    scores = model.transform(X)
+    scores[:, 2:] = 0
+    expected = model.inverse_transform(scores)
+    np.testing.assert_array_equal(np.load("b.npy"), expected)
+    assert f"{np.mean(np.sum((expected - X.values) ** 2, axis=1)):.6g}" in ran.err
+
+
+def test_a_precomputed_kernel_has_no_way_back(folder, gramian):
+    np.save("K.npy", np.eye(4))
+    assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
+    ran = gramian("reconstruct", "k.gramian", "K.npy", "-o", "b.npy")
     assert ran.code == 2
-    assert "reconstruct needs a PCA" in ran.err
-    assert not Path("b.csv").exists()
+    assert "precomputed kernel and no rows to go back to" in ran.err
+    assert not Path("b.npy").exists()
 
 
 @pytest.mark.parametrize(

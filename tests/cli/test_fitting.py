@@ -89,7 +89,7 @@ def test_kernel_pca(folder, gramian):
     args = ("--label", "species", "--kernel", "rbf", "--gamma", "0.1", "--components", 4)
     ran = gramian("fit", "flowers.csv", *args, "-o", "r", "--format", "parquet")
     assert ran.code == 0
-    assert "Kernel PCA with RBF(gamma=0.1)" in ran.out
+    assert "Kernel PCA with rbf(gamma=0.1)" in ran.out
     names = {path.name for path in Path("r").iterdir()}
     assert names == {
         "model.gramian",
@@ -112,6 +112,7 @@ def test_options_reach_the_estimator(folder, gramian):
     given = package.load("m.gramian").get_params()
     assert given == {
         "n_components": None,
+        "max_rmse": None,
         "center": False,
         "scale": None,
         "whiten": True,

@@ -16,22 +16,47 @@ def test_without_a_kernel_it_is_pca():
 
 
 def test_with_a_kernel_it_is_kernel_pca():
-    model = estimator(Model(kernel="poly", degree=2, coef0=0.5, gamma=0.1))
+    model = estimator(Model(kernel="poly", degree=2, coef0=0.5, gamma="0.1"))
     assert (type(model).__name__, model.degree, model.coef0, model.gamma) == ("KernelPCA", 2, 0.5, 0.1)
+
+
+@pytest.mark.parametrize("gamma", ["median", " median "])
+def test_gamma_can_be_the_median(gamma):
+    assert estimator(Model(kernel="rbf", gamma=gamma)).gamma == "median"
+
+
+def test_a_repair_reaches_the_estimator():
+    assert estimator(Model(kernel="sigmoid", repair="clip")).repair == "clip"
+    assert estimator(Model(kernel="sigmoid")).repair is None
+
+
+def test_a_kernel_can_be_an_expression():
+    text = "rbf(sigma=2).on('age') + 0.5 * linear"
+    assert estimator(Model(kernel=text)).kernel == text
+    assert estimator(Model(kernel="precomputed")).kernel == "precomputed"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gamma": 0.1}, "--gamma belongs to a kernel"),
+        ({"gamma": "0.1"}, "--gamma belongs to a kernel"),
         ({"degree": 2}, "--degree belongs to a kernel"),
         ({"coef0": 0.0}, "--coef0 belongs to a kernel"),
+        ({"repair": "clip"}, "--repair belongs to a kernel"),
+        ({"kernel": "rbf", "repair": "shift"}, "--repair='shift' is not known"),
         ({"kernel": "rbf", "scale": "unit"}, "--scale belongs to PCA"),
         ({"kernel": "rbf", "whiten": True}, "--whiten belongs to PCA"),
         ({"kernel": "rbf", "ddof": 0}, "--ddof belongs to PCA"),
         ({"kernel": "rbf", "degree": 2}, "--degree does not apply to --kernel rbf"),
-        ({"kernel": "cosine", "gamma": 2.0}, "takes no parameter"),
-        ({"kernel": "rfb"}, "--kernel rfb is not known"),
+        (
+            {"kernel": "cosine", "gamma": "2.0"},
+            "--gamma does not apply to --kernel cosine, which takes no such",
+        ),
+        ({"kernel": "matern", "gamma": "2.0"}, "--gamma does not apply to --kernel matern"),
+        ({"kernel": "rbf + linear", "gamma": "2"}, "write it inside of the expression. Leave it out"),
+        ({"kernel": "rbf", "gamma": "wide"}, "--gamma wide is neither a number nor median"),
+        ({"kernel": "rfb"}, "--kernel='rfb', column 1: kernel 'rfb' is not known. Did you mean 'rbf'"),
+        ({"kernel": "rbf + rfb"}, "--kernel=.* column 7: kernel .rfb. is not known"),
         ({"kernel": "rbf", "solver": "gram"}, "--solver='gram' is not known"),
         ({"solver": "dense"}, "--solver='dense' is not known"),
         ({"scale": "big"}, "--scale='big' is not known"),

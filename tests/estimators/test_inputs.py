@@ -108,6 +108,7 @@ def test_generators_are_two_and_reproducible():
     state = np.random.default_rng(0)
     assert generators(state)[0].random() != generators(state)[0].random()
     assert generators(None)[0].random() != generators(None)[0].random()
+    assert [g.random() for g in generators(5, 3)][:2] == [g.random() for g in generators(5)]
     for value in ("x", -1, 1.5):
         with pytest.raises(ParameterError, match="cannot start a random number generator"):
             generators(value)

@@ -44,11 +44,22 @@ def test_a_certificate_that_fails_is_not_hidden():
         (gramian.PCA(0.9), "the fewest that carry 90 % of the variance"),
         (gramian.PCA(2, center=False), "not centred"),
         (gramian.PCA(2, ddof=0), "variances divide by n."),
+        (gramian.PCA("gavish-donoho"), "as chosen by the optimal hard threshold for singular values (Gavish"),
+        (
+            gramian.PCA(max_rmse=3.0),
+            "as chosen by the largest reconstruction error that was allowed, carrying",
+        ),
         (gramian.KernelPCA(2, kernel="rbf"), "centred in feature space"),
     ],
 )
 def test_the_methods_paragraph_says_what_was_done(model, words):
     assert words in methods_paragraph(model.fit(X), TABLE)
+
+
+def test_the_page_says_which_rule_chose_the_number():
+    model = gramian.PCA(max_rmse=3.0).fit(X)
+    assert f"- Number of components, by max_rmse: {model.component_choice_.sentence}" in page(model)
+    assert "Number of components, by" not in page(gramian.PCA(2).fit(X))
 
 
 def test_unknown_shares_are_called_so():

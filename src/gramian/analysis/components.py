@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.component_rules import ComponentChoice
 from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
 from gramian.records import FloatArray
 
@@ -72,12 +73,15 @@ class Summary:
         PC1, PC2, ...
     standard_deviation, share, cumulative : ndarray of shape (k,)
         Square roots of the variances; their shares of the total variance; the sums of the shares.
+    choice : ComponentChoice or None
+        The rule that found the number of components, and why.
     """
 
     names: list[str]
     standard_deviation: FloatArray
     share: FloatArray
     cumulative: FloatArray
+    choice: ComponentChoice | None = None
 
     def rows(self) -> list[tuple[str, float, float, float]]:
         """Return one tuple a component."""
@@ -98,6 +102,8 @@ class Summary:
             lines.append(f"{name:6} {deviation:20.6g} {share:9.4f} {total:11.4f}")
         if len(shown) > 30:
             lines.append(f"... and {len(shown) - 30} more")
+        if self.choice is not None:
+            lines.append(f"Chosen by {self.choice.rule}: {self.choice.sentence}")
         return "\n".join(lines)
 
     __repr__ = __str__

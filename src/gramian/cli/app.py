@@ -132,6 +132,92 @@ def reconstruct(
 
 @app.command()
 @spread
+def denoise(
+    model: ModelFile,
+    data: Data,
+    reading: Reading,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Pictures: a folder for PNG files. Tables: a .csv, .parquet or .npy file, or - for CSV. [-]",
+            show_default=False,
+        ),
+    ] = "-",
+    as_json: JsonFlag = False,
+) -> None:
+    """Clean rows by a kernel PCA.
+
+    Each row is projected on the components in feature space and mapped back; how far the rows found are from
+    the projections is reported on standard error.
+    """
+    from gramian.cli import denoising
+
+    denoising.denoise(model, data, out, reading, as_json)
+
+
+@app.command()
+@spread
+def whiten(
+    data: Data,
+    reading: Reading,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Pictures: a folder for PNG files. Tables: a .csv, .parquet or .npy file, or - for CSV. "
+            "FILE.gramian: the model. [-]",
+            show_default=False,
+        ),
+    ] = "-",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="zca, zca-cor, pca, pca-cor or cholesky. [zca]",
+            show_default=False,
+        ),
+    ] = "zca",
+    components: Annotated[
+        str | None,
+        typer.Option("--components", metavar="K", help="Directions to keep, or the share of variance. [all]"),
+    ] = None,
+    regularization: Annotated[
+        str | None,
+        typer.Option(
+            "--regularization",
+            metavar="HOW",
+            help="A number added to eigenvalues, or ledoit-wolf or oas. [none]",
+        ),
+    ] = None,
+    ddof: Annotated[
+        int,
+        typer.Option(
+            "--ddof", metavar="NUMBER", help="Variances divide by rows - ddof. [1]", show_default=False
+        ),
+    ] = 1,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
+    ] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make columns uncorrelated, with variance 1.
+
+    By zca each column stays as close to itself as that allows, and pictures still look like pictures.
+    """
+    from gramian.cli import whitening
+
+    whitening.whiten(data, out, reading, method, components, regularization, ddof, seed, as_json)
+
+
+@app.command()
+@spread
 def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     """Show what a saved model holds.
 

@@ -11,19 +11,21 @@ from gramian.cli.outputs import check_file, check_not_input, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
-__all__ = ["reconstruct", "transform"]
+__all__ = ["TABLES", "reconstruct", "table_target", "transform"]
 
 
 def transform(model: str, data: str, out: str, reading: Reading, as_json: bool) -> None:
     """Write the scores of new rows."""
     from gramian.report.tables import score_columns, write_table
 
-    target, kind = _table_target(out, as_json, model, data)
+    target, kind = table_target(out, as_json, model, data)
     fitted = read_model(model)
     table = read_new_data(data, reading)
     with progress("computing"):
         scores = fitted.transform(table)
-    write_table(target, score_columns(table, scores), kind)
+    # Whitened pictures come as pictures.
+    scores = scores.reshape(len(scores), -1)
+    write_table(target, score_columns(table, scores, fitted.get_feature_names_out()), kind)
     if as_json:
         n, k = scores.shape
         print(json.dumps({"rows": n, "components": k, "files": [out]}, indent=2))
@@ -47,7 +49,7 @@ def reconstruct(
         check_not_input(out, data)
         reconstruction.check_pictures_folder(target)
     else:
-        target, kind = _table_target(out, as_json, model, data)
+        target, kind = table_target(out, as_json, model, data)
     table = read_new_data(data, reading)
     with progress(f"rebuilding from {count} components"):
         if pictures and table.picture_shape is not None:
@@ -65,7 +67,7 @@ def reconstruct(
 TABLES = (".csv", ".parquet", ".npy")
 
 
-def _table_target(out: str, as_json: bool, model: str, data: str) -> tuple[Any, str]:
+def table_target(out: str, as_json: bool, model: str, data: str) -> tuple[Any, str]:
     """Return where a table goes and of which kind it is."""
     from gramian.report.tables import format_of
 
@@ -80,10 +82,15 @@ def _table_target(out: str, as_json: bool, model: str, data: str) -> tuple[Any, 
 
 
 def _count(fitted: Any, components: int | None) -> int:
-    if not hasattr(fitted, "inverse_transform"):
+    preimage = getattr(fitted, "preimage_", None)
+    if preimage is None and not hasattr(fitted, "reconstruction_error_"):
         raise ParameterError(
-            "reconstruct needs a PCA: from the feature space of kernel PCA there is no way back to the data "
-            "yet. Fit without --kernel."
+            f"reconstruct needs a PCA, and this is a {type(fitted).__name__}. In Python "
+            "its inverse_transform maps whitened rows back."
+        )
+    if preimage is not None and preimage.method == "none":
+        raise ParameterError(
+            "The model has a precomputed kernel and no rows to go back to. Fit on the rows, with --kernel."
         )
     most = int(fitted.n_components_)
     if components is None:

@@ -1,5 +1,6 @@
 """From options to an estimator; an option that does not apply is refused, not ignored."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from gramian.cli.options import Model
@@ -9,8 +10,8 @@ __all__ = ["estimator", "read_components"]
 
 # Options that are parameters of a kernel whose name stands alone.
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")
-KERNEL_ONLY = (*KERNEL_OPTIONS, "repair")
-PCA_ONLY = ("scale", "whiten", "ddof")
+KERNEL_ONLY = (*KERNEL_OPTIONS, "repair", "preimage")
+PCA_ONLY = ("scale", "whiten", "ddof", "max_rmse")
 
 
 def estimator(options: Model) -> Any:
@@ -22,11 +23,13 @@ def estimator(options: Model) -> Any:
         For an option that does not belong to what is computed, or whose value is not understood.
     """
     from gramian.arrays import memory_limit_bytes
+    from gramian.estimators.component_choice import RULES, check_rmse
     from gramian.estimators.inputs import check_choice
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
     from gramian.estimators.pca import SOLVERS as PCA_SOLVERS
+    from gramian.estimators.preimages import PREIMAGES
 
     _check_applicable(options)
     if not 0 <= options.seed < 2**32:
@@ -40,14 +43,20 @@ def estimator(options: Model) -> Any:
         "memory_limit": options.memory_limit,
     }
     check_choice("--solver", shared["solver"], PCA_SOLVERS if options.kernel is None else KERNEL_SOLVERS)
-    components = read_components(options.components)
+    components: Any = read_components(options.components, () if options.kernel else RULES)
     if options.kernel is None:
         if options.scale is not None:
             check_choice("--scale", options.scale, ("unit", "pareto"))
-        given: dict[str, Any] = {} if options.ddof is None else {"ddof": options.ddof}
+        given = {
+            name: value for name in ("ddof", "max_rmse") if (value := getattr(options, name)) is not None
+        }
+        if options.max_rmse is not None:
+            check_rmse(options.max_rmse)
         return PCA(components, scale=options.scale, whiten=options.whiten, **given, **shared)
     if options.repair is not None:
         check_choice("--repair", options.repair, ("clip",))
+    if options.preimage is not None:
+        check_choice("--preimage", options.preimage, PREIMAGES)
     given = {name: value for name in KERNEL_ONLY if (value := getattr(options, name)) is not None}
     if options.gamma is not None:
         given["gamma"] = read_gamma(options.gamma)
@@ -62,13 +71,13 @@ def _check_applicable(options: Model) -> None:
     if kernel is None:
         for name in KERNEL_ONLY:
             if getattr(options, name) is not None:
-                raise ParameterError(f"--{name} belongs to a kernel. Add --kernel, or leave it out.")
+                raise ParameterError(f"{flag(name)} belongs to a kernel. Add --kernel, or leave it out.")
         return
     for name in PCA_ONLY:
         value = getattr(options, name)
         if value is not None and value is not False:
             raise ParameterError(
-                f"--{name} belongs to PCA and does not go with --kernel. Leave one of them out."
+                f"{flag(name)} belongs to PCA and does not go with --kernel. Leave one of them out."
             )
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel, "--kernel")
     alone = made is not None and kernel.strip().isidentifier()
@@ -104,8 +113,13 @@ def read_gamma(text: str) -> float | str:
         raise ParameterError(f"--gamma {text} is neither a number nor median. Give one of them.") from None
 
 
-def read_components(text: str | None) -> int | float | None:
-    """Read a number of components or a share of the variance.
+def flag(name: str) -> str:
+    """Return how an option is written."""
+    return f"--{name.replace('_', '-')}"
+
+
+def read_components(text: str | None, rules: Sequence[str] = ()) -> int | float | str | None:
+    """Read a number of components, a share of the variance, or the name of a rule.
 
     Raises
     ------
@@ -119,7 +133,11 @@ def read_components(text: str | None) -> int | float | None:
     """
     if text is None:
         return None
+    if text in rules:
+        return text
     advice = "Give a number such as 10, or a share of the variance between 0 and 1 such as 0.95."
+    if rules:
+        advice += f" Or a rule: {', '.join(rules)}."
     try:
         value = int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except ValueError:

@@ -76,7 +76,16 @@ class Model:
         typer.Option(
             "--components",
             metavar="K",
-            help="A number such as 10, or the share of variance to keep, such as 0.95. [all]",
+            help="A number such as 10, the share of variance to keep, such as 0.95, or a rule for PCA: mle, "
+            "parallel, sign-flip, gavish-donoho, cv. [all]",
+        ),
+    ] = None
+    max_rmse: Annotated[
+        float | None,
+        typer.Option(
+            "--max-rmse",
+            metavar="NUMBER",
+            help="PCA: as many components as keep the root-mean-square error of an entry at or below this.",
         ),
     ] = None
     gamma: Annotated[
@@ -133,6 +142,14 @@ class Model:
         str | None,
         typer.Option(
             "--repair", metavar="HOW", help="Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]"
+        ),
+    ] = None
+    preimage: Annotated[
+        str | None,
+        typer.Option(
+            "--preimage",
+            metavar="HOW",
+            help="Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]",
         ),
     ] = None
 

@@ -16,6 +16,7 @@ from gramian.errors import (
     GramianError,
     InputTypeError,
     ParameterError,
+    PreimageWarning,
     RankWarning,
 )
 
@@ -35,7 +36,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         By default those of the process.
     """
     with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, CostWarning):
+        for category in (RankWarning, CertificateWarning, CostWarning, PreimageWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:

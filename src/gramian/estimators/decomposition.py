@@ -11,6 +11,7 @@ from gramian.analysis.certificates import certify
 from gramian.analysis.components import complete_basis, fixed_signs
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
 from gramian.errors import DataError
+from gramian.estimators.inputs import check_ddof, check_scale, check_tol
 from gramian.operators.centered import CenteredRows
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
@@ -20,7 +21,7 @@ from gramian.rows import Rows
 from gramian.solvers.dense import solve_dense, solve_svd
 from gramian.solvers.krylov import Stalled, krylov
 
-__all__ = ["Decomposition", "Request", "decompose"]
+__all__ = ["Decomposition", "Request", "decompose", "require_range"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,20 @@ class Request:
     ddof: int
     solver_rng: np.random.Generator
     probe_rng: np.random.Generator
+
+    @classmethod
+    def of(cls, model: Any, rows: Rows, target: Target, rngs: tuple[np.random.Generator, ...]) -> Request:
+        """Check the parameters of a PCA; the first two generators are the solver's and the probe's."""
+        n, d = rows.shape
+        return cls(
+            target=target,
+            tol=check_tol(model.tol, rows.dtype),
+            center=bool(model.center),
+            scale=check_scale(model.scale, d),
+            ddof=check_ddof(model.ddof, n),
+            solver_rng=rngs[0],
+            probe_rng=rngs[1],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +84,16 @@ class Decomposition:
     scores: Any
     certificate: Certificate
 
+    def left(self) -> float:
+        """Return the sum of the eigenvalues that were not kept; those at rounding level count as zero."""
+        spectrum, tolerance = self.spectrum, self.spectrum.rank_tolerance
+        if spectrum.complete and spectrum.rest.size == min(self.view.rows.shape) - self.values.size:
+            top = float(spectrum.values[0]) if spectrum.values.size else 0.0
+            rest = spectrum.rest
+            return float(rest[rest > tolerance * top].sum()) * self.view.square_unit
+        left = self.total - float(self.values.sum())
+        return left if left > tolerance * self.total else 0.0
+
 
 def decompose(rows: Rows, plan: Plan, request: Request) -> Decomposition:
     """Run a plan on rows."""
@@ -76,7 +101,7 @@ def decompose(rows: Rows, plan: Plan, request: Request) -> Decomposition:
     spectrum = _within(spectrum, min(rows.shape))
     unit = view.square_unit
     degrees = rows.shape[0] - request.ddof
-    _require_range(spectrum, view, unit / degrees)
+    require_range(view, degrees)
     certificate = certify(
         spectrum,
         operator,
@@ -226,10 +251,10 @@ def _on_device(array: Any) -> dict[str, Any]:
     return {} if is_numpy(array) else {"device": array.device}
 
 
-def _require_range(spectrum: Spectrum, view: CenteredRows, factor: float) -> None:
+def require_range(view: CenteredRows, degrees: int) -> None:
     """Refuse a variance that float64 cannot hold, in the units of the data."""
     with np.errstate(over="ignore", under="ignore"):
-        variance = view.total * factor
+        variance = view.total * (view.square_unit / degrees)
     if view.total > 0 and not (np.isfinite(variance) and variance >= np.finfo(np.float64).tiny):
         raise DataError(
             f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, "

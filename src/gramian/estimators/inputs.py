@@ -111,8 +111,8 @@ def check_scale(scale: Any, d: int) -> str | FloatArray | None:
     return divisors
 
 
-def generators(random_state: Any) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return two independent generators: one for the solver, one for the probe that checks it."""
+def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, ...]:
+    """Return independent generators: for the solver, for the probe that checks it, and for what is more."""
     if isinstance(random_state, np.random.Generator):
         seeds = random_state.integers(2**32, size=4)
     else:
@@ -124,8 +124,8 @@ def generators(random_state: Any) -> tuple[np.random.Generator, np.random.Genera
                 "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
             ) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
-    solver, probe = np.random.SeedSequence(seeds.tolist()).spawn(2)
-    return np.random.default_rng(solver), np.random.default_rng(probe)
+    children = np.random.SeedSequence(seeds.tolist()).spawn(count)
+    return tuple(np.random.default_rng(child) for child in children)
 
 
 def remember_features(estimator: Any, X: Any, rows: Rows) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
@@ -20,17 +21,16 @@ from gramian.arrays import (
     namespace,
 )
 from gramian.errors import CertificateWarning, DataError, RankWarning
-from gramian.estimators.decomposition import Decomposition, Request, decompose
-from gramian.estimators.inputs import (
-    check_choice,
-    check_ddof,
-    check_features,
-    check_scale,
-    check_target,
-    check_tol,
-    generators,
-    remember_features,
+from gramian.estimators.component_choice import (
+    DRAWING,
+    Wanted,
+    after_the_fit,
+    check_wanted,
+    settle,
+    with_rule,
 )
+from gramian.estimators.decomposition import Decomposition, Request, decompose
+from gramian.estimators.inputs import check_choice, check_features, generators, remember_features
 from gramian.estimators.saving import Saved
 from gramian.planning import plan_pca, warn_of_cost
 from gramian.records import FloatArray, Plan, Target
@@ -42,26 +42,15 @@ SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
-def _variation_left(found: Decomposition, others: int) -> float:
-    """Sum of the eigenvalues that were not kept; those at rounding level count as zero."""
-    spectrum = found.spectrum
-    tolerance = spectrum.rank_tolerance
-    if spectrum.complete and spectrum.rest.size == others:
-        top = float(spectrum.values[0]) if spectrum.values.size else 0.0
-        rest = spectrum.rest
-        return float(rest[rest > tolerance * top].sum()) * found.view.square_unit
-    left = found.total - float(found.values.sum())
-    return left if left > tolerance * found.total else 0.0
-
-
 class PCA(Saved, TransformerMixin, BaseEstimator):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
     ----------
-    n_components : int, float or None, default=None
+    n_components : int, float, {"mle", "parallel", "sign-flip", "gavish-donoho", "cv"} or None, default=None
         Number of components, up to ``min(n_samples, n_features)``; a fraction in (0, 1) of the variance to
-        keep; None keeps all ``min(n_samples, n_features)``.
+        keep; a rule that finds the number (see :func:`gramian.choose_components`), at least 1; None keeps all
+        ``min(n_samples, n_features)``.
     center : bool, default=True
         Subtract column means. Without it everything is about second moments: shares of energy.
     scale : None, "unit", "pareto" or array-like of shape (n_features,), default=None
@@ -77,10 +66,13 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
     random_state : int, RandomState, Generator or None, default=None
-        Start of the iteration and of the probe that certifies it.
+        Start of the iteration, of the probe that certifies it, and of rules that draw from the data.
     memory_limit : int, str or None, default=None
         Working memory beside the data and the results, in bytes or as text such as "4GB"; None takes
         GRAMIAN_MEMORY_LIMIT or 80 % of the machine's memory.
+    max_rmse : float or None, default=None
+        In place of ``n_components``: keep the fewest components with a root-mean-square reconstruction error
+        of at most this per entry, ``sqrt(sum |x - x~|^2 / (n d))``, in fitted (scaled) units.
 
     Attributes
     ----------
@@ -100,6 +92,8 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         Mean of the variances left out.
     n_components_ : int
         Number of components.
+    component_choice_ : ComponentChoice or None
+        What the rule found, and why; None where a number or None was asked for.
     rank_ : int
         Number of components above the rank tolerance among those computed.
     plan_ : Plan
@@ -131,7 +125,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: int | float | None = None,
+        n_components: int | float | str | None = None,
         *,
         center: bool = True,
         scale: Any = None,
@@ -141,6 +135,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         tol: float | None = None,
         random_state: Any = None,
         memory_limit: int | str | None = None,
+        max_rmse: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -151,11 +146,14 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
         self.memory_limit = memory_limit
+        self.max_rmse = max_rmse
 
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any) -> Plan:
         """Return the plan that ``fit(X)`` would follow, without doing it.
+
+        The number that a rule finds is not known before: the plan is then for 10 components.
 
         Parameters
         ----------
@@ -166,7 +164,8 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         Plan
         """
         rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
-        return self._plan(rows, self._target(rows))
+        wanted = check_wanted(self, rows)
+        return self._plan(rows, wanted, wanted.target)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of X.
@@ -196,49 +195,46 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
             return self._projection().scores(rows)
         return self._projection().whitened(found.scores)
 
-    def _target(self, rows: Rows) -> Target:
-        return check_target(self.n_components, min(rows.shape), rows.shape)
-
-    def _plan(self, rows: Rows, target: Target) -> Plan:
-        return plan_pca(
-            rows.shape,
-            rows.dtype,
-            target,
-            check_choice("solver", self.solver, SOLVERS),
-            memory_limit_bytes(self.memory_limit),
-            sparse=rows.is_sparse,
-        )
+    def _plan(self, rows: Rows, wanted: Wanted, target: Target) -> Plan:
+        limit = memory_limit_bytes(self.memory_limit)
+        solver = check_choice("solver", self.solver, SOLVERS)
+        plan = plan_pca(rows.shape, rows.dtype, target, solver, limit, sparse=rows.is_sparse)
+        return with_rule(plan, wanted, rows, limit)
 
     def _fit(self, X: Any) -> tuple[Rows, Decomposition]:
         rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
-        target = self._target(rows)
-        plan = self._plan(rows, target)
-        warn_of_cost(plan, "Fewer components, or a sample of the rows, cost less.")
-        n, d = rows.shape
-        solver_rng, probe_rng = generators(self.random_state)
-        request = Request(
-            target=target,
-            tol=check_tol(self.tol, rows.dtype),
-            center=bool(self.center),
-            scale=check_scale(self.scale, d),
-            ddof=check_ddof(self.ddof, n),
-            solver_rng=solver_rng,
-            probe_rng=probe_rng,
+        wanted = check_wanted(self, rows)
+        warn_of_cost(
+            self._plan(rows, wanted, wanted.target), "Fewer components, or a sample of the rows, cost less."
         )
-        found = decompose(rows, plan, request)
+        rngs = generators(self.random_state, 3)
+        request = Request.of(self, rows, wanted.target, rngs)
+        target, choice = settle(self, rows, wanted, rngs[2])
+        plan = self._plan(rows, wanted, target)
+        found = decompose(rows, plan, replace(request, target=target))
         remember_features(self, X, rows)
-        self._remember(rows, plan, request, found)
+        self._remember(rows, plan, request.ddof, found)
+        self._explain(choice)
         return rows, found
 
-    def _remember(self, rows: Rows, plan: Plan, request: Request, found: Decomposition) -> None:
+    def _explain(self, choice: ComponentChoice | None) -> None:
+        self.component_choice_ = choice = after_the_fit(self, choice)
+        if choice is not None and choice.number == 0 and isinstance(self.n_components, str):
+            warnings.warn(
+                f"n_components={choice.rule!r} finds no component; one is kept. {choice.sentence}",
+                RankWarning,
+                stacklevel=4,
+            )
+
+    def _remember(self, rows: Rows, plan: Plan, ddof: int, found: Decomposition) -> None:
         n, d = rows.shape
-        degrees = n - request.ddof
+        degrees = n - ddof
         unit = 2.0**found.view.exponent
         k = found.values.size
         least = min(n, d)
-        left = _variation_left(found, least - k)
+        left = found.left()
         self.n_samples_ = n
         self.picture_shape_ = rows.picture_shape
         self.components_ = namespace(found.directions).asarray(found.directions.T)
@@ -260,7 +256,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         self.plan_ = plan
         self.spectrum_ = replace(found.spectrum, vectors=None)
         self.certificate_ = found.certificate
-        if self.n_components is not None and found.rank < k:
+        if not isinstance(self.n_components, (str, type(None))) and found.rank < k:
             warnings.warn(
                 f"n_components={k} but the data has rank {found.rank}: the last {k - found.rank} components "
                 "have variance 0 and scores 0.",
@@ -325,6 +321,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
             np.sqrt(self.explained_variance_),
             self.explained_variance_ratio_,
             np.cumsum(self.explained_variance_ratio_),
+            getattr(self, "component_choice_", None),
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -392,7 +389,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = not (isinstance(self.n_components, str) and self.n_components in DRAWING)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
         return tags

@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import records
+from gramian.analysis.component_rules import ComponentChoice
+from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import to_numpy
 from gramian.errors import ModelFileError, ParameterError
 from gramian.kernels import Callable, Kernel
@@ -21,10 +23,15 @@ from gramian.store import read_model, write_model
 
 __all__ = ["Saved", "load"]
 
-HOMES = ("gramian.estimators.pca", "gramian.estimators.kernel_pca", "gramian.estimators.feature_maps")
+HOMES = (
+    "gramian.estimators.pca",
+    "gramian.estimators.kernel_pca",
+    "gramian.estimators.feature_maps",
+    "gramian.estimators.whitener",
+)
 RECORDS: dict[str, type[Any]] = {
     name: value for name, value in vars(records).items() if isinstance(value, type) and is_dataclass(value)
-} | {KernelError.__name__: KernelError}
+} | {cls.__name__: cls for cls in (KernelError, RidgeMap, ComponentChoice)}
 
 
 class Saved:
@@ -115,6 +122,8 @@ def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         return {"dtype": value.name}
     if isinstance(value, (list, tuple)):
         return {"tuple": [_encode(v, f"{name}.{i}", arrays) for i, v in enumerate(value)]}
+    if isinstance(value, slice):
+        return {"slice": [_encode(end, name, arrays) for end in (value.start, value.stop, value.step)]}
     if isinstance(value, dict):
         return {"map": {str(k): _encode(v, f"{name}.{k}", arrays) for k, v in value.items()}}
     if isinstance(value, Kernel):
@@ -164,6 +173,8 @@ def _decode(value: Any, arrays: dict[str, Any]) -> Any:
         return np.dtype(value["dtype"])
     if "tuple" in value:
         return tuple(_decode(v, arrays) for v in value["tuple"])
+    if "slice" in value:
+        return slice(*value["slice"])
     if "map" in value:
         return {k: _decode(v, arrays) for k, v in value["map"].items()}
     if "names" in value:

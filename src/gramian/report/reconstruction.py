@@ -68,39 +68,53 @@ class Errors:
         return {f"{p} %": float(value) for p, value in zip(PERCENTILES, values, strict=True)}
 
 
-def rebuilt(model: Any, table: Table, count: int, errors: Errors) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+def rebuilt(
+    model: Any, table: Table, count: int, errors: Errors, found: Any = None
+) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
     """Yield blocks of rows rebuilt from the first components, adding their errors.
 
     Parameters
     ----------
-    model : fitted PCA
+    model : fitted PCA or KernelPCA
     table : Table
         The originals.
     count : int
         How many components.
     errors : Errors
         What every block adds its errors to.
+    found : array of shape (n_samples, ...), optional
+        Rows that were rebuilt already.
 
     Yields
     ------
     rows : slice
     back : ndarray of shape (rows, n_features)
     """
-    scores = np.array(model.transform(table))
-    scores[:, count:] = 0
+    if found is None:
+        scores = np.array(model.transform(table))
+        scores[:, count:] = 0
     values = table.values.reshape(len(table.values), -1)
     step = max(1, BLOCK_BYTES // (8 * values.shape[1]))
     for start in range(0, len(values), step):
         rows = slice(start, min(start + step, len(values)))
-        back = np.asarray(model.inverse_transform(scores[rows])).reshape(rows.stop - start, -1)
+        back = np.asarray(model.inverse_transform(scores[rows]) if found is None else found[rows])
+        back = back.reshape(rows.stop - start, -1)
         errors.add(values[rows], back)
         yield rows, back
 
 
-def write_rows(target: Any, kind: str, model: Any, table: Table, count: int) -> Errors:
+def _center(model: Any) -> npt.NDArray[Any]:
+    """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
+    if hasattr(model, "mean_"):
+        return as_float64(model.mean_)
+    fitted = as_float64(model.X_fit_)
+    return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
+
+
+def write_rows(target: Any, kind: str, model: Any, table: Table, count: int, found: Any = None) -> Errors:
     """Write rebuilt rows as a table with the names of rows and columns."""
-    errors = Errors(as_float64(model.mean_))
-    back = np.concatenate([block for _, block in rebuilt(model, table, count, errors)])
+    errors = Errors(_center(model))
+    back = np.concatenate([block for _, block in rebuilt(model, table, count, errors, found)])
     names = feature_names(table)
     left = {
         title if title not in names else f"{title} (row)": entries
@@ -110,7 +124,7 @@ def write_rows(target: Any, kind: str, model: Any, table: Table, count: int) -> 
     return errors
 
 
-def write_pictures(folder: Path, model: Any, table: Table, count: int) -> Errors:
+def write_pictures(folder: Path, model: Any, table: Table, count: int, found: Any = None) -> Errors:
     """Write rebuilt pictures as PNG files, their errors as a table, and a sheet that compares some.
 
     Raises
@@ -124,11 +138,11 @@ def write_pictures(folder: Path, model: Any, table: Table, count: int) -> Errors
     check_pictures_folder(folder)
     shape = table.picture_shape or ()
     limits = grey_limits(table)
-    errors, names = Errors(as_float64(model.mean_)), picture_names(row_names(table)[1])
+    errors, names = Errors(_center(model)), picture_names(row_names(table)[1])
     _make(folder)
     compared: list[tuple[int, Any]] = []
     chosen = set(np.linspace(0, len(names) - 1, min(COMPARED, len(names))).astype(int).tolist())
-    for rows, back in rebuilt(model, table, count, errors):
+    for rows, back in rebuilt(model, table, count, errors, found):
         for index, picture in zip(range(rows.start, rows.stop), back, strict=True):
             pixels = grey(picture.reshape(shape), *limits)
             path = folder / names[index]

@@ -12,7 +12,7 @@ from gramian.rows.table import Table
 __all__ = ["Outcome", "component_lines", "headline", "methods_paragraph", "summary_page"]
 
 ROWS_SHOWN = 10
-RULES = {
+METHODS = {
     "parallel": "parallel analysis with permuted columns (Horn 1965)",
     "sign-flip": "signflip parallel analysis (Hong, Sheng, Dobriban 2020)",
     "gavish-donoho": "the optimal hard threshold for singular values (Gavish and Donoho 2014)",
@@ -218,8 +218,9 @@ def _selection(model: Any) -> str:
     what = ("variance" if model.center else "second moments") + where
     kept = f"{k:,} component{'s were' if k != 1 else ' was'} kept"
     choice = getattr(model, "component_choice_", None)
-    if choice is not None and choice.rule in RULES:
-        return f"{kept}, as chosen by {RULES[choice.rule]}, carrying {_percent(float(sum(shares)))} of the {what}."
+    if choice is not None and choice.rule in METHODS:
+        carried = f"carrying {_percent(float(sum(shares)))} of the {what}"
+        return f"{kept}, as chosen by {METHODS[choice.rule]}, {carried}."
     if isinstance(model.n_components, float):
         return f"{kept}, the fewest that carry {100 * model.n_components:g} % of the {what}."
     return f"{kept}." if shares is None else f"{kept}, carrying {_percent(float(sum(shares)))} of the {what}."

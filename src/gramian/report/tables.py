@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -77,9 +77,12 @@ def row_columns(table: Table) -> dict[str, Any]:
     return columns
 
 
-def score_columns(table: Table, scores: npt.NDArray[Any]) -> dict[str, Any]:
-    """Return names, labels and PC1, PC2, ... of every row."""
-    named = dict(zip(component_names(scores.shape[1]), scores.T, strict=True))
+def score_columns(
+    table: Table, scores: npt.NDArray[Any], names: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """Return names, labels and scores of every row; the scores are PC1, PC2, ... unless they have names."""
+    titles = component_names(scores.shape[1]) if names is None else names
+    named = dict(zip(titles, scores.T, strict=True))
     return _joined(row_columns(table), named)
 
 

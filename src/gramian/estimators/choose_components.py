@@ -1,0 +1,381 @@
+"""All rules for the number of components side by side: what each says, why, and when to trust it."""
+
+from __future__ import annotations
+
+import copy
+import html
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gramian.analysis.component_rules import (
+    ComponentChoice,
+    Scree,
+    broken_stick,
+    elbow,
+    fraction_rule,
+    kaiser,
+    rmse_rule,
+)
+from gramian.analysis.component_rules_minka import minka
+from gramian.analysis.component_rules_resampling import parallel_analysis
+from gramian.analysis.component_rules_threshold import gavish_donoho
+from gramian.arrays import memory_limit_bytes, to_numpy
+from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError, RankWarning
+from gramian.estimators.component_choice import (
+    DRAWING,
+    Material,
+    Wanted,
+    check_rmse,
+    refusal,
+    scree_of,
+    with_rule,
+)
+from gramian.estimators.inputs import check_choice, check_ddof, check_scale, check_target, generators
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.kernel_validation import held_out_preimages
+from gramian.estimators.pca import PCA
+from gramian.planning import plan_pca
+from gramian.records import FloatArray, Target
+from gramian.rows import Rows, as_rows
+
+__all__ = ["ComponentChoices", "choose_components"]
+
+TRUST = {
+    "parallel": "Columns of any size and distribution, noise that is alike in all rows. A strong component "
+    "hides weak ones; where rows have different noise it finds too many.",
+    "sign-flip": "Noise that is independent and symmetric about 0, of any size in any entry. Misses weak "
+    "components beside strong ones, and in small tables.",
+    "gavish-donoho": "Independent noise of one size in all entries, components fewer than half of the "
+    "smaller side. Where columns or rows have different noise it finds too many.",
+    "mle": "Normal data, many more rows than columns, noise of one size in all columns. Never says 0.",
+    "cv": "Independent noise; says what predicts best. Half of the data must show a component for it to "
+    "count, so weak ones are missed.",
+    "elbow": "A clear gap in a long spectrum. Never says 0; one dominant component hides the others.",
+    "broken-stick": "A cautious first look: no noise model is behind it, and it keeps few.",
+    "kaiser": "Hardly ever: about half of the eigenvalues of pure noise exceed their mean.",
+    "fraction": "When the share itself is what is wanted. It says nothing about noise.",
+    "max_rmse": "When an error in the units of the data can be borne. It says nothing about noise.",
+}
+RULES = tuple(TRUST)
+OF_SPECTRUM: dict[str, Callable[[Scree], ComponentChoice]] = {
+    "gavish-donoho": gavish_donoho,
+    "mle": minka,
+    "elbow": elbow,
+    "broken-stick": broken_stick,
+    "kaiser": kaiser,
+}
+OF_KERNELS = ("parallel", "fraction", "cv")
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentChoices(Mapping[str, ComponentChoice]):
+    """What every rule says about the number of components; prints as a table.
+
+    Attributes
+    ----------
+    choices : tuple of ComponentChoice
+        One for each rule, also by its name: ``choices["parallel"].number``.
+    about : str
+        What the data were.
+    """
+
+    choices: tuple[ComponentChoice, ...]
+    about: str
+
+    def __getitem__(self, rule: str) -> ComponentChoice:
+        for choice in self.choices:
+            if choice.rule == rule:
+                return choice
+        raise KeyError(rule)
+
+    def __iter__(self) -> Iterator[str]:
+        return (choice.rule for choice in self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
+        """Return rule, number, whether there may be more, evidence and when to trust it, for each rule."""
+        return [(c.rule, c.number, c.at_least, c.sentence, TRUST[c.rule]) for c in self.choices]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return everything as plain values that JSON can hold."""
+        return {
+            c.rule: {
+                "components": c.number,
+                "at_least": c.at_least,
+                "sentence": c.sentence,
+                "trust": TRUST[c.rule],
+                "evidence": {name: np.asarray(column).tolist() for name, column in c.evidence.items()},
+            }
+            for c in self.choices
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame with one row for each rule.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed; :meth:`rows` and :meth:`to_dict` need nothing.
+        """
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            raise MissingExtraError("frames", "pandas", "A data frame") from error
+        names = ["rule", "components", "at_least", "evidence", "trust"]
+        frame = pandas.DataFrame(self.rows(), columns=names).set_index("rule")
+        return frame.astype({"components": "Int64"})
+
+    def __str__(self) -> str:
+        lines = [f"Number of components of {self.about}", f"{'rule':14} {'components':>11}  evidence"]
+        for choice in self.choices:
+            first = f"{choice.rule:14} {choice.answer:>11}  "
+            lines += textwrap.wrap(choice.sentence, 110, initial_indent=first, subsequent_indent=" " * 28)
+        lines += ["", "When to trust it"]
+        for rule in self:
+            lines += textwrap.wrap(TRUST[rule], 110, initial_indent=f"{rule:14} ", subsequent_indent=" " * 15)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def choose_components(
+    X_or_model: Any,
+    X: Any = None,
+    *,
+    rules: Sequence[str] | None = None,
+    fraction: float = 0.95,
+    max_rmse: float | None = None,
+    center: bool = True,
+    scale: Any = None,
+    ddof: int = 1,
+    random_state: Any = None,
+    memory_limit: int | str | None = None,
+) -> ComponentChoices:
+    """Ask all rules for the number of components, side by side.
+
+    Parameters
+    ----------
+    X_or_model : array-like of shape (n_samples, n_features), file, PCA or KernelPCA
+        Data as PCA takes them; or a fitted PCA, whose spectrum is read: rules that draw from the data then
+        have no answer, and where it knows a part of the spectrum only, the trace stands for the rest as far
+        as a rule can use it. A KernelPCA, fitted or with ``X``, has the rules "parallel" and "fraction".
+    X : array-like of shape (n_samples, n_features), optional
+        The data, where the first argument is a model: treated as the model treats data.
+    rules : sequence of str, optional
+        Which ones; all by default.
+    fraction : float, default=0.95
+        For the rule "fraction".
+    max_rmse : float, optional
+        For the rule "max_rmse", which is left out without it: see :class:`gramian.PCA`.
+    center, scale, ddof
+        As in :class:`gramian.PCA`; a model has its own.
+    random_state : int, RandomState, Generator or None
+        For the rules that draw from the data; None takes the model's. One number gives the same answers as
+        PCA with the rule as ``n_components``.
+    memory_limit : int, str or None
+        As in :class:`gramian.PCA`.
+
+    Returns
+    -------
+    ComponentChoices
+
+    Raises
+    ------
+    ParameterError
+        For a rule that is not known, and a model that is not fitted where there are no data.
+
+    References
+    ----------
+    Horn (1965); Buja and Eyuboglu (1992) for "parallel"; Joergensen and Hansen (2012), Model selection for
+    Gaussian kernel PCA denoising, for kernels. Hong, Sheng, Dobriban (2020) for "sign-flip". Gavish and
+    Donoho (2014). Minka (2000) for "mle". Owen and Perry (2009) for "cv". Zhu and Ghodsi (2006) for "elbow".
+    Frontier (1976) for "broken-stick". Kaiser (1960).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import choose_components
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 3)) @ rng.standard_normal((3, 20)) + rng.standard_normal((100, 20))
+    >>> found = choose_components(X, random_state=0)
+    >>> found["parallel"].number, found["gavish-donoho"].number
+    (3, 3)
+    """
+    model = X_or_model if isinstance(X_or_model, PCA | KernelPCA) else None
+    if model is None and hasattr(X_or_model, "fit"):
+        raise InputTypeError(
+            f"A {type(X_or_model).__name__} is neither data nor a gramian.PCA or KernelPCA. Give the data."
+        )
+    known = OF_KERNELS if isinstance(model, KernelPCA) else RULES
+    asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
+    if max_rmse is None:
+        if rules is not None and "max_rmse" in asked:
+            raise ParameterError(
+                "The rule 'max_rmse' needs an error: give max_rmse=, a number in fitted units."
+            )
+        asked = [rule for rule in asked if rule != "max_rmse"]
+    else:
+        check_rmse(max_rmse)
+    check_target(float(fraction), 1, (1, 1))
+    if model is None:
+        if X is not None:
+            raise InputTypeError("Two data sets were given. Give one, or a model and its data.")
+        model, X = PCA(center=center, scale=scale, ddof=ddof, memory_limit=memory_limit), X_or_model
+    elif not (center is True and scale is None and ddof == 1):
+        raise ParameterError("center, scale and ddof are those of the model. Set them there.")
+    state = model.random_state if random_state is None else random_state
+    rng = generators(state, 3)[2]
+    if isinstance(model, KernelPCA):
+        return _of_kernel(model, X, asked, fraction, rng)
+    if X is None:
+        return _of_fitted(model, asked, fraction, max_rmse)
+    return _of_data(model, X, asked, fraction, max_rmse, rng)
+
+
+def _ask(scree: Scree, rule: str, fraction: float, max_rmse: float | None) -> ComponentChoice:
+    """Ask a rule that reads the spectrum only."""
+    if rule == "fraction":
+        return fraction_rule(scree, float(fraction))
+    if rule == "max_rmse" and max_rmse is not None:
+        return rmse_rule(scree, float(max_rmse))
+    return OF_SPECTRUM[rule](scree)
+
+
+def _of_fitted(model: PCA, asked: list[str], fraction: float, max_rmse: float | None) -> ComponentChoices:
+    if not hasattr(model, "spectrum_"):
+        raise ParameterError(
+            "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
+        )
+    scree = scree_of(model)
+    found = []
+    for rule in asked:
+        refused = refusal(rule, (scree.n_samples, scree.varying), center=scree.centered, sparse=False)
+        if refused:
+            found.append(ComponentChoice(rule, None, {}, refused))
+        elif rule in DRAWING:
+            said = "It needs the data: give choose_components(model, X)."
+            found.append(ComponentChoice(rule, None, {}, said))
+        else:
+            found.append(_ask(scree, rule, fraction, max_rmse))
+    part = "" if scree.whole else f", of which {scree.known.size} of {scree.size} eigenvalues are known"
+    about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
+    return ComponentChoices(tuple(found), about)
+
+
+def _of_data(
+    model: PCA,
+    X: Any,
+    asked: list[str],
+    fraction: float,
+    max_rmse: float | None,
+    rng: np.random.Generator,
+) -> ComponentChoices:
+    rows = as_rows(X, estimator="choose_components", minimum=2)
+    n, d = rows.shape
+    limit = memory_limit_bytes(model.memory_limit)
+    scale, ddof = check_scale(model.scale, d), check_ddof(model.ddof, n)
+    material = Material(rows, bool(model.center), scale, ddof, limit)
+    varying = material.varying  # also refuses what no rule can take
+
+    def ask(rule: str) -> ComponentChoice:
+        shape = (n, varying)
+        refused = refusal(rule, shape, center=material.center, sparse=rows.is_sparse)
+        if refused:
+            return ComponentChoice(rule, None, {}, refused)
+        if rule in DRAWING:
+            _check_room(rule, rows, limit)
+            # Each rule starts from the same state, so that its answer does not depend on the others.
+            return material.choose(rule, copy.deepcopy(rng))
+        return _ask(material.scree, rule, fraction, max_rmse)
+
+    about = f"{n:,} rows x {d:,} columns"
+    return ComponentChoices(tuple(_or_why_not(ask, rule) for rule in asked), about)
+
+
+def _check_room(rule: str, rows: Rows, limit: int) -> None:
+    plan = plan_pca(rows.shape, rows.dtype, Target(count=1), "auto", limit, sparse=rows.is_sparse)
+    with_rule(plan, Wanted(Target(count=1), rule), rows, limit)
+
+
+def _or_why_not(ask: Callable[[str], ComponentChoice], rule: str) -> ComponentChoice:
+    """Return a rule's answer, or why it has none: one rule that cannot work must not hide the others."""
+    try:
+        return ask(rule)
+    except GramianError as error:
+        return ComponentChoice(rule, None, {}, str(error))
+
+
+def _of_kernel(
+    model: KernelPCA, X: Any, asked: list[str], fraction: float, rng: np.random.Generator
+) -> ComponentChoices:
+    if X is None:
+        X = getattr(model, "X_fit_", None)
+        if X is None:
+            raise ParameterError(
+                "The KernelPCA holds no rows: it is not fitted, or its kernel is precomputed. Give the data "
+                "too: choose_components(model, X)."
+            )
+    rows = as_rows(X, estimator="choose_components", minimum=2)
+
+    def ask(rule: str) -> ComponentChoice:
+        if rule == "fraction":
+            return _kernel_fraction(model, rows, fraction)
+        if rule == "parallel":
+            return _kernel_parallel(model, rows, rng)
+        return held_out_preimages(model, rows, rng)
+
+    about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"
+    return ComponentChoices(tuple(_or_why_not(ask, rule) for rule in asked), about)
+
+
+def _kernel_fraction(model: KernelPCA, rows: Rows, fraction: float) -> ComponentChoice:
+    fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.values)
+    shares = np.cumsum(fitted.explained_variance_ratio_)
+    number = int(fitted.n_components_)
+    said = (
+        f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} carry "
+        f"{100 * shares[-1]:.4g} %."
+    )
+    evidence = {"components": np.arange(1.0, number + 1), "share": shares}
+    return ComponentChoice("fraction", number, evidence, said)
+
+
+def _kernel_parallel(model: KernelPCA, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
+    """Horn's comparison with the kernel matrix of permuted columns, the kernel's parameters held."""
+    if not model.center:
+        said = refusal("parallel", rows.shape, center=False, sparse=False)
+        return ComponentChoice("parallel", None, {}, said)
+    n = rows.shape[0]
+    values = np.asarray(to_numpy(rows.values), dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        kernel = clone(model).set_params(n_components=1).fit(values).kernel_
+        if kernel is None:
+            said = "It permutes columns of the data, and a precomputed kernel has none."
+            return ComponentChoice("parallel", None, {}, said)
+
+        def spectrum_of(A: Any, count: int) -> FloatArray:
+            again = KernelPCA(
+                count,
+                kernel=kernel,
+                solver=model.solver,
+                tol=model.tol,
+                random_state=0,
+                memory_limit=model.memory_limit,
+                repair=model.repair,
+            )
+            return np.asarray(again.fit(np.ascontiguousarray(A)).eigenvalues_)
+
+        return parallel_analysis(values, spectrum_of, rng, size=n - 1, factor=1 / (n - 1))

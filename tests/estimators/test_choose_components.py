@@ -1,0 +1,257 @@
+"""All rules side by side: for data, for fitted models that know all or a part, and for kernels."""
+
+import importlib
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from gramian import PCA, DataError, InputTypeError, KernelPCA, MissingExtraError, ParameterError
+from gramian.estimators import choose_components as module
+from gramian.estimators.choose_components import RULES, choose_components
+from helpers import spectrum_matrix
+
+FITTING = ("mle", "parallel", "sign-flip", "gavish-donoho", "cv")
+
+
+def planted(n=200, d=30, k=3, seed=0, strength=4.0):
+    rng = np.random.default_rng(seed)
+    left = np.linalg.qr(rng.standard_normal((n, k)))[0]
+    right = np.linalg.qr(rng.standard_normal((d, k)))[0]
+    return strength * (n * d) ** 0.25 * left @ right.T + rng.standard_normal((n, d)) + 2.0
+
+
+def test_every_rule_is_there_in_order():
+    found = choose_components(planted(), random_state=0)
+    assert list(found) == [rule for rule in RULES if rule != "max_rmse"]
+    assert len(found) == 9
+    assert [found[rule].number for rule in FITTING] == [3] * 5
+    with_error = choose_components(planted(), max_rmse=1.0, random_state=0)
+    assert list(with_error) == list(RULES)
+    assert with_error["max_rmse"].number == PCA(max_rmse=1.0).fit(planted()).n_components_
+    with pytest.raises(KeyError, match="nobody"):
+        found["nobody"]
+
+
+@pytest.mark.parametrize("rule", FITTING)
+def test_a_fit_with_the_rule_gives_the_same_answer(rule):
+    X = planted(strength=1.7)
+    side = choose_components(X, random_state=4)[rule]
+    model = PCA(rule, random_state=4).fit(planted(strength=4.0))
+    assert model.component_choice_.number == choose_components(planted(), random_state=4)[rule].number
+    alone = choose_components(X, rules=[rule], random_state=4)[rule]
+    assert alone.number == side.number
+    for name, column in side.evidence.items():
+        np.testing.assert_array_equal(alone.evidence[name], column)
+
+
+def test_numbers_and_fractions_are_those_of_fits():
+    X = planted()
+    for fraction in (0.5, 0.9):
+        found = choose_components(X, rules=["fraction"], fraction=fraction)
+        assert found["fraction"].number == PCA(fraction).fit(X).n_components_
+
+
+def test_data_are_treated_as_asked():
+    X = planted() * np.exp(np.random.default_rng(1).uniform(-3, 3, 30))
+    C = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    scaled, apart, by_model = (
+        choose_components(X, scale="unit", random_state=0),
+        choose_components(C, random_state=0),
+        choose_components(PCA(scale="unit"), X, random_state=0),
+    )
+    for rule in scaled:
+        assert scaled[rule].number == apart[rule].number == by_model[rule].number
+    mean = scaled["kaiser"].evidence["mean"]
+    np.testing.assert_allclose(mean, 1.0, rtol=1e-9)
+
+
+def test_rules_that_cannot_work_say_why_and_do_not_hide_the_others():
+    found = choose_components(sp.csr_matrix(planted()), random_state=0)
+    assert found["gavish-donoho"].number == 3
+    assert found["parallel"].number is None
+    assert "X is sparse. Pass X.toarray()" in found["parallel"].sentence
+    raw = choose_components(planted(), center=False, random_state=0)
+    for rule in ("parallel", "mle", "kaiser", "broken-stick", "elbow"):
+        assert raw[rule].number is None
+        assert "needs center=True" in raw[rule].sentence
+    assert raw["gavish-donoho"].number in (3, 4)
+    wide = choose_components(planted(30, 200), random_state=0)
+    assert wide["mle"].number is None
+    assert "needs more rows than columns" in wide["mle"].sentence
+    small = choose_components(planted(300, 900), memory_limit=500_000, random_state=0)
+    assert "memory_limit allows" in small["parallel"].sentence
+    assert "memory_limit allows" in small["kaiser"].sentence
+
+
+# ------------------------------------------------------------------ fitted models
+
+
+def test_a_model_with_the_whole_spectrum_answers_as_its_data():
+    X = planted()
+    by_data = choose_components(X, max_rmse=0.9, random_state=0)
+    for model in (PCA().fit(X), PCA(5).fit(X)):
+        found = choose_components(model, max_rmse=0.9)
+        for rule in found:
+            if rule in ("parallel", "sign-flip", "cv"):
+                assert found[rule].number is None
+                assert "It needs the data: give choose_components(model, X)" in found[rule].sentence
+            else:
+                assert found[rule].number == by_data[rule].number
+        assert choose_components(model, X, random_state=0)["cv"].number == 3
+
+
+def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
+    X = spectrum_matrix(900, 700, [90, 80, 70], seed=1) + np.random.default_rng(1).standard_normal((900, 700))
+    model = PCA(6, solver="covariance", tol=1e-3).fit(X)
+    assert model.spectrum_.rest.size == 0
+    found = choose_components(model, max_rmse=0.01)
+    assert "of which 6 of 700 eigenvalues are known" in str(found)
+    assert found["elbow"].number is None
+    assert "6 of 700 eigenvalues are known" in found["elbow"].sentence
+    for rule in ("gavish-donoho", "mle"):
+        assert (found[rule].number, found[rule].at_least) == (3, False)
+        assert "by the trace" in found[rule].sentence
+    assert (found["max_rmse"].number, found["max_rmse"].at_least) == (6, True)
+    assert "at least 6" in str(found)
+
+
+def test_models_that_cannot_be_asked():
+    with pytest.raises(ParameterError, match=r"The PCA is not fitted. Fit it, or give the data too"):
+        choose_components(PCA())
+    with pytest.raises(
+        ParameterError, match=r"center, scale and ddof are those of the model. Set them there"
+    ):
+        choose_components(PCA(), planted(), scale="unit")
+    with pytest.raises(InputTypeError, match="Two data sets were given"):
+        choose_components(planted(), planted())
+    from sklearn.decomposition import PCA as PeerPCA
+
+    with pytest.raises(InputTypeError, match=r"A PCA is neither data nor a gramian\.PCA or KernelPCA"):
+        choose_components(PeerPCA())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rules": ["paralel"]}, "rules='paralel' is not known. Allowed: 'parallel'"),
+        ({"rules": ["max_rmse"]}, "The rule 'max_rmse' needs an error: give max_rmse="),
+        ({"fraction": 1.5}, "n_components=1.5 is not a fraction between 0 and 1"),
+        ({"max_rmse": -1}, "max_rmse=-1 must be a positive number"),
+        ({"random_state": "x"}, "random_state='x' cannot start"),
+        ({"scale": "unti"}, "Did you mean 'unit'?"),
+        ({"ddof": 500}, "ddof=500 must be 0"),
+    ],
+)
+def test_other_parameters_are_refused(parameters, message):
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        choose_components(planted(), **parameters)
+
+
+def test_data_that_no_rule_can_take_are_refused():
+    with pytest.raises(DataError, match="outside of what float64 can hold"):
+        choose_components(planted() * 1e200)
+    with pytest.raises(DataError, match="contains NaN: row 0, column 0"):
+        choose_components(np.where(np.arange(6000).reshape(200, 30) == 0, np.nan, planted()))
+
+
+# ------------------------------------------------------------------------- kernels
+
+
+def circle(n=120, noise=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(0, 2 * np.pi, n)
+    return np.column_stack([np.cos(t), np.sin(t)]) + noise * rng.standard_normal((n, 2))
+
+
+def test_kernel_parallel_analysis_permutes_each_column():
+    X = circle()
+    model = KernelPCA(kernel="rbf", gamma=1.0)
+    found = choose_components(model, X, random_state=0)
+    assert list(found) == ["parallel", "fraction", "cv"]
+    evidence = found["parallel"].evidence
+
+    def spectrum(Y):
+        K = np.exp(-((Y[:, None] - Y[None]) ** 2).sum(axis=2))
+        H = np.eye(len(Y)) - 1 / len(Y)
+        return np.linalg.eigvalsh(H @ K @ H)[::-1] / (len(Y) - 1)
+
+    np.testing.assert_allclose(evidence["eigenvalue"], spectrum(X)[: evidence["eigenvalue"].size], rtol=1e-6)
+    number = int(np.argmin(evidence["eigenvalue"] > evidence["threshold"]))
+    assert found["parallel"].number == number
+    rng = np.random.default_rng(0)
+    near = np.max([spectrum(rng.permuted(X, axis=0))[0] for _ in range(19)])
+    assert evidence["threshold"][0] == pytest.approx(near, rel=0.1)
+
+
+def test_the_share_in_feature_space():
+    X = circle()
+    model = KernelPCA(kernel="rbf", gamma=1.0).fit(X)
+    found = choose_components(model, fraction=0.8, random_state=0)
+    assert found["fraction"].number == KernelPCA(0.8, kernel="rbf", gamma=1.0).fit(X).n_components_
+    assert found["cv"].number is not None
+    assert "hidden entries of held-out rows" in found["cv"].sentence
+
+
+def test_kernels_that_cannot_be_asked():
+    K = circle() @ circle().T
+    with pytest.raises(
+        ParameterError, match="The KernelPCA holds no rows: it is not fitted, or its kernel is"
+    ):
+        choose_components(KernelPCA(kernel="precomputed").fit(K))
+    found = choose_components(KernelPCA(kernel="precomputed"), K)
+    assert "a precomputed kernel has none" in found["parallel"].sentence
+    with pytest.raises(
+        ParameterError, match=r"rules='mle' is not known. Allowed: 'parallel', 'fraction', 'cv'"
+    ):
+        choose_components(KernelPCA(), circle(), rules=["mle"])
+    raw = choose_components(KernelPCA(kernel="rbf", center=False), circle())
+    assert "needs center=True" in raw["parallel"].sentence
+
+
+# --------------------------------------------------------------------- how it shows
+
+
+def test_it_prints_as_a_table():
+    found = choose_components(planted(), random_state=0)
+    lines = str(found).splitlines()
+    assert lines[0] == "Number of components of 200 rows x 30 columns"
+    assert lines[1].split() == ["rule", "components", "evidence"]
+    assert lines[2].startswith("parallel                 3  3 eigenvalues exceed those of all 19 data sets")
+    assert all(len(line) <= 110 for line in lines)
+    assert "When to trust it" in lines
+    assert repr(found) == str(found)
+    assert found._repr_html_().startswith("<pre>Number of components")
+
+
+def test_rows_dictionaries_and_frames_say_the_same():
+    found = choose_components(sp.csr_matrix(planted()), random_state=0)
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    frame = found.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.index.tolist() == [row[0] for row in found.rows()] == list(plain)
+    assert frame.loc["gavish-donoho", "components"] == plain["gavish-donoho"]["components"] == 3
+    assert frame.loc["parallel", "components"] is pd.NA
+    assert plain["parallel"]["components"] is None
+    assert plain["gavish-donoho"]["evidence"]["components"][0] == 1
+    assert set(frame.columns) == {"components", "at_least", "evidence", "trust"}
+
+
+def test_a_frame_without_pandas_names_the_extra(monkeypatch):
+    found = choose_components(planted(), rules=["kaiser"])
+
+    def absent(name, package=None):
+        if name == "pandas":
+            raise ImportError(name)
+        return importlib.import_module(name, package)
+
+    monkeypatch.setattr(module, "import_module", absent)
+    with pytest.raises(
+        MissingExtraError, match=r'A data frame needs pandas.*pip install "gramian\[frames\]"'
+    ):
+        found.to_frame()
+    assert len(found.rows()) == 1
