@@ -76,7 +76,9 @@ def _as_unit(contender: Contender) -> Contender:
 
 
 def _errors(reference: references.PcaReference, outcome: Outcome) -> dict[str, float]:
+    # Beyond the rank that float32 data has, variances are 0 by convention.
     values: FloatArray = np.asarray(outcome.values)
+    values = values[values > 0]
     return {
         "identity": 0.0 if outcome.scores is None else _distance_from_white(outcome.scores),
         "eigenvalue": references.eigenvalue_error(values, reference.values),
