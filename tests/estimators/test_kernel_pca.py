@@ -9,6 +9,7 @@ from functools import cache
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -719,7 +720,7 @@ def test_asymmetric_and_oblong_matrices_are_refused():
         ({"n_components": 0}, "n_components=0 is not a positive number"),
         ({"n_components": 41}, "at most 40 kernel components"),
         ({"n_components": 1.5}, "not a fraction between 0 and 1"),
-        ({"n_components": "mle"}, "is not a number"),
+        ({"n_components": "mle"}, "Allowed: 'parallel', 'cv'"),
         ({"n_components": True}, "is not a number"),
         ({"kernel": "rbff"}, "Did you mean 'rbf'"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma=-1.0 must be a positive number"),
@@ -1215,3 +1216,48 @@ def test_clipping_a_difference_of_kernels():
     model = KernelPCA(3, kernel=text, repair="clip")
     same_up_to_sign(model.fit_transform(X), scores, 1e-8)
     np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)
+
+
+# -------------------------------------------------------------- rules
+
+
+def curve(n=120):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-1.5, 1.5, n)
+    return np.column_stack([t, t**2, t**3 - t, t]) + 0.1 * rng.standard_normal((n, 4))
+
+
+@pytest.mark.parametrize("rule", ["parallel", "cv"])
+def test_a_rule_gives_the_number_that_choose_components_gives(rule, tmp_path):
+    from gramian import choose_components, load
+
+    rows = curve()
+    model = KernelPCA(rule, kernel="rbf", gamma=1.0, random_state=0)
+    expected = choose_components(KernelPCA(kernel="rbf", gamma=1.0), rows, rules=[rule], random_state=0)
+    model.fit(rows)
+    assert model.n_components_ == max(1, expected[rule].number)
+    assert model.component_choice_.number == expected[rule].number
+    assert model.plan(rows).operator == "centered kernel"
+    model.save(tmp_path / "m.gramian")
+    assert load(tmp_path / "m.gramian").component_choice_.sentence == model.component_choice_.sentence
+    assert KernelPCA(2, kernel="rbf").fit(rows).component_choice_ is None
+
+
+def test_a_rule_that_finds_none_keeps_one():
+    rows = np.random.default_rng(3).standard_normal((60, 3))
+    with pytest.warns(RankWarning, match="n_components='cv' finds no component; one is kept"):
+        model = KernelPCA("cv", kernel="rbf", random_state=0).fit(rows)
+    assert (model.n_components_, model.component_choice_.number) == (1, 0)
+
+
+def test_rules_that_are_none_and_rules_without_rows():
+    with pytest.raises(ParameterError, match=r"n_components='mle' is not known. Allowed: 'parallel', 'cv'"):
+        KernelPCA("mle").fit(curve())
+    with pytest.raises(ParameterError, match="n_components='cv': A precomputed kernel has no rows"):
+        KernelPCA("cv", kernel="precomputed").fit(np.eye(20))
+
+
+def test_a_rule_with_columns_by_name():
+    table = pd.DataFrame(curve(), columns=["a", "b", "c", "d"])
+    model = KernelPCA("parallel", kernel="linear.on('d', 'a')", random_state=0).fit(table)
+    assert model.n_components_ >= 1

@@ -25,6 +25,7 @@ def estimator(options: Model) -> Any:
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.component_choice import RULES, check_rmse
     from gramian.estimators.inputs import check_choice
+    from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
@@ -43,7 +44,7 @@ def estimator(options: Model) -> Any:
         "memory_limit": options.memory_limit,
     }
     check_choice("--solver", shared["solver"], PCA_SOLVERS if options.kernel is None else KERNEL_SOLVERS)
-    components: Any = read_components(options.components, () if options.kernel else RULES)
+    components: Any = read_components(options.components, KERNEL_RULES if options.kernel else RULES)
     if options.kernel is None:
         if options.scale is not None:
             check_choice("--scale", options.scale, ("unit", "pareto"))

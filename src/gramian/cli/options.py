@@ -76,8 +76,8 @@ class Model:
         typer.Option(
             "--components",
             metavar="K",
-            help="A number such as 10, the share of variance to keep, such as 0.95, or a rule for PCA: mle, "
-            "parallel, sign-flip, gavish-donoho, cv. [all]",
+            help="A number such as 10, the share of variance to keep, such as 0.95, or a rule: parallel, cv, "
+            "and for PCA mle, sign-flip, gavish-donoho. [all]",
         ),
     ] = None
     max_rmse: Annotated[

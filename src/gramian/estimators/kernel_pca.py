@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names
@@ -21,7 +22,7 @@ from gramian.arrays import (
     to_float64,
     to_numpy,
 )
-from gramian.errors import CertificateWarning, DataError, RankWarning
+from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning
 from gramian.estimators.inputs import (
     check_choice,
     check_features,
@@ -47,6 +48,7 @@ from gramian.rows import Rows, as_rows
 __all__ = ["KernelPCA"]
 
 SOLVERS = ("auto", "dense", "krylov")
+RULES = ("parallel", "cv")
 BLOCK = 480  # new rows mapped at a time by one worker
 
 
@@ -55,10 +57,11 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_components : int, float or None, default=None
-        Number of components, up to ``n_samples``: it may exceed the number of features; a fraction in
-        (0, 1) of the variance in feature space (kernels proven valid, or those whose whole spectrum shows
-        no negative eigenvalue); None keeps every non-zero eigenvalue.
+    n_components : int, float, {"parallel", "cv"} or None, default=None
+        Number of components, up to ``n_samples``: it may exceed the number of features; a fraction in (0, 1)
+        of the variance in feature space (kernels proven valid, or those whose whole spectrum shows no
+        negative eigenvalue); a rule of :func:`gramian.choose_components`, which fits many times; None keeps
+        every non-zero eigenvalue.
     kernel : str, callable or Kernel, default="linear"
         A name ("linear", "poly", "rbf", "laplacian", "matern", "rq", "cosine", "chi2", "sigmoid",
         "precomputed"), an expression such as ``"rbf(sigma=2) + 0.5 * poly(degree=3)"``, a function k(x, y)
@@ -110,6 +113,8 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         Number of components, and of those above the rank tolerance.
     kernel_ : Kernel or None
         The kernel with every parameter a number.
+    component_choice_ : ComponentChoice or None
+        What the rule said, where one was asked.
     repair_ : Repair or None
         What clipping changed, where it was asked for.
     preimage_ : PreimageMethod
@@ -132,7 +137,7 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: int | float | None = None,
+        n_components: int | float | str | None = None,
         *,
         kernel: Any = "linear",
         gamma: float | str | None = None,
@@ -166,6 +171,10 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
     def plan(self, X: Any) -> Plan:
         """Return the plan that ``fit(X)`` would follow, without doing it."""
         rows = self._rows(X, minimum=2)
+        if isinstance(self.n_components, str):
+            # The number is not known before the rule was asked, which takes many fits.
+            check_choice("n_components", self.n_components, RULES)
+            return self._plan(rows, Target(count=min(10, rows.shape[0])), self._kernel(rows))
         return self._plan(rows, self._target(rows), self._kernel(rows))
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -221,6 +230,27 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
     def _target(self, rows: Rows) -> Target:
         return check_target(self.n_components, rows.shape[0], rows.shape, of="kernel components")
 
+    def _choice(self, rows: Rows, kernel: Kernel | None) -> Any:
+        """What a rule says about the number of components; None where a number was given."""
+        if not isinstance(self.n_components, str):
+            return None
+        rule = check_choice("n_components", self.n_components, RULES)
+        own = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
+        held: dict[str, Any] = {} if kernel is None else {"kernel": kernel, **own}
+        model = clone(self).set_params(n_components=None, **held)
+        # The rules fit kernel PCA themselves, so that their module comes after this one.
+        choose = import_module("gramian.estimators.choose_components").choose_components
+        choice = choose(model, rows.values, rules=[rule])[rule]
+        if choice.number is None:
+            raise ParameterError(f"n_components={rule!r}: {choice.sentence}")
+        if choice.number == 0:
+            warnings.warn(
+                f"n_components={rule!r} finds no component; one is kept. {choice.sentence}",
+                RankWarning,
+                stacklevel=5,
+            )
+        return choice
+
     def _plan(self, rows: Rows, target: Target, kernel: Kernel | None) -> Plan:
         calls = None if kernel is None else kernel.calls(rows.values)
         plan = plan_kernel_pca(
@@ -240,7 +270,9 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any) -> None:
         rows = self._rows(X, minimum=2)
-        kernel, target = self._kernel(rows), self._target(rows)
+        kernel = self._kernel(rows)
+        choice = self._choice(rows, kernel)
+        target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel)
         plan = self._plan(rows, target, kernel)
         evaluator = None if kernel is None else self._bind(kernel, rows.values)
@@ -263,6 +295,7 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
         self.X_fit_ = None if evaluator is None else rows.values
+        self.component_choice_ = choice
         self._remember(rows, plan, found)
 
     def _remember(self, rows: Rows, plan: Plan, found: KernelDecomposition) -> None:

@@ -111,5 +111,5 @@ def _choice(tried: FloatArray, errors: FloatArray) -> ComponentChoice:
         f"{mean[best]:.4g} at {number}, within one standard error ({spread[least]:.2g}) of the least, "
         f"{mean[least]:.4g} at {tried[least]}; without components it is {mean[0]:.4g}."
     )
-    evidence = {"components": tried.astype(np.float64), "error": mean, "standard error": spread}
+    evidence = {"components": tried.astype(np.float64), "error": mean, "standard_error": spread}
     return ComponentChoice("cv", number, evidence, said)
