@@ -71,3 +71,21 @@ def test_unknown_shares_are_called_so():
 
 def test_remarks_are_listed():
     assert "- No pictures" in page(gramian.PCA(2).fit(X), notes=("No pictures",))
+
+
+def test_a_rule_beside_a_kernel_that_is_not_proven():
+    """Such a kernel has no shares of the variance to carry."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=60)] * 3) + 0.05 * rng.normal(size=(60, 3))
+
+    def product(x, y):
+        return float(x @ y)
+
+    model = gramian.KernelPCA("parallel", kernel=product, solver="krylov", random_state=0).fit(rows)
+    assert model.component_choice_.rule == "parallel"
+    model.explained_variance_ratio_ = None
+    assert "as chosen by parallel analysis with permuted columns (Horn 1965)." in methods_paragraph(
+        model, TABLE
+    )
+    model.component_choice_ = gramian.KernelPCA("cv", random_state=0).fit(rows).component_choice_
+    assert "how well pre-images tell hidden entries" in methods_paragraph(model, TABLE)

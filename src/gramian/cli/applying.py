@@ -11,7 +11,7 @@ from gramian.cli.outputs import check_file, check_not_input, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
-__all__ = ["TABLES", "reconstruct", "table_target", "transform"]
+__all__ = ["reconstruct", "require_pictures", "rows_target", "transform"]
 
 
 def transform(model: str, data: str, out: str, reading: Reading, as_json: bool) -> None:
@@ -39,32 +39,41 @@ def reconstruct(
 
     fitted = read_model(model)
     count = _count(fitted, components)
-    pictures = getattr(fitted, "picture_shape_", None) is not None and Path(out).suffix.lower() not in TABLES
-    if pictures and out == "-":
-        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
-    target: Any = Path(out)
-    kind = ""
-    if pictures:
-        check_place(target)
-        check_not_input(out, data)
-        reconstruction.check_pictures_folder(target)
-    else:
-        target, kind = table_target(out, as_json, model, data)
+    pictures, target, kind = rows_target(fitted, out, as_json, model, data)
     table = read_new_data(data, reading)
+    require_pictures(pictures, table, out)
     with progress(f"rebuilding from {count} components"):
-        if pictures and table.picture_shape is not None:
+        if pictures:
             errors = reconstruction.write_pictures(target, fitted, table, count)
-        elif pictures:
-            raise ParameterError(
-                f"The model is of pictures, but {table.source} is a table. "
-                f"Name a .csv, .parquet or .npy file for the result instead of the folder {out}."
-            )
         else:
             errors = reconstruction.write_rows(target, kind, fitted, table, count)
     _report(errors, count, out, as_json)
 
 
 TABLES = (".csv", ".parquet", ".npy")
+
+
+def rows_target(fitted: Any, out: str, as_json: bool, model: str, data: str) -> tuple[bool, Any, str]:
+    """Return whether pictures are written, where to, and the kind of a table; refuse bad places."""
+    from gramian.report import reconstruction
+
+    if getattr(fitted, "picture_shape_", None) is None or Path(out).suffix.lower() in TABLES:
+        return False, *table_target(out, as_json, model, data)
+    if out == "-":
+        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
+    check_place(Path(out))
+    check_not_input(out, data)
+    reconstruction.check_pictures_folder(Path(out))
+    return True, Path(out), ""
+
+
+def require_pictures(pictures: bool, table: Any, out: str) -> None:
+    """Refuse a table where pictures are to be written."""
+    if pictures and table.picture_shape is None:
+        raise ParameterError(
+            f"The model is of pictures, but {table.source} is a table. "
+            f"Name a .csv, .parquet or .npy file for the result instead of the folder {out}."
+        )
 
 
 def table_target(out: str, as_json: bool, model: str, data: str) -> tuple[Any, str]:

@@ -2,13 +2,11 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
-from gramian.cli.applying import TABLES, table_target
+from gramian.cli.applying import require_pictures, rows_target
 from gramian.cli.inputs import read_model, read_new_data
 from gramian.cli.options import Reading
-from gramian.cli.outputs import check_not_input, check_place
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
@@ -22,23 +20,9 @@ def denoise(model: str, data: str, out: str, reading: Reading, as_json: bool) ->
     from gramian.report import reconstruction
 
     fitted = _cleaner(read_model(model))
-    pictures = getattr(fitted, "picture_shape_", None) is not None and Path(out).suffix.lower() not in TABLES
-    if pictures and out == "-":
-        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
-    target: Any = Path(out)
-    kind = ""
-    if pictures:
-        check_place(target)
-        check_not_input(out, data)
-        reconstruction.check_pictures_folder(target)
-    else:
-        target, kind = table_target(out, as_json, model, data)
+    pictures, target, kind = rows_target(fitted, out, as_json, model, data)
     table = read_new_data(data, reading)
-    if pictures and table.picture_shape is None:
-        raise ParameterError(
-            f"The model is of pictures, but {table.source} is a table. "
-            f"Name a .csv, .parquet or .npy file for the result instead of the folder {out}."
-        )
+    require_pictures(pictures, table, out)
     with progress(f"finding rows by {fitted.preimage_.method}"):
         found, residuals = _found(fitted, table)
     count = int(fitted.n_components_)

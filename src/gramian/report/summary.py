@@ -146,7 +146,7 @@ def _computed(outcome: Outcome) -> list[str]:
     lines = ["## How it was computed", "", f"- {type(model).__name__}({', '.join(given)})"]
     if kernel_text(model):
         lines.append(f"- Kernel, with every parameter a number: {_code(kernel_text(model))}")
-        if "median" in repr(model.kernel) + repr(model.gamma):
+        if "'median'" in repr(model.kernel) + repr(model.gamma):
             lines.append("- Median widths are those of the distances between at most 5000 evenly spaced rows")
     if validity_text(model):
         # A list inside the list for every step of the chain, four blanks for its two.
@@ -219,8 +219,11 @@ def _selection(model: Any) -> str:
     kept = f"{k:,} component{'s were' if k != 1 else ' was'} kept"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
-        carried = f"carrying {_percent(float(sum(shares)))} of the {what}"
-        return f"{kept}, as chosen by {METHODS[choice.rule]}, {carried}."
+        carried = "" if shares is None else f", carrying {_percent(float(sum(shares)))} of the {what}"
+        by = METHODS[choice.rule]
+        if choice.rule == "cv" and where:
+            by = "how well pre-images tell hidden entries of held-out rows"
+        return f"{kept}, as chosen by {by}{carried}."
     if isinstance(model.n_components, float):
         return f"{kept}, the fewest that carry {100 * model.n_components:g} % of the {what}."
     return f"{kept}." if shares is None else f"{kept}, carrying {_percent(float(sum(shares)))} of the {what}."
