@@ -231,15 +231,17 @@ def blas_threads() -> Iterator[int]:
         _guard.leave()
 
 
-def parallel_map(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+def parallel_map(work: Callable[[T], R], items: Iterable[T], *, most: int | None = None) -> list[R]:
     """Apply ``work`` to every item on as many threads as BLAS may use, one BLAS thread each.
 
     Results come in the order of ``items``. The first exception stops what has not started yet.
+    ``most`` is the largest number of threads.
     """
     todo = list(items)
     if len(todo) <= 1:
         return [work(item) for item in todo]
     with blas_threads() as workers:
+        workers = min(workers, most or workers)
         if workers == 1:
             return [work(item) for item in todo]
         pool = ThreadPoolExecutor(min(workers, len(todo)))

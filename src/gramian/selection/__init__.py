@@ -1,0 +1,1 @@
+"""Picks features, kernels and widths."""

@@ -1,0 +1,196 @@
+"""The one place where selectors check rows together with their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from gramian.arrays import to_numpy
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.estimators.inputs import remember_features
+from gramian.records import FloatArray
+from gramian.rows import Rows, as_rows
+
+__all__ = ["Labelled", "as_labelled", "as_target", "looks_discrete"]
+
+# Whole numbers with at most this many distinct values are classes, whatever the number of rows.
+FEW = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows with one label each.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        float32 or float64, as it came.
+    y : ndarray of shape (n,)
+        int64 codes 0 .. c-1 of a discrete label, otherwise float64 numbers.
+    classes : ndarray of shape (c,) or None
+        What the codes stand for, sorted; None for numbers.
+    rows : Rows
+        The checked data, with the names it had.
+    """
+
+    X: FloatArray
+    y: np.ndarray[Any, Any]
+    classes: np.ndarray[Any, Any] | None
+    rows: Rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features; x0, x1, ... where they have none, as scikit-learn counts them."""
+        return self.rows.feature_names or tuple(f"x{j}" for j in range(self.X.shape[1]))
+
+    @property
+    def original(self) -> np.ndarray[Any, Any]:
+        """The labels as they came: classes by their own names, or numbers."""
+        return self.y if self.classes is None else np.asarray(self.classes[self.y])
+
+
+def as_labelled(
+    X: Any,
+    y: Any,
+    *,
+    estimator: Any,
+    discrete: bool | str = "auto",
+    minimum: int = 2,
+    remember: bool = False,
+) -> Labelled:
+    """Check rows and their labels.
+
+    Parameters
+    ----------
+    X : array-like, frame, Path, Scan or Rows of shape (n_samples, n_features)
+        Anything that the decompositions take, but not sparse. The labels of a file that was read with
+        ``label=`` are used where ``y`` is None.
+    y : array-like of shape (n_samples,) or None
+        Labels: text, booleans or numbers.
+    estimator : object
+        Whose data it is: a selector, or the name of a function, for messages.
+    discrete : bool or "auto"
+        Whether the label names classes. By default :func:`looks_discrete` decides.
+    minimum : int
+        Least number of rows.
+    remember : bool
+        Store number and names of features in the estimator, as scikit-learn's do.
+
+    Raises
+    ------
+    DataError
+        For sparse rows, a missing label, NaN, labels of another length, a single class.
+    """
+    name = estimator if isinstance(estimator, str) else type(estimator).__name__
+    rows = as_rows(X, estimator=name, minimum=minimum)
+    if rows.is_sparse:
+        raise InputTypeError(
+            f"{name} does not take sparse data yet. Use X.toarray(), or choose columns of it first."
+        )
+    if y is None and rows.table is not None:
+        y = rows.table.labels
+    if y is None:
+        raise DataError(
+            f"{name} requires y to be passed, but the target y is None. "
+            "Give one label for each row; in the shell, --label COLUMN."
+        )
+    if remember:
+        remember_features(estimator, X, rows)
+    values, classes = as_target(y, len(rows.values), discrete=discrete)
+    return Labelled(to_numpy(rows.values), values, classes, rows)
+
+
+def as_target(
+    y: Any, n: int, *, discrete: bool | str = "auto"
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+    """Return codes and classes of a discrete label, or float64 numbers and None.
+
+    Raises
+    ------
+    DataError
+        For NaN, another number of labels than rows, more than one column, a single class.
+    """
+    if not (isinstance(discrete, bool) or discrete == "auto"):
+        raise ParameterError(f'The kind of label {discrete!r} is not known. Give True, False or "auto".')
+    values = to_numpy(y) if not isinstance(y, Sequence) else np.asarray(y)
+    try:
+        values = column_or_1d(values, warn=True)
+    except ValueError as error:
+        raise DataError(f"y must hold one label for each row: {error}") from error
+    if len(values) != n:
+        raise DataError(f"y has {len(values)} labels but X has {n} rows. Give one label for each row.")
+    if values.dtype.kind == "c":
+        raise DataError("Complex data not supported: y holds complex numbers.")
+    if values.dtype.kind in "OUST":
+        values = _text(values)
+    elif values.dtype.kind == "f" and not np.isfinite(values).all():
+        place = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise DataError(
+            f"Input y contains NaN or infinity: label {place} is {values[place]}. Remove those rows first."
+        )
+    if discrete == "auto":
+        discrete = looks_discrete(values)
+    if not discrete:
+        return _numbers(values), None
+    try:
+        check_classification_targets(values)
+    except ValueError as error:
+        raise DataError(f"{error} Give classes, or say that the label is a number.") from error
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(
+            f"All {n} labels are the same 1 class: {classes[0]!r}. Selecting by a label needs at least two."
+        )
+    return codes.astype(np.int64), classes
+
+
+def looks_discrete(y: np.ndarray[Any, Any]) -> bool:
+    """Say whether a label names classes: text, booleans, or whole numbers of few distinct values.
+
+    Few are at most 20, or at most the square root of the number of rows.
+
+    Examples
+    --------
+    >>> looks_discrete(np.array([0, 1, 1, 0])), looks_discrete(np.array([0.5, 1.5]))
+    (True, False)
+    """
+    if y.dtype.kind not in "fiu":
+        return True
+    if y.dtype.kind == "f" and not np.array_equal(y, np.floor(y)):
+        return False
+    return len(np.unique(y)) <= max(FEW, int(np.sqrt(len(y))))
+
+
+def _text(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Labels of mixed kind: numbers where all are, otherwise text."""
+    if values.dtype.kind != "O":
+        return values
+    missing = [i for i, v in enumerate(values) if v is None or v != v]
+    if missing:
+        raise DataError(
+            f"Input y contains NaN: label {missing[0]} is {values[missing[0]]!r}. Remove those rows first."
+        )
+    if all(isinstance(v, str) for v in values):
+        return values.astype(str)
+    try:
+        return np.array(values.tolist())
+    except ValueError as error:
+        raise DataError("Unknown label type: y holds sequences, not one label for each row.") from error
+
+
+def _numbers(values: np.ndarray[Any, Any]) -> FloatArray:
+    try:
+        numbers = values.astype(np.float64)
+    except ValueError as error:
+        raise DataError(
+            f"Unknown label type: y holds text such as {str(values[0])!r}, not numbers. Give classes as "
+            "classes, or numbers."
+        ) from error
+    if not np.ptp(numbers) > 0:
+        raise DataError(f"All {len(numbers)} labels are {numbers[0]:g}. There is nothing to predict.")
+    return np.asarray(numbers)

@@ -1,0 +1,296 @@
+"""How much each feature tells about a label, in nats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from gramian.errors import DataError, MissingExtraError, ParameterError
+from gramian.records import FloatArray
+from gramian.selection.information import information
+from gramian.selection.labels import Labelled, as_labelled, looks_discrete
+from gramian.selection.plug_in import codes_of, entropy, plug_in_bias
+from gramian.selection.printing import bar
+from gramian.selection.tie_breaking import random_stream
+
+__all__ = ["MutualInformation", "mutual_information"]
+
+SHOWN, SOME = 30, 5
+PROBED = 64  # rows that tell most columns of fractions from those of whole numbers
+
+
+@dataclass(frozen=True, eq=False)
+class MutualInformation:
+    """The mutual information of every feature with the label; prints as a ranking.
+
+    ``np.asarray(found)`` and ``found[j]`` are the values.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d,)
+        Nats, never below 0.
+    p_values : ndarray of shape (d,) or None
+        Share of permuted labels that tell as much, the data itself counted as one of them.
+    feature_names : tuple of str
+    discrete : ndarray of bool of shape (d,)
+        The features that were taken for discrete.
+    label_entropy : float or None
+        Entropy of a discrete label, in nats: no feature can tell more. None for numbers.
+    notes : tuple of str
+        What to know about the numbers.
+    """
+
+    values: FloatArray
+    p_values: FloatArray | None
+    feature_names: tuple[str, ...]
+    discrete: npt.NDArray[np.bool_]
+    label_entropy: float | None
+    notes: tuple[str, ...] = field(default=())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.values[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    @property
+    def ranking(self) -> npt.NDArray[np.intp]:
+        """Features from the one that tells most; of equal ones the first comes first."""
+        return np.argsort(-self.values, kind="stable")
+
+    def rows(self) -> list[tuple[str, float, float | None, str]]:
+        """Return name, nats, p-value and kind of each feature, from the one that tells most."""
+        p = self.p_values
+        return [
+            (
+                self.feature_names[j],
+                float(self.values[j]),
+                None if p is None else float(p[j]),
+                "discrete" if self.discrete[j] else "continuous",
+            )
+            for j in self.ranking
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the ranking as a pandas data frame.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed; :meth:`rows` needs nothing.
+        """
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            raise MissingExtraError("frames", "pandas", "A data frame") from error
+        return pandas.DataFrame(self.rows(), columns=["feature", "nats", "p_value", "kind"])
+
+    def __str__(self) -> str:
+        shown = self.rows()[:SHOWN]
+        width = max([7, *(len(name) for name, *_ in shown)])
+        largest = float(self.values.max())
+        lines = [f"{'feature':{width}} {'nats':>8}" + ("" if self.p_values is None else f" {'p':>8}")]
+        for name, value, p, _ in shown:
+            chance = "" if p is None else f" {p:8.3g}"
+            lines.append(f"{name:{width}} {value:8.4f}{chance}  {bar(value, largest)}".rstrip())
+        if len(self) > SHOWN:
+            lines.append(f"... and {len(self) - SHOWN} more")
+        return "\n".join([*lines, *self.notes])
+
+
+def mutual_information(
+    X: Any,
+    y: Any = None,
+    *,
+    discrete: Any = "auto",
+    discrete_target: bool | str = "auto",
+    n_neighbors: int = 3,
+    permutations: int = 0,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> MutualInformation:
+    """Estimate the mutual information of each feature with the label, in nats.
+
+    ``MI = sum f(x, y) ln(f(x, y) / (f(x) f(y)))``: 0 for independent variables, at most the entropy of a
+    discrete one. The estimate is that formula with the shares of rows where both are discrete, and
+    otherwise from nearest neighbours: by Ross (2014) where one is discrete, by algorithm 1 of Kraskov,
+    Stoegbauer and Grassberger (2004) where neither is.
+
+    Parameters
+    ----------
+    X : array-like, frame, Path or Scan of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), optional
+        Labels; not needed for a file that is read with ``label=``.
+    discrete : "auto", bool, or array of bools, positions or names
+        Which features are discrete. By default those of whole numbers with at most 20 distinct values, or at
+        most the square root of the number of rows.
+    discrete_target : "auto" or bool
+        Whether the label is; by default text, booleans, and whole numbers by the rule above.
+    n_neighbors : int
+        Neighbours of the estimates for continuous variables. More of them vary less and are more biased. In a
+        class with fewer rows all the others are taken; a class of one row is left out.
+    permutations : int
+        Labels permuted so many times give p-values; 0 gives none.
+    random_state : int, Generator, RandomState or None
+        For the noise and the permutations.
+    n_jobs : int or None
+        Largest number of threads. None: as many as BLAS may use.
+
+    Returns
+    -------
+    MutualInformation
+        With ``values`` of shape (n_features,).
+
+    Raises
+    ------
+    DataError
+        For NaN, a single class, only classes of one row.
+    ParameterError
+        For neighbours that the rows do not have.
+
+    Notes
+    -----
+    Equal values: to every continuous variable, scaled to unit standard deviation, normal noise of 1e-10 of
+    its mean magnitude (at least 1e-10) is added, the same that scikit-learn adds for the same
+    ``random_state``; an offset beyond 100 standard deviations is subtracted before. A constant feature has 0.
+
+    Bias: the plug-in estimate is too high by about ``(r - 1)(c - 1) / (2 n)`` for r and c distinct values. A
+    nearest-neighbour estimate varies around 0 for independent variables and is cut off there.
+
+    References
+    ----------
+    Ross (2014), Mutual information between discrete and continuous data sets, PLoS ONE 9(2), e87357.
+    Kraskov, Stoegbauer, Grassberger (2004), Estimating mutual information, Physical Review E 69, 066138.
+
+    Examples
+    --------
+    >>> found = mutual_information([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1])
+    >>> np.round(found.values, 4)
+    array([0.6931, 0.    ])
+    """
+    k = _whole("n_neighbors", n_neighbors, 1)
+    repeats = _whole("permutations", permutations, 0)
+    most = None if n_jobs is None else effective_n_jobs(n_jobs)
+    stream = random_stream(random_state)
+    data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target)
+    kinds = _discrete_features(discrete, data)
+    _check_neighbors(data, kinds, k)
+    found = information(
+        data.X,
+        data.y,
+        classes=data.classes is not None,
+        discrete=kinds,
+        k=k,
+        permutations=repeats,
+        stream=stream,
+        most=most,
+    )
+    values = np.maximum(found[0], 0.0)
+    return MutualInformation(
+        values=values,
+        # A permutation that tells as much counts, but for the last digits.
+        p_values=(1 + (found[1:] >= found[0] - 1e-12).sum(axis=0)) / (1 + repeats) if repeats else None,
+        feature_names=data.names,
+        discrete=kinds,
+        label_entropy=None if data.classes is None else entropy(data.y),
+        notes=tuple(_notes(data, kinds, k, values)),
+    )
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ParameterError(f"{name}={value!r} must be a whole number from {least}.")
+    return int(value)
+
+
+def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
+    d = data.X.shape[1]
+    if isinstance(discrete, str) and discrete == "auto":
+        return np.array([_looks_discrete(data.X[:, j]) for j in range(d)])
+    if isinstance(discrete, (bool, np.bool_)):
+        return np.full(d, bool(discrete))
+    try:
+        given = np.asarray(discrete)
+        if given.ndim != 1 or (given.dtype.kind == "b" and len(given) != d):
+            raise IndexError
+        if given.dtype.kind in "OU":
+            given = np.array([data.names.index(str(name)) for name in given], dtype=np.intp)
+        mask = np.zeros(d, dtype=bool)
+        mask[given.astype(np.intp) if given.size == 0 else given] = True
+    except (IndexError, ValueError, TypeError) as error:
+        raise ParameterError(
+            f"discrete={discrete!r} does not say which of {d} features are discrete. "
+            f'Give "auto", True, False, {d} booleans, or positions or names of features.'
+        ) from error
+    return mask
+
+
+def _looks_discrete(column: npt.NDArray[Any]) -> bool:
+    probe = column[:PROBED]
+    return bool(np.array_equal(probe, np.floor(probe))) and looks_discrete(column)
+
+
+def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> None:
+    n = len(data.X)
+    if data.classes is None:
+        if k >= n:
+            raise ParameterError(f"n_neighbors={k} but there are {n} rows. Give at most {n - 1}.")
+    elif not kinds.all() and np.bincount(data.y).max() < 2:
+        raise DataError(
+            f"Each of the {n} rows has a label of its own, so that no row has a neighbour in its class. "
+            "Give labels that repeat, or discrete_target=False if they are numbers."
+        )
+
+
+def _notes(data: Labelled, kinds: npt.NDArray[np.bool_], k: int, values: FloatArray) -> Iterator[str]:
+    if data.classes is None:
+        limits = [entropy(codes_of(column)) for column in data.X.T[kinds]]
+        yield from _above("their own entropy", np.flatnonzero(kinds), np.array(limits), data, values)
+        return
+    if not kinds.all():
+        yield from _small_classes(data, k)
+    limit = np.full(len(values), entropy(data.y))
+    yield from _above("that of the label", np.arange(len(values)), limit, data, values)
+    if kinds.any():
+        worst = max(plug_in_bias(codes_of(column), data.y) for column in data.X.T[kinds])
+        yield f"Estimates of discrete features that tell nothing are about {worst:.2g} nats or less, not 0."
+
+
+def _small_classes(data: Labelled, k: int) -> Iterator[str]:
+    sizes = np.bincount(data.y)
+    classes = data.classes if data.classes is not None else np.arange(len(sizes))
+    single = classes[sizes == 1]
+    small = classes[(sizes > 1) & (sizes <= k)]
+    if len(single):
+        yield f"Classes of one row have no neighbours and were left out: {_some(single)}."
+    if len(small):
+        yield f"Classes of {k} rows or fewer have fewer than n_neighbors={k}; all were taken: {_some(small)}."
+
+
+def _above(
+    whose: str, places: npt.NDArray[np.intp], limits: FloatArray, data: Labelled, values: FloatArray
+) -> Iterator[str]:
+    above = places[values[places] > limits + 1e-12]
+    if len(above):
+        names = [data.names[j] for j in above]
+        yield (
+            f"Above the entropy, {whose} ({limits.max():.4g} nats at most), which no true value is: "
+            f"{_some(names)}. Estimates by neighbours vary; read them as the entropy."
+        )
+
+
+def _some(names: Any) -> str:
+    shown = ", ".join(str(name) for name in names[:SOME])
+    return f"{shown} and {len(names) - SOME} more" if len(names) > SOME else shown
