@@ -14,11 +14,13 @@ from harness.rows import Options, Report, Row
 from harness.timing import say
 
 import kernels
+import selection
 
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,
     "kernels": kernels.rows,
     "meaning": meaning.rows,
+    "selection": selection.rows,
 }
 
 
