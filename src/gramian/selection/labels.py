@@ -101,7 +101,7 @@ def as_labelled(
         )
     if remember:
         remember_features(estimator, X, rows)
-    values, classes = as_target(y, len(rows.values), discrete=discrete)
+    values, classes = as_target(y, rows.shape[0], discrete=discrete)
     return Labelled(to_numpy(rows.values), values, classes, rows)
 
 
@@ -144,7 +144,8 @@ def as_target(
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
         raise DataError(
-            f"All {n} labels are the same 1 class: {classes[0]!r}. Selecting by a label needs at least two."
+            f"All {n} labels are the same 1 class: {classes[0].item()!r}. "
+            "Selecting by a label needs at least two."
         )
     return codes.astype(np.int64), classes
 

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gramian.analysis.polynomials import IntArray
-from gramian.arrays import memory_limit_bytes
+from gramian.arrays import memory_limit_bytes, parallel_map
 from gramian.records import FloatArray
 from gramian.selection.folds import Fold
 from gramian.selection.least_squares_fold import FoldProblem, of_fold
@@ -78,7 +78,7 @@ def least_squares_scorer(
         return None
     if 8 * len(folds) * X.shape[1] ** 2 > memory_limit_bytes(None) // MEMORY_SHARE:
         return None
-    return LeastSquaresScorer([of_fold(X, y, fold, *model) for fold in folds], score)
+    return LeastSquaresScorer(parallel_map(lambda fold: of_fold(X, y, fold, *model), folds), score)
 
 
 def _recognised(estimator: Any) -> tuple[float, bool, StandardScaler | None] | None:
@@ -110,10 +110,11 @@ class LeastSquaresScorer:
         NaN where columns are so nearly dependent that the Gram matrix would lose digits: within 1e-6 of their
         squared length.
         """
-        columns = []
-        for fold in self.folds:
+
+        def in_fold(fold: FoldProblem) -> FloatArray:
             found = np.full(len(groups), np.nan)
             for places, errors in fold.added(kept, groups) if adding else fold.removed(kept, groups):
                 found[places] = self.score(errors, fold.y)
-            columns.append(found)
-        return np.column_stack(columns)
+            return found
+
+        return np.column_stack(parallel_map(in_fold, self.folds))

@@ -84,15 +84,10 @@ class FoldProblem:
         """
         if not self._reach(kept.tolist()):
             return
-        alone = np.array([i for i, group in enumerate(groups) if len(group) == 1], dtype=np.intp)
-        columns = np.array([groups[i][0] for i in alone], dtype=np.intp)
+        alone, columns = _single(groups)
         sound = self._left[columns] > LEAST * self._length[columns]
-        alone, columns = alone[sound], columns[sound]
-        step = max(1, BATCH // max(1, len(self.y)))
-        for part in (slice(a, a + step) for a in range(0, len(alone), step)):
-            chosen = columns[part]
-            weights = self._slope[chosen] / self._left[chosen]
-            yield alone[part], self._error[:, None] - self._beside[:, chosen] * weights
+        weights = self._slope[columns] / np.where(sound, self._left[columns], 1.0)
+        yield from self._batches(alone[sound], columns[sound], -weights[sound], self._error, self._beside)
         for i, group in enumerate(groups):
             if len(group) == 1:
                 continue
@@ -115,10 +110,23 @@ class FoldProblem:
         weights = P @ self.b[kept]
         error = self.start - self.test[:, kept] @ weights
         V = self.test[:, kept] @ P
+        alone, columns = _single(groups)
+        places = np.searchsorted(kept, columns)
+        yield from self._batches(alone, places, weights[places] / np.diagonal(P)[places], error, V)
         for i, group in enumerate(groups):
+            if len(group) == 1:
+                continue
             gone = np.searchsorted(kept, group)
             share = np.linalg.solve(P[np.ix_(gone, gone)], weights[gone])
             yield np.array([i]), (error + V[:, gone] @ share)[:, None]
+
+    def _batches(
+        self, places: IntArray, columns: IntArray, weights: FloatArray, error: FloatArray, beside: FloatArray
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield residuals with one column each added to them."""
+        step = max(1, BATCH // max(1, len(self.y)))
+        for part in (slice(a, a + step) for a in range(0, len(places), step)):
+            yield places[part], error[:, None] + beside[:, columns[part]] * weights[part]
 
     def _begin(self) -> None:
         """Keep nothing."""
@@ -153,6 +161,12 @@ class FoldProblem:
         self._beside -= np.outer(direction, row)
         self._kept.append(j)
         return True
+
+
+def _single(groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return which groups are of one column, and these columns."""
+    places = [i for i, group in enumerate(groups) if len(group) == 1]
+    return np.array(places, dtype=np.intp), np.array([groups[i][0] for i in places], dtype=np.intp)
 
 
 def _factor(M: FloatArray, length: FloatArray) -> FloatArray | None:

@@ -1,0 +1,146 @@
+"""Scores that are kept, and when they may be used again."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import FunctionTransformer
+
+from gramian import DataError
+from gramian.selection.candidates import CrossValidated, Trial, scorer_of
+from gramian.selection.remembered import Memory, Remembering, fingerprint, remembering
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((40, 5))
+y = X @ [1, 0.5, 0, 0, -1] + 0.3 * rng.standard_normal(40)
+FOLDS = list(KFold(4).split(X))
+NONE = np.array([], dtype=np.intp)
+
+
+def trial(estimator=None):
+    estimator = estimator or Ridge()
+    return Trial(estimator, X, y, FOLDS, scorer_of(estimator, None), tuple("abcde"))
+
+
+class Counting(CrossValidated):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.fitted = []
+
+    def each(self, kept, groups, adding):
+        for group, row in zip(groups, super().each(kept, groups, adding), strict=True):
+            self.fitted.append(set(kept.tolist()) ^ set(group.tolist()))
+            yield row
+
+
+def singles(*columns):
+    return [np.array([j]) for j in columns]
+
+
+def test_no_subset_is_fitted_twice():
+    general = Counting(trial())
+    memory = Remembering(general, None, {})
+    first = memory.scores(np.array([0]), singles(1, 2), True)
+    again = memory.scores(np.array([0]), singles(1, 2), True)
+    # {0, 2} also comes from {0, 2, 3} without 3, and from {2} with 0.
+    back = memory.scores(np.array([0, 2, 3]), singles(3, 0), False)
+    other = memory.scores(np.array([2]), singles(0, 3), True)
+    assert general.fitted == [{0, 1}, {0, 2}, {2, 3}]
+    assert again.tolist() == first.tolist()
+    assert back[0].tolist() == other[0].tolist() == first[1].tolist()
+    assert back[1].tolist() == other[1].tolist()
+    assert (memory.new, memory.computed) == (3, 3)
+    expected = CrossValidated(trial()).scores(np.array([0]), singles(1, 2), True)
+    assert first.tolist() == expected.tolist()
+
+
+def test_groups_are_keyed_by_their_columns():
+    memory = Remembering(Counting(trial()), None, {})
+    pair = memory.scores(NONE, [np.array([0, 1])], True)
+    assert memory.scores(np.array([1]), singles(0), True).tolist() == pair.tolist()
+    assert memory.new == 1
+
+
+def test_a_later_search_finds_what_an_earlier_one_knew():
+    known = {}
+    Remembering(Counting(trial()), None, known).scores(NONE, singles(0, 1), True)
+    general = Counting(trial())
+    told = []
+    memory = Remembering(general, None, known, lambda done, total: told.append((done, total)))
+    memory.scores(NONE, singles(0, 1, 2, 3), True)
+    assert general.fitted == [{2}, {3}]
+    # New to this search are four of them, of which two had to be computed.
+    assert (memory.new, memory.computed) == (4, 2)
+    assert told == [(3, 4), (4, 4)]
+
+
+def test_what_was_scored_before_something_failed_is_kept():
+    class Stops(Ridge):
+        def fit(self, X, y):
+            if X[0, 0] in (float(v) for v in globals()["X"][[0, 10], 2]):
+                raise ValueError("stop")
+            return super().fit(X, y)
+
+    known = {}
+    with pytest.raises(DataError, match=r"on \{c\}.*stop"):
+        Remembering(Counting(trial(Stops())), None, known).scores(NONE, singles(0, 1, 2, 3), True)
+    assert len(known) == 2
+
+
+def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
+    class Fast:
+        def scores(self, kept, groups, adding):
+            found = np.full((len(groups), 4), 9.0)
+            found[1, 2] = np.nan
+            return found
+
+    general = Counting(trial())
+    found = Remembering(general, Fast(), {}).scores(NONE, singles(3, 4, 2), True)
+    assert general.fitted == [{4}]
+    assert (found[[0, 2]] == 9).all()
+    assert found[1].tolist() == CrossValidated(trial()).scores(NONE, singles(4), True)[0].tolist()
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(alpha=3)])
+def test_the_fast_scorer_is_there_for_least_squares(estimator):
+    memory = remembering(trial(estimator), None, None)
+    assert memory._fast is not None
+    exact = CrossValidated(trial(estimator)).scores(np.array([1, 2]), singles(0, 3), True)
+    np.testing.assert_allclose(memory.scores(np.array([1, 2]), singles(0, 3), True), exact, atol=1e-9)
+    assert remembering(trial(Ridge(positive=True)), None, None)._fast is None
+
+
+def test_fingerprint_is_equal_where_scores_are():
+    known = fingerprint(X, y, Ridge(2.0), "r2", KFold(3))
+    assert known == fingerprint(X.copy(), y.copy(), Ridge(alpha=2.0), "r2", KFold(3))
+    assert known == fingerprint(X, y, Ridge(2.0).fit(X, y), "r2", KFold(3))
+    assert known == pickle.loads(pickle.dumps(known))
+    other = X.copy()
+    other[3, 2] += 1e-12
+    for different in (
+        fingerprint(other, y, Ridge(2.0), "r2", KFold(3)),
+        fingerprint(X, -y, Ridge(2.0), "r2", KFold(3)),
+        fingerprint(X, y, Ridge(2.5), "r2", KFold(3)),
+        fingerprint(X, y, LinearRegression(), "r2", KFold(3)),
+        fingerprint(X, y, Ridge(2.0), None, KFold(3)),
+        fingerprint(X, y, Ridge(2.0), "r2", KFold(3, shuffle=True)),
+    ):
+        assert different != known
+
+
+def test_what_cannot_be_hashed_is_compared_as_it_is():
+    scoring = lambda estimator, X, y: 0.0  # noqa: E731
+    splits = (pair for pair in FOLDS)
+    step = FunctionTransformer(lambda v: v)
+    assert fingerprint(scoring, splits, step) == fingerprint(scoring, splits, step)
+    assert fingerprint(scoring) != fingerprint(lambda estimator, X, y: 0.0)
+    before = fingerprint(step)
+    step.set_params(validate=True)
+    assert fingerprint(step) != before
+
+
+def test_memory_is_empty_at_first():
+    memory = Memory(FOLDS)
+    assert (memory.known, memory.seconds, memory.mark) == ({}, {}, None)

@@ -1,0 +1,762 @@
+"""The selector: against scikit-learn's, exhaustive search, the published example, and as an estimator."""
+
+import io
+import json
+import pickle
+import re
+from itertools import combinations
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn import feature_selection
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gramian import PCA, DataError, InputTypeError, ParameterError, scan
+from gramian.arrays import to_numpy
+from gramian.selection import remembered
+from gramian.selection.wrappers import SequentialFeatureSelector
+
+IRIS = load_iris(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+
+
+def same_history(a, b, tol=0.0):
+    """Everything but the seconds."""
+    assert len(a) == len(b)
+    for one, other in zip(a, b, strict=True):
+        assert (one.number, one.action, one.moved, one.subset, one.candidates, one.models) == (
+            other.number,
+            other.action,
+            other.moved,
+            other.subset,
+            other.candidates,
+            other.models,
+        )
+        np.testing.assert_allclose(one.fold_scores, other.fold_scores, rtol=0, atol=tol)
+        np.testing.assert_allclose(one.candidate_scores, other.candidate_scores, rtol=0, atol=tol)
+    assert a.choice.place == b.choice.place
+
+
+# ------------------------------------------------------------ what is selected
+
+
+def test_iris_with_four_neighbours_as_published():
+    X, y = IRIS
+    found = SequentialFeatureSelector(KNeighborsClassifier(4), validate=False).fit(X, y)
+    # Features counted from 0: petal width, then petal length, then sepal width.
+    steps = [(step.subset, round(step.mean, 4)) for step in found.history_]
+    assert steps[:3] == [((3,), 0.96), ((2, 3), 0.9733), ((1, 2, 3), 0.9733)]
+    assert found.get_support(indices=True).tolist() == [2, 3]
+    assert "training rows: not a validated score" in str(found.summary())
+    assert "training rows: not a validated score" in repr(found.history_[0])
+    assert not any(step.validated for step in found.history_)
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize(
+    ("estimator", "data", "number"),
+    [
+        (KNeighborsClassifier(3), IRIS, 2),
+        (GaussianNB(), WINE, 5),
+        (make_pipeline(StandardScaler(), KNeighborsRegressor(9)), DIABETES, 3),
+        (Ridge(alpha=0.1), DIABETES, 4),
+        (LinearRegression(), DIABETES, 0.6),
+    ],
+    ids=["knn", "bayes", "pipeline", "ridge", "least squares"],
+)
+def test_the_same_as_scikit_learn(estimator, data, number, direction):
+    X, y = data
+    asked = {"n_features_to_select": number, "direction": direction, "cv": 4}
+    theirs = feature_selection.SequentialFeatureSelector(estimator, **asked).fit(X, y)
+    ours = SequentialFeatureSelector(estimator, **asked).fit(X, y)
+    assert ours.get_support(indices=True).tolist() == theirs.get_support(indices=True).tolist()
+    assert ours.n_features_to_select_ == theirs.n_features_to_select_
+    expected = cross_val_score(estimator, X[:, ours.support_], y, cv=4)
+    assert ours.score_ == pytest.approx(expected.mean())
+    assert ours.standard_error_ == pytest.approx(expected.std(ddof=1) / 2)
+    np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_greedy_is_exhaustive_search_on_an_orthogonal_design(direction):
+    # Centred orthogonal columns, scored on the rows that were fitted: R^2 is a sum over the features.
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(np.column_stack([np.ones(40), rng.standard_normal((40, 6))]))[0][:, 1:]
+    y = Q @ [3, -1, 0.2, 2, 0, 0.7] + 0.05 * rng.standard_normal(40)
+    found = SequentialFeatureSelector(LinearRegression(), direction=direction, validate=False).fit(Q, y)
+    for step in found.history_:
+        of_size = combinations(range(6), step.size)
+        best = max(of_size, key=lambda c: LinearRegression().fit(Q[:, c], y).score(Q[:, c], y))
+        assert step.subset == best
+
+
+def mixture(n=300):
+    """Column 0 alone says most; together with 1 and 2 it says nothing new."""
+    rng = np.random.default_rng(3)
+    b, c, noise, other = rng.standard_normal((4, n))
+    X = np.column_stack([b + c + 0.8 * noise, b, c, other])
+    return X, b + c + 0.3 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LinearRegression(), make_pipeline(StandardScaler(), Ridge(solver="lsqr"))]
+)
+def test_floating_wins_where_a_mixture_is_the_best_single_feature(estimator):
+    X, y = mixture()
+    plain = SequentialFeatureSelector(estimator, n_features_to_select=2).fit(X, y)
+    floating = SequentialFeatureSelector(estimator, n_features_to_select=2, floating=True).fit(X, y)
+    assert plain.get_support(indices=True).tolist() == [0, 1]
+    assert floating.get_support(indices=True).tolist() == [1, 2]
+    assert plain.score_ == pytest.approx(0.779, abs=0.001)
+    assert floating.score_ == pytest.approx(0.964, abs=0.001)
+    pairs = [cross_val_score(estimator, X[:, c], y).mean() for c in combinations(range(4), 2)]
+    assert floating.score_ == pytest.approx(max(pairs))
+
+
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("rule", ["best", "one-se"])
+def test_the_choice_is_what_it_says(direction, floating, rule):
+    X, y = WINE[0][:, :7], WINE[1]
+    found = SequentialFeatureSelector(
+        GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=4
+    ).fit(X, y)
+    steps = found.history_
+    best = max(step.mean for step in steps)
+    of_best = min((s for s in steps if s.mean >= best - 1e-12), key=lambda s: s.size)
+    least = best - (of_best.standard_error if rule == "one-se" else 0) - 1e-12
+    size = min(s.size for s in steps if s.mean >= least)
+    assert found.n_features_to_select_ == found.support_.sum() == size
+    assert found.score_ == max(s.mean for s in steps if s.size == size)
+    visited = {s.size for s in steps}
+    assert visited >= set(range(1, 8))
+
+
+def test_ties_go_to_the_first_of_equal_columns():
+    X, y = IRIS
+    twice = np.column_stack([X[:, 3], X[:, 3], X[:, 2], X[:, 2]])
+    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=1).fit(twice, y)
+    assert found.history_[0].candidate_means[0] == found.history_[0].candidate_means[1]
+    assert found.get_support(indices=True).tolist() == [0]
+    noise = np.random.default_rng(0).standard_normal(150)
+    back = SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=1, direction="backward")
+    back.fit(np.column_stack([X[:, 3], X[:, 3], 10 * noise]), y)
+    assert [step.moved for step in back.history_] == [(), (2,), (0,)]
+
+
+def test_constant_features_change_no_score():
+    X, y = IRIS
+    padded = np.column_stack([np.ones(150), X, np.zeros(150)])
+    found = SequentialFeatureSelector(KNeighborsClassifier(4), n_features_to_select=2).fit(padded, y)
+    assert found.get_support(indices=True).tolist() == [3, 4]
+    assert SequentialFeatureSelector(Ridge()).fit(padded, y).score_ == pytest.approx(
+        SequentialFeatureSelector(Ridge()).fit(X, y).score_
+    )
+
+
+# ------------------------------------------------------- groups, fixed, patience
+
+
+def test_groups_move_together_and_fixed_stay():
+    X, y = WINE
+    groups = [[0, 1, 2], [3, 4], ["x10", "x12"]]
+    for direction in ("forward", "backward"):
+        found = SequentialFeatureSelector(GaussianNB(), groups=groups, fixed=[5], direction=direction, cv=3)
+        found.fit(X, y)
+        for step in found.history_:
+            inside = set(step.subset)
+            assert 5 in inside
+            for group in ({0, 1, 2}, {3, 4}, {10, 12}):
+                assert inside >= group or not inside & group
+    labels = np.array(["a", "a", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "h"])
+    again = SequentialFeatureSelector(GaussianNB(), groups=labels, fixed=[5], direction="backward", cv=3)
+    same_history(again.fit(X, y).history_, found.history_)
+
+
+def test_sizes_count_features():
+    X, y = WINE
+    groups = [[0, 1, 2], [3, 4, 5, 6], [7, 8]]
+    for number, size in ((4, 4), (1, 1), (0.5, 6), (13, 13)):
+        found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=number, groups=groups, cv=2)
+        assert found.fit(X, y).n_features_to_select_ == size
+    only = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12]]
+    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=9, groups=only, cv=2).fit(X, y)
+    assert found.n_features_to_select_ in (6, 7)
+    assert "the most that groups give of the 9 that were asked for" in str(found.summary())
+
+
+def test_groups_by_the_names_of_a_frame():
+    frame = load_wine(as_frame=True)
+    groups = [["alcohol", "ash"], ["hue", "proline"]]
+    found = SequentialFeatureSelector(
+        GaussianNB(), n_features_to_select=3, groups=groups, fixed=["hue"], cv=2
+    )
+    found.fit(frame.data, frame.target)
+    assert {"hue", "proline"} < set(found.get_feature_names_out())
+
+
+def test_patience_stops_early():
+    X, y = DIABETES
+    full = SequentialFeatureSelector(Ridge()).fit(X, y)
+    early = SequentialFeatureSelector(Ridge(), patience=1).fit(X, y)
+    assert len(early.history_) < len(full.history_)
+    means = [step.mean for step in early.history_]
+    assert means[:-1] == sorted(means[:-1])
+    assert means[-1] <= means[-2]
+
+
+# -------------------------------------------------------------- the fast scorer
+
+
+@pytest.mark.parametrize(
+    ("estimator", "scoring"),
+    [
+        (LinearRegression(), None),
+        (Ridge(alpha=0.3), "neg_mean_squared_error"),
+        (Ridge(alpha=5, fit_intercept=False), "neg_root_mean_squared_error"),
+    ],
+)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"direction": "backward"},
+        {"floating": True},
+        {"direction": "backward", "floating": True, "n_features_to_select": 3},
+        {"groups": [[0, 4], [2, 3, 7]], "fixed": [1, 9], "floating": True},
+        {"n_features_to_select": "one-se", "nested": True},
+        {"validate": False},
+    ],
+    ids=lambda asked: ",".join(asked) or "plain",
+)
+def test_fast_and_general_histories_are_the_same(estimator, scoring, asked, monkeypatch):
+    X, y = DIABETES
+    X = np.column_stack([100 * X[:, :6] + 3, X[:, 6:]])
+    selector = SequentialFeatureSelector(estimator, cv=3, scoring=scoring, **asked)
+    fast = clone(selector).fit(X, y)
+    monkeypatch.setattr(remembered, "least_squares_scorer", lambda *_: None)
+    general = clone(selector).fit(X, y)
+    same_history(fast.history_, general.history_, tol=1e-9 * max(1, abs(general.score_)))
+    if selector.nested:
+        np.testing.assert_allclose(fast.nested_scores_, general.nested_scores_, rtol=1e-9)
+        assert (fast.nested_supports_ == general.nested_supports_).all()
+
+
+def test_collinear_columns_are_fitted_one_by_one(monkeypatch):
+    X, y = DIABETES
+    X = np.column_stack([X[:, :5], X[:, 0] + X[:, 1], X[:, 2]])
+    fast = SequentialFeatureSelector(LinearRegression(), cv=3).fit(X, y)
+    monkeypatch.setattr(remembered, "least_squares_scorer", lambda *_: None)
+    general = SequentialFeatureSelector(LinearRegression(), cv=3).fit(X, y)
+    same_history(fast.history_, general.history_, tol=1e-9)
+
+
+# ---------------------------------------------------------------------- nested
+
+
+def test_nested_shows_the_optimism_of_the_best_on_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 40)), rng.standard_normal(50)
+    found = SequentialFeatureSelector(LinearRegression(), nested=True, cv=3, patience=3).fit(X, y)
+    assert found.score_ > 0.2
+    assert found.nested_score_ < 0
+    assert found.optimism_ == pytest.approx(found.score_ - found.nested_score_)
+    assert found.nested_scores_.shape == (3,)
+    assert found.nested_supports_.shape == (3, 40)
+    assert found.nested_standard_error_ == pytest.approx(found.nested_scores_.std(ddof=1) / np.sqrt(3))
+    text = " ".join(str(found.summary()).split())
+    assert f"is optimistic by {found.optimism_:.2g}." in text
+    again = SequentialFeatureSelector(LinearRegression(), cv=3, patience=3).fit(X, y)
+    same_history(found.history_, again.history_)
+    assert not hasattr(again, "optimism_")
+
+
+def test_nested_is_the_selection_in_a_cross_validation():
+    X, y = WINE
+    cv = StratifiedKFold(3, shuffle=True, random_state=1)
+    found = SequentialFeatureSelector(GaussianNB(), nested=True, cv=cv, n_features_to_select=3).fit(X, y)
+    inner = SequentialFeatureSelector(GaussianNB(), cv=cv, n_features_to_select=3)
+    expected = cross_val_score(make_pipeline(inner, GaussianNB()), X, y, cv=cv)
+    np.testing.assert_allclose(found.nested_scores_, expected)
+
+
+def test_nested_of_training_scores():
+    X, y = IRIS
+    found = SequentialFeatureSelector(DecisionTreeClassifier(random_state=0), validate=False, nested=True)
+    found.fit(X, y)
+    assert found.score_ > 0.99
+    assert found.optimism_ > 0.02
+    assert "The score on training rows" in str(found.summary()).replace("\n", " ")
+
+
+# ----------------------------------------------------------- interrupt and resume
+
+
+class Stoppable(ClassifierMixin, BaseEstimator):
+    """Nearest class mean that stops everything at one of its fits."""
+
+    fits, stop, error = 0, None, KeyboardInterrupt
+
+    def __init__(self, shrink=0.0):
+        self.shrink = shrink
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        if self.fits == self.stop:
+            raise self.error("stopped")
+        self.classes_ = np.unique(y)
+        self.means_ = (1 - self.shrink) * np.array([X[y == c].mean(axis=0) for c in self.classes_])
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.argmin(((X[:, None, :] - self.means_) ** 2).sum(axis=2), axis=1)]
+
+
+@pytest.fixture
+def stoppable():
+    def at(fit, error=KeyboardInterrupt):
+        Stoppable.fits, Stoppable.stop, Stoppable.error = 0, fit, error
+
+    at(None)
+    yield at
+    at(None)
+
+
+def interrupted(selector, X, y):
+    with pytest.raises(KeyboardInterrupt, match="stopped"):
+        selector.fit(X, y)
+    return selector
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"direction": "backward"}, {"floating": True}, {"n_features_to_select": 3}]
+)
+@pytest.mark.parametrize("fit", [1, 2, 17, 61])
+def test_a_resumed_search_is_the_uninterrupted_one(stoppable, fit, asked):
+    X, y = WINE[0][:, :6], WINE[1]
+    whole = SequentialFeatureSelector(Stoppable(), cv=3, **asked).fit(X, y)
+    fits = Stoppable.fits
+    if fit > fits:
+        pytest.skip("this search has fewer fits")
+    stoppable(fit)
+    selector = interrupted(SequentialFeatureSelector(Stoppable(), cv=3, warm_start=True, **asked), X, y)
+    assert selector.interrupted_
+    assert len(selector.history_) < len(whole.history_)
+    for ours, theirs in zip(selector.history_, whole.history_, strict=False):
+        assert ours.subset == theirs.subset
+    stoppable(None)
+    resumed = pickle.loads(pickle.dumps(selector)).fit(X, y)
+    same_history(resumed.history_, whole.history_)
+    assert not resumed.interrupted_
+    assert (resumed.support_ == whole.support_).all()
+    # Only the folds of the subset in which it was stopped are fitted again.
+    assert fits - fit < Stoppable.fits <= fits - fit + 3
+
+
+def test_an_interrupted_search_selects_the_best_so_far(stoppable):
+    X, y = WINE
+    stoppable(70)
+    selector = interrupted(SequentialFeatureSelector(Stoppable(), cv=3, n_features_to_select=9), X, y)
+    steps = selector.history_
+    assert 0 < len(steps) < 9
+    best = max(steps, key=lambda step: step.mean)
+    assert selector.score_ == best.mean
+    assert selector.get_support(indices=True).tolist() == list(best.subset)
+    assert selector.transform(X).shape == (178, best.size)
+    assert "stopped by hand; so far the best mean" in str(selector.summary())
+
+
+def test_interrupted_before_the_first_step(stoppable):
+    X, y = WINE
+    selector = SequentialFeatureSelector(Stoppable(), cv=3).fit(X, y)
+    stoppable(2)
+    interrupted(selector, X, y)
+    assert len(selector.history_) == 0
+    assert selector.interrupted_
+    # Nothing of the earlier fit is left.
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        selector.transform(X)
+    assert not hasattr(selector, "score_")
+
+
+def test_interrupted_while_nesting(stoppable):
+    X, y = WINE[0][:, :4], WINE[1]
+    stoppable(35)
+    selector = interrupted(SequentialFeatureSelector(Stoppable(), cv=3, nested=True, warm_start=True), X, y)
+    assert not selector.interrupted_
+    assert len(selector.history_) == 4
+    assert not hasattr(selector, "optimism_")
+    stoppable(None)
+    selector.fit(X, y)
+    # The ten subsets in three folds are known; the selections from outside start anew.
+    assert Stoppable.fits == 3 * (10 * 3 + 1)
+    assert selector.optimism_ == selector.score_ - selector.nested_score_
+
+
+def test_an_error_keeps_the_steps_before_it(stoppable):
+    X, y = WINE
+    stoppable(70, ValueError)
+    selector = SequentialFeatureSelector(Stoppable(), cv=3)
+    with pytest.raises(
+        DataError, match=r"Fitting Stoppable on \{.*\} in fold \d of 3 failed. ValueError: stopped"
+    ):
+        selector.fit(X, y)
+    assert len(selector.history_) == 1
+    assert not hasattr(selector, "support_")
+    stoppable(None)
+    selector.set_params(warm_start=True).fit(X, y)
+    assert Stoppable.fits == 3 * 91 - 69
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s, X, y: s.fit(X + 1e-9, y),
+        lambda s, X, y: s.fit(X, (y + 1) % 3),
+        lambda s, X, y: s.set_params(estimator__shrink=0.5).fit(X, y),
+        lambda s, X, y: s.set_params(scoring="balanced_accuracy").fit(X, y),
+        lambda s, X, y: s.set_params(cv=4).fit(X, y),
+        lambda s, X, y: s.set_params(validate=False).fit(X, y),
+        lambda s, X, y: s.set_params(warm_start=False).fit(X, y),
+    ],
+    ids=["rows", "labels", "estimator", "scoring", "cv", "validate", "cold"],
+)
+def test_other_data_and_settings_start_anew(stoppable, change):
+    X, y = WINE[0][:, :4], WINE[1]
+    selector = SequentialFeatureSelector(Stoppable(), cv=3, warm_start=True).fit(X, y)
+    stoppable(None)
+    change(selector, X, y)
+    folds = {"cv": selector.cv}.get("cv") if selector.validate else 1
+    assert Stoppable.fits == 10 * folds
+
+
+def test_other_searches_on_the_same_use_what_is_known(stoppable):
+    X, y = WINE[0][:, :5], WINE[1]
+    selector = SequentialFeatureSelector(Stoppable(), cv=3, warm_start=True).fit(X, y)
+    fits = Stoppable.fits
+    selector.set_params(n_features_to_select="one-se").fit(X, y)
+    selector.set_params(n_features_to_select=2, n_jobs=1, verbose=False).fit(X.copy(order="F"), list(y))
+    assert Stoppable.fits == fits
+    selector.set_params(direction="backward").fit(X, y)
+    assert Stoppable.fits > fits
+    cold = SequentialFeatureSelector(Stoppable(), cv=3, n_features_to_select=2, direction="backward").fit(
+        X, y
+    )
+    same_history(selector.history_, cold.history_)
+
+
+def test_splits_are_drawn_once_and_kept(stoppable):
+    X, y = WINE[0][:, :5], WINE[1]
+    stoppable(20)
+    cv = KFold(3, shuffle=True)
+    selector = interrupted(SequentialFeatureSelector(Stoppable(), cv=cv, warm_start=True), X, y)
+    first = selector.history_[0]
+    stoppable(None)
+    selector.fit(X, y)
+    assert selector.history_[0].candidate_scores.tolist() == first.candidate_scores.tolist()
+    assert Stoppable.fits == 45 - 18
+    # Splits that can be read only once are kept too.
+    once = SequentialFeatureSelector(Stoppable(), cv=(s for s in KFold(3).split(X)), warm_start=True).fit(
+        X, y
+    )
+    same_history(once.fit(X, y).history_, once.history_)
+
+
+def test_a_finished_search_keeps_nothing_but_its_history():
+    X, y = WINE
+    small, large = (
+        len(pickle.dumps(SequentialFeatureSelector(GaussianNB(), cv=3, warm_start=warm).fit(X, y)))
+        for warm in (False, True)
+    )
+    assert small < large / 1.5
+
+
+# ------------------------------------------------------------- progress and table
+
+
+def test_verbose_and_the_log(caplog, capsys):
+    X, y = IRIS
+    with caplog.at_level("INFO", logger="gramian"):
+        SequentialFeatureSelector(GaussianNB(), nested=True).fit(X, y)
+    messages = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"1 of 4 features, 0\.\d+, less than 1 s left|1 of .* about .* left", messages[0])
+    assert messages[3] == "4 of 4 features, 0.9533"
+    assert "nested: part 5 of 5" in messages
+    assert capsys.readouterr().err == ""
+    SequentialFeatureSelector(GaussianNB(), verbose=True).fit(X, y)
+    assert capsys.readouterr().err.splitlines()[-1] == "4 of 4 features, 0.9533"
+
+
+def test_summary_is_the_history():
+    frame = load_iris(as_frame=True)
+    found = SequentialFeatureSelector(KNeighborsClassifier(4), scoring="balanced_accuracy", floating=True)
+    found.fit(frame.data, frame.target)
+    assert found.summary() is found.history_
+    assert str(found.history_).startswith(
+        "Forward floating selection among 4 features with KNeighborsClassifier: balanced_accuracy, 5 folds "
+        "of 150 rows\n"
+    )
+    assert "+ petal width (cm)" in str(found.history_)
+    assert found.history_.to_frame().shape == (len(found.history_), 8)
+    json.dumps(found.history_.to_dict(), allow_nan=False)
+    models = sum(step.models for step in found.history_)
+    assert f"{models} models in" in str(found.history_)
+    assert all(step.seconds > 0 for step in found.history_)
+
+
+# ------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "said"),
+    [
+        ({"estimator": GaussianNB}, InputTypeError, "is no estimator with fit"),
+        ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
+        ({"direction": "up"}, ParameterError, "direction='up' is not known. Allowed: 'forward', 'backward'"),
+        ({"direction": "Forward"}, ParameterError, "Did you mean 'forward'"),
+        ({"floating": "no"}, ParameterError, "floating='no' is neither True nor False"),
+        ({"validate": None}, ParameterError, "validate=None is neither"),
+        ({"nested": 1}, ParameterError, "nested=1 is neither"),
+        ({"warm_start": 0}, ParameterError, "warm_start=0 is neither"),
+        ({"verbose": 2}, ParameterError, "verbose=2 is neither"),
+        (
+            {"n_jobs": 0},
+            ParameterError,
+            "n_jobs=0 is no number of jobs. Give 1 or more, -1 for all cores, or None",
+        ),
+        ({"n_jobs": True}, ParameterError, "n_jobs=True is no number of jobs"),
+        ({"n_jobs": "all"}, ParameterError, "n_jobs='all' is no number of jobs"),
+        ({"cv": 1}, ParameterError, "cv=1 cannot be used"),
+        ({"cv": 51}, DataError, "The class 0 has 50 rows, fewer than the 51 folds"),
+        ({"cv": GroupKFold(3)}, DataError, "Where rows belong together, give the splits"),
+        (
+            {"cv": [(range(100), range(100, 150))], "nested": True},
+            ParameterError,
+            "nested=True splits parts of the",
+        ),
+        ({"cv": ShuffleSplit(1), "n_features_to_select": "one-se"}, ParameterError, "there is a single fold"),
+        (
+            {"validate": False, "n_features_to_select": "one-se"},
+            ParameterError,
+            "needs a standard error, but there",
+        ),
+        ({"n_features_to_select": 5}, ParameterError, "n_features_to_select=5 but there are 4 features"),
+        ({"n_features_to_select": 2, "patience": 1}, ParameterError, "patience=1 is for 'best' and 'one-se'"),
+        ({"patience": 0}, ParameterError, "patience=0 must be a whole number"),
+        ({"groups": [[0, 1], [1, 2]]}, ParameterError, "overlap: both hold the feature 'x1'"),
+        (
+            {"groups": [["petal"]]},
+            ParameterError,
+            "groups names 'petal', but the features are x0, x1, x2, x3",
+        ),
+        ({"fixed": [4]}, ParameterError, "fixed holds feature 4, but there are 4, numbered 0 to 3"),
+        ({"fixed": [0, 1, 2, 3]}, ParameterError, "holds all 4 features"),
+    ],
+)
+def test_parameters_refused(asked, error, said):
+    with pytest.raises(error, match=re.escape(said)):
+        SequentialFeatureSelector(**{"estimator": GaussianNB()} | asked).fit(*IRIS)
+
+
+def test_nested_refuses_early_what_parts_cannot_be_split_into(stoppable):
+    X, y = IRIS[0][:56], IRIS[1][:56]
+    with pytest.raises(
+        DataError, match=r"nested=True, selection without part 1 of 4: The class 1 has 4 rows|part 1 of 5"
+    ):
+        SequentialFeatureSelector(Stoppable(), cv=5, nested=True).fit(X, y)
+    assert Stoppable.fits == 0
+
+
+def test_data_refused():
+    X, y = IRIS
+    selector = SequentialFeatureSelector(GaussianNB())
+    with pytest.raises(DataError, match="All 150 labels are the same 1 class"):
+        selector.fit(X, np.zeros(150, dtype=int))
+    with pytest.raises(DataError, match="requires y to be passed, but the target y is None"):
+        selector.fit(X)
+    with pytest.raises(DataError, match="NaN"):
+        selector.fit(np.where(X > 7.8, np.nan, X), y)
+    with pytest.raises(DataError, match="y has 149 labels but X has 150 rows"):
+        selector.fit(X, y[1:])
+    with pytest.raises(InputTypeError, match="does not take sparse data yet"):
+        selector.fit(sp.csr_array(X), y)
+    with pytest.raises(DataError, match="The class 7 has 1 row, fewer than the 5 folds"):
+        selector.fit(X, np.where(np.arange(150) == 3, 7, y))
+    with pytest.raises(
+        DataError,
+        match=r"Scoring KNeighborsClassifier on \{x0\} in fold 1 of 5 failed\. ValueError: .*n_neighbors",
+    ):
+        SequentialFeatureSelector(KNeighborsClassifier(130)).fit(X, y)
+    with pytest.raises(DataError, match="y holds text such as 'a', not numbers"):
+        SequentialFeatureSelector(Ridge()).fit(X, np.array(["a", "b", "c"])[y])
+
+
+@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
+def test_scores_of_single_rows_that_are_not_defined():
+    with pytest.raises(
+        DataError, match=r"Scoring Ridge on \{x0\} in fold 1 of 150 gave nan.*more rows in each part"
+    ):
+        SequentialFeatureSelector(Ridge(), cv=150).fit(*IRIS)
+
+
+# ------------------------------------------------------------------ as an estimator
+
+
+def test_labels_of_any_kind():
+    X, y = IRIS
+    known = SequentialFeatureSelector(GaussianNB()).fit(X, y).history_
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    for labels in (names, list(names), pd.Series(names), names.astype(object), y.astype(float)):
+        same_history(SequentialFeatureSelector(GaussianNB()).fit(X, labels).history_, known)
+
+
+def test_arrays_of_every_kind(array_kind):
+    X, y = IRIS
+    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(array_kind.make(X), y)
+    assert found.get_support(indices=True).tolist() == [2, 3]
+    selected = found.transform(array_kind.make(X))
+    assert array_kind.same(selected)
+    np.testing.assert_array_equal(to_numpy(selected), X[:, 2:].astype(array_kind.dtype))
+
+
+def test_frames_and_names():
+    frame = load_iris(as_frame=True)
+    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).set_output(transform="pandas")
+    selected = found.fit_transform(frame.data, frame.target)
+    pd.testing.assert_frame_equal(selected, frame.data[["petal length (cm)", "petal width (cm)"]])
+    assert found.feature_names_in_.tolist() == frame.data.columns.tolist()
+    assert found.get_feature_names_out().tolist() == selected.columns.tolist()
+    with pytest.raises(DataError, match="feature names"):
+        found.transform(frame.data.iloc[:, ::-1])
+    with pytest.raises(DataError, match="feature names"):
+        found.transform(frame.data.iloc[:, :3])
+    plain = SequentialFeatureSelector(GaussianNB()).fit(*IRIS)
+    with pytest.raises(DataError, match="X has 3 features, but SequentialFeatureSelector is expecting 4"):
+        plain.transform(IRIS[0][:, :3])
+    back = found.inverse_transform(selected.to_numpy())
+    np.testing.assert_array_equal(back[:, 2:], selected)
+    assert not back[:, :2].any()
+
+
+def test_files(tmp_path):
+    frame = load_iris(as_frame=True).frame
+    path = tmp_path / "iris.csv"
+    frame.to_csv(path, index=False)
+    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(scan(path, label="target"))
+    assert found.get_feature_names_out().tolist() == ["petal length (cm)", "petal width (cm)"]
+    selected = found.transform(scan(path, label="target"))
+    np.testing.assert_allclose(selected, frame.iloc[:, 2:4])
+
+
+def test_sparse_rows_are_transformed():
+    X, y = IRIS
+    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(X, y)
+    np.testing.assert_array_equal(found.transform(sp.csr_array(X)).toarray(), X[:, 2:])
+
+
+def test_components_that_help_the_task():
+    X, y = WINE
+    scores = make_pipeline(
+        StandardScaler(), PCA(n_components=6), SequentialFeatureSelector(GaussianNB(), cv=3)
+    )
+    found = scores.fit(X, y)[-1]
+    model = make_pipeline(scores, GaussianNB()).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert 1 <= found.n_features_to_select_ <= 6
+    assert found.support_[0]
+
+
+def test_in_a_grid_search():
+    X, y = IRIS
+    steps = make_pipeline(
+        SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=2, cv=3), GaussianNB()
+    )
+    grid = GridSearchCV(
+        steps,
+        {
+            "sequentialfeatureselector__estimator__n_neighbors": [1, 5],
+            "sequentialfeatureselector__n_features_to_select": [1, "best"],
+        },
+        cv=3,
+    ).fit(X, y)
+    assert grid.best_score_ > 0.9
+
+
+def test_parameters_are_stored_untouched_and_cloned():
+    groups, fixed = [[0, 1]], np.array([3])
+    selector = SequentialFeatureSelector(
+        KNeighborsClassifier(2), groups=groups, fixed=fixed, cv=RepeatedStratifiedKFold()
+    )
+    assert selector.groups is groups
+    assert selector.fixed is fixed
+    copied = clone(selector)
+    assert copied.get_params()["estimator__n_neighbors"] == 2
+    assert copied.fixed.tolist() == [3]
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        copied.summary()
+
+
+def test_pickled_selectors_work():
+    X, y = IRIS
+    found = SequentialFeatureSelector(GaussianNB()).fit(X, y)
+    buffer = io.BytesIO()
+    joblib.dump(found, buffer)
+    buffer.seek(0)
+    again = joblib.load(buffer)
+    same_history(again.history_, found.history_)
+    np.testing.assert_array_equal(again.transform(X), found.transform(X))
+
+
+def test_jobs_do_not_change_the_result():
+    X, y = IRIS
+    alone = SequentialFeatureSelector(KNeighborsClassifier(), floating=True).fit(X, y)
+    many = SequentialFeatureSelector(KNeighborsClassifier(), floating=True, n_jobs=2).fit(X, y)
+    same_history(many.history_, alone.history_)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        threads = SequentialFeatureSelector(KNeighborsClassifier(), floating=True).fit(X, y)
+    same_history(threads.history_, alone.history_)
+
+
+def test_leukaemia_has_fewer_rows_than_genes(data_dir):
+    with np.load(data_dir / "tables" / "golub_leukemia_38x3051.npz", allow_pickle=True) as file:
+        X, y = file["X"], file["y"]
+    X = X if len(X) == 38 else X.T
+    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3).fit(X[:, :30], y)
+    theirs = feature_selection.SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3)
+    assert found.support_.tolist() == theirs.fit(X[:, :30], y).support_.tolist()
+
+
+@parametrize_with_checks(
+    [
+        SequentialFeatureSelector(GaussianNB(), cv=3),
+        SequentialFeatureSelector(GaussianNB(), cv=2, direction="backward", floating=True, warm_start=True),
+        SequentialFeatureSelector(
+            Ridge(), n_features_to_select="one-se", nested=True, cv=3, scoring="neg_mean_squared_error"
+        ),
+        SequentialFeatureSelector(LinearRegression(), validate=False, n_features_to_select=1),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
