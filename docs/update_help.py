@@ -12,7 +12,7 @@ import typer
 from gramian.cli.app import app
 
 PAGE = Path(__file__).with_name("cli.md")
-BLOCK = re.compile(r"(<!-- options of ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- options of ([\w -]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 COLUMN, WIDTH = 24, 100
 
 

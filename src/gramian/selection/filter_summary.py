@@ -5,14 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.records import FloatArray
-from gramian.selection.choosing_k import ChoiceOfK
 from gramian.selection.printing import bar
+
+if TYPE_CHECKING:
+    from gramian.selection.choosing_k import ChoiceOfK
 
 __all__ = [
     "estimator_name",
@@ -42,7 +44,7 @@ def filter_summary(model: Any, features: int) -> str:
     """Return ranking, choice and reason of a fitted FeatureFilter."""
     d = model.ranking_.size
     label = f"{len(model.classes_)} classes" if model.classes_ is not None else "a number"
-    how = score_name(model.score) + (", less redundancy (mrmr)" if model.redundancy else "")
+    how = score_name(model.score_func) + (", less redundancy (mrmr)" if model.redundancy else "")
     lines = [f"{d:,} features by {how} with {label}, {model.n_samples_:,} rows", *_ranking(model, features)]
     lines += ["", *textwrap.wrap(f"Kept {model.k_:,}. {model.reason_}", WIDTH)]
     if model.cv_results_ is not None:
@@ -64,7 +66,7 @@ def _ranking(model: Any, features: int) -> Iterator[str]:
     finite = model.scores_[np.isfinite(model.scores_)]
     largest = float(finite.max(initial=0.0))
     write = _writer(largest)
-    head = HEADS.get(score_name(model.score), "score")
+    head = HEADS.get(score_name(model.score_func), "score")
     yield f"rank  {'feature':{width}} {head:>10}" + ("" if p_values is None else f" {'p':>9}")
     for j in shown:
         score = float(model.scores_[j])

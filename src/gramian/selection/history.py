@@ -14,6 +14,7 @@ import numpy as np
 
 from gramian.errors import MissingExtraError
 from gramian.records import FloatArray
+from gramian.selection.printing import bar
 
 __all__ = ["Action", "Choice", "History", "Nested", "Step", "listed", "standard_error"]
 
@@ -23,6 +24,7 @@ WIDTH = 110
 # Longer tables show their start, the neighbourhood of the choice, and their end.
 MOST_LINES = 60
 HEAD, AROUND, TAIL = 20, 5, 5
+BAR = 12  # characters
 SIGNS = {"add": "+", "remove": "-", "start": " "}
 
 
@@ -289,7 +291,10 @@ class History(Sequence[Step]):
     def _table(self) -> list[str]:
         shown = [place for place, step in enumerate(self.steps) if step.action != "keep"]
         chosen = self.choice.place if self.choice else -1
-        write = _writer([abs(self.steps[place].mean) for place in shown])
+        means = [self.steps[place].mean for place in shown]
+        write = _writer([abs(mean) for mean in means])
+        # A bar has a length where zero is the least that there can be.
+        wide = BAR if min(means) >= 0 else 0
         several = len(self.steps[0].fold_scores) > 1
         cells = [
             (
@@ -297,6 +302,7 @@ class History(Sequence[Step]):
                 f"{step.size:,}",
                 write(step.mean),
                 write(step.standard_error) if several else "",
+                f"{bar(step.mean, max(means), wide):{wide}}  "
                 f"{SIGNS[step.action]} {listed(self.named(step.moved or step.subset))}".rstrip(),
             )
             for place, step in ((place, self.steps[place]) for place in shown)

@@ -1,0 +1,297 @@
+"""The command that chooses columns by a label: ``select``."""
+
+import json
+import sys
+from typing import Any
+
+from gramian.cli.inputs import read_table
+from gramian.cli.models import flag
+from gramian.cli.options import Reading
+from gramian.cli.outputs import check_file, check_not_input
+from gramian.cli.progress import progress
+from gramian.cli.selection_app import Selecting
+from gramian.errors import ParameterError
+
+__all__ = ["estimator", "read_features", "select"]
+
+FILTERS = ("mutual-information", "f", "chi2", "correlation")
+WRAPPERS = ("forward", "backward")
+FILTER_ONLY = ("redundancy", "alpha")
+WRAPPER_ONLY = ("floating", "patience", "nested", "no_validate")
+VALIDATING = ("estimator", "cv", "scoring", "neighbors")
+CLASSES = ("logistic", "lda", "knn", "tree")
+NUMBERS = ("ridge", "knn", "tree")
+
+
+def select(data: str, out: str | None, reading: Reading, selecting: Selecting, as_json: bool) -> None:
+    """Choose columns, print why, and write their names."""
+    from gramian.estimators.inputs import check_choice
+    from gramian.selection.labels import as_target
+
+    check_choice("--method", selecting.method, FILTERS + WRAPPERS)
+    wanted = read_features(selecting.features, selecting.method)
+    _check_applicable(selecting, wanted)
+    _check_out(out, data, as_json)
+    if reading.label is None:
+        raise ParameterError("select compares columns with a label. Name its column with --label.")
+    table = read_table(data, reading)
+    _check_names(table, out)
+    if isinstance(wanted, int) and wanted > table.values[0].size:
+        raise ParameterError(
+            f"--features {wanted} but {table.source} has {table.values[0].size} columns beside the label. "
+            "Ask for fewer."
+        )
+    classes = as_target(table.labels, len(table.values))[1]
+    model = _selector(selecting, wanted, classes is not None)
+    try:
+        with progress("selecting"):
+            model.fit(table)
+    except KeyboardInterrupt:
+        # A wrapper keeps what it has found so far.
+        if getattr(model, "history_", None):
+            print(model.history_, file=sys.stderr)
+        raise
+    names = [str(name) for name in model.get_feature_names_out()]
+    if out is not None:
+        _write(out, names)
+    if as_json:
+        from gramian.report.facts import plain
+
+        facts = _facts(table, selecting, model, names, out)
+        print(json.dumps(plain(facts), indent=2, allow_nan=False))
+        return
+    written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the columns kept"]
+    text = "\n".join([_text(model, selecting.method), *written])
+    print(text, file=sys.stderr if out == "-" else sys.stdout)
+
+
+def read_features(text: str | None, method: str) -> int | float | str:
+    """Read how many columns are asked for: a number, a share or the name of a rule of the method.
+
+    Raises
+    ------
+    ParameterError
+        For anything else.
+
+    Examples
+    --------
+    >>> read_features("10", "f"), read_features("0.1", "forward"), read_features(None, "f")
+    (10, 0.1, 'cv')
+    """
+    rules = ("best", "one-se") if method in WRAPPERS else ("cv", "fdr")
+    if text is None:
+        return rules[0]
+    if text in rules:
+        return text
+    advice = f"--method {method} takes a number such as 10, a share such as 0.1, or {' or '.join(rules)}."
+    try:
+        value = int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise ParameterError(f"--features {text} is not understood. {advice}") from None
+    if not (value >= 1 if isinstance(value, int) else 0 < value < 1):
+        raise ParameterError(f"--features {text} is out of range. {advice}")
+    return value
+
+
+def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
+    """Refuse options that would be ignored."""
+    from gramian.estimators.inputs import check_choice
+
+    method = selecting.method
+    others = FILTER_ONLY if method in WRAPPERS else WRAPPER_ONLY
+    kind = "filters" if method in WRAPPERS else "--method forward and backward"
+    for name in others:
+        if getattr(selecting, name) not in (None, False):
+            raise ParameterError(f"{flag(name)} belongs to {kind}, not to --method {method}. Leave it out.")
+    if selecting.redundancy is not None:
+        check_choice("--redundancy", selecting.redundancy, ("mrmr",))
+        if wanted == "fdr":
+            raise ParameterError(
+                "--features fdr keeps every significant column, and --redundancy passes over those that "
+                "repeat others. Leave one of them out."
+            )
+    if selecting.alpha is not None and wanted != "fdr":
+        raise ParameterError("--alpha belongs to --features fdr. Add that, or leave it out.")
+    if method in FILTERS and wanted != "cv":
+        for name in VALIDATING:
+            if getattr(selecting, name) is not None:
+                raise ParameterError(
+                    f"{flag(name)} belongs to --features cv; with --features {selecting.features} nothing is "
+                    "validated. Leave one of them out."
+                )
+    if selecting.no_validate and selecting.cv is not None and not selecting.nested:
+        raise ParameterError(
+            "--no-validate holds no rows out, so that --cv says nothing. Leave one of them out."
+        )
+    if selecting.neighbors is not None and selecting.estimator != "knn":
+        raise ParameterError("--neighbors belongs to --estimator knn. Add that, or leave it out.")
+    if selecting.neighbors is not None and selecting.neighbors < 1:
+        raise ParameterError(f"--neighbors {selecting.neighbors} must be a whole number from 1.")
+    if not 0 <= selecting.seed < 2**32:
+        raise ParameterError(f"--seed {selecting.seed} must be a whole number from 0 to {2**32 - 1}.")
+
+
+def _check_out(out: str | None, data: str, as_json: bool) -> None:
+    if out is None:
+        return
+    if out == "-":
+        if as_json:
+            raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
+        return
+    check_file(out)
+    check_not_input(out, data)
+
+
+def _check_names(table: Any, out: str | None) -> None:
+    broken = [name for name in table.feature_names or () if "\n" in name or "\r" in name]
+    if out is not None and broken:
+        raise ParameterError(
+            f"The name of column {broken[0]!r} has a line break, and -o writes one name a line. Rename it, "
+            "or take --json."
+        )
+
+
+def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None, seed: int = 0) -> Any:
+    """Return what validates: on standardised columns, except for a tree, which does not need it.
+
+    Parameters
+    ----------
+    name : str or None
+        None takes logistic or ridge.
+    discrete : bool
+        Whether the label names classes.
+    neighbors : int or None
+        Of knn; None is 5.
+    seed : int
+        For the tree's choice between equal splits.
+
+    Raises
+    ------
+    ParameterError
+        For a name that is not known, or that does not go with the label.
+    """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    from gramian.estimators.inputs import check_choice
+
+    allowed = CLASSES if discrete else NUMBERS
+    if name is None:
+        name = allowed[0]
+    if name in CLASSES + NUMBERS and name not in allowed:
+        what = "The label names classes" if discrete else "The label is a number"
+        raise ParameterError(
+            f"{what}, and --estimator {name} does not go with it. Take one of {', '.join(allowed)}."
+        )
+    check_choice("--estimator", name, allowed)
+    if name == "tree":
+        return (DecisionTreeClassifier if discrete else DecisionTreeRegressor)(random_state=seed)
+    nearest = KNeighborsClassifier if discrete else KNeighborsRegressor
+    last = {
+        "logistic": lambda: LogisticRegression(max_iter=1000),
+        "lda": LinearDiscriminantAnalysis,
+        "ridge": Ridge,
+        "knn": lambda: nearest(n_neighbors=5 if neighbors is None else neighbors),
+    }[name]()
+    return make_pipeline(StandardScaler(), last)
+
+
+def _selector(selecting: Selecting, wanted: int | float | str, discrete: bool) -> Any:
+    """Return the unfitted selector that the options describe."""
+    from gramian.selection.filters import FeatureFilter
+    from gramian.selection.wrappers import SequentialFeatureSelector
+
+    validating = estimator(selecting.estimator, discrete, neighbors=selecting.neighbors, seed=selecting.seed)
+    shared: dict[str, Any] = {"cv": 5 if selecting.cv is None else selecting.cv, "scoring": selecting.scoring}
+    if selecting.method in WRAPPERS:
+        return SequentialFeatureSelector(
+            validating,
+            n_features_to_select=wanted,
+            direction=selecting.method,
+            floating=selecting.floating,
+            patience=selecting.patience,
+            nested=selecting.nested,
+            validate=not selecting.no_validate,
+            **shared,
+        )
+    if selecting.estimator is not None:
+        shared["estimator"] = validating
+    if selecting.alpha is not None:
+        shared["alpha"] = selecting.alpha
+    return FeatureFilter(
+        selecting.method, wanted, redundancy=selecting.redundancy, random_state=selecting.seed, **shared
+    )
+
+
+def _text(model: Any, method: str) -> str:
+    """Return what was found and why."""
+    if method in FILTERS:
+        return str(model.summary())
+    # The option instead of the parameter.
+    return str(model.summary()).replace("nested=True", "--nested")
+
+
+def _write(out: str, names: list[str]) -> None:
+    text = "".join(f"{name}\n" for name in names)
+    if out == "-":
+        sys.stdout.write(text)
+        return
+    from gramian.store.atomic import atomic_write
+
+    with progress("writing"), atomic_write(out) as file:
+        file.write(text.encode())
+
+
+def _facts(table: Any, selecting: Selecting, model: Any, names: list[str], out: str | None) -> dict[str, Any]:
+    from gramian.report.facts import data_facts
+    from gramian.selection.filter_summary import estimator_name
+
+    facts: dict[str, Any] = {"data": data_facts(table), "label": table.label_name, "method": selecting.method}
+    if selecting.method in WRAPPERS:
+        facts |= {
+            "estimator": estimator_name(model.estimator),
+            "score": model.score_,
+            "standard_error": model.standard_error_,
+            "reason": model.history_.choice.why,
+            "history": model.history_.to_dict(),
+        }
+    else:
+        facts |= _filter_facts(model)
+    return facts | {"kept": names, "out": out}
+
+
+def _filter_facts(model: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from gramian.selection.filter_summary import estimator_name
+
+    names = model.feature_names_
+    ranking = [
+        {
+            "rank": model.ranking_[j],
+            "column": names[j],
+            "score": model.scores_[j],
+            "p_value": None if model.pvalues_ is None else model.pvalues_[j],
+            "kept": model.support_[j],
+        }
+        for j in np.argsort(model.ranking_)
+    ]
+    validated = model.cv_results_
+    if validated is not None:
+        validated = {
+            "estimator": estimator_name(model.estimator_),
+            "scoring": model.score_name_,
+        } | validated
+    return {
+        "task": model.task_,
+        "classes": model.classes_,
+        "redundancy": model.redundancy,
+        "reason": model.reason_,
+        "ranking": ranking,
+        "validation": validated,
+        "notes": model.notes_,
+    }

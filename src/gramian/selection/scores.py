@@ -1,0 +1,277 @@
+"""Scores of single features against a label, with the p-values that the classical tests give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc, chdtrc
+
+from gramian.arrays import parallel_map
+from gramian.errors import DataError, ParameterError
+from gramian.records import FloatArray
+
+__all__ = ["Scores", "chi2_score", "correlation_score", "f_score", "unit_columns"]
+
+Values = npt.NDArray[Any]
+
+BLOCK_ENTRIES = 1 << 20
+NO_FREEDOM = (
+    "There are as many {groups} as rows, so that no degree of freedom is left to tell an effect from "
+    "chance: every p-value is 1."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What single features score against a label.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d,), float64
+        Larger is better.
+    p_values : ndarray of shape (d,) or None
+        Probability of a score as large without any relation; None where the score has no test.
+    notes : tuple of str
+        What should be known about them.
+    """
+
+    values: FloatArray
+    p_values: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Explained:
+    """Share of the variance of each feature that the label explains, and the rest, without cancellation."""
+
+    share: FloatArray
+    rest: FloatArray
+    between: int
+    within: int
+
+    @property
+    def p_values(self) -> FloatArray:
+        if self.within < 1:
+            return np.ones(self.share.size)
+        # The upper tail of F, whose argument 1 - R^2 stays finite where F does not.
+        return np.asarray(betainc(self.within / 2, self.between / 2, self.rest))
+
+    def notes(self, discrete: bool) -> tuple[str, ...]:
+        return (NO_FREEDOM.format(groups="classes" if discrete else "coefficients"),) * (self.within < 1)
+
+
+def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
+    """Return the F statistic of every feature against a label.
+
+    For classes that of the one-way analysis of variance, ``(B / (c - 1)) / (W / (n - c))`` with B and W the
+    sums of squares between and within the c classes; for numbers that of the simple regression, ``r^2 / (1
+    - r^2) * (n - 2)``. Features are centred before they are squared.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Finite numbers of any scale.
+    y : ndarray of shape (n,)
+        Codes of classes, or numbers.
+    discrete : bool
+        Whether ``y`` names classes.
+
+    Returns
+    -------
+    Scores
+        Infinite, with p-value 0, where nothing is left within the classes or beside the line. A constant
+        feature has 0 and p-value 1; all have where no degree of freedom is left.
+
+    References
+    ----------
+    Fisher (1925), Statistical Methods for Research Workers, chapter VII.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0], [5.0, 5.0]])
+    >>> found = f_score(X, np.array([0, 0, 1, 1]), discrete=True)
+    >>> found.values.round(4).tolist(), found.p_values.round(4).tolist()
+    ([18.0, 0.0], [0.0513, 1.0])
+    """
+    found = _explained(X, y, discrete)
+    if found.within < 1:
+        values = np.zeros(found.share.size)
+    else:
+        with np.errstate(divide="ignore"):
+            values = found.share / found.rest * (found.within / found.between)
+    return Scores(values, found.p_values, found.notes(discrete))
+
+
+def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
+    """Return the size of the correlation of every feature with a label, from 0 to 1.
+
+    For numbers ``|r|``, of Pearson. For classes the correlation ratio ``sqrt(B / (B + W))``, with B and W
+    the sums of squares between and within classes: the largest correlation that the feature has with any
+    numbers given to the classes. With two classes it is ``|r|`` with the label as 0 and 1. p-values are
+    those of :func:`f_score`, for numbers the two-sided t test of r.
+
+    Parameters
+    ----------
+    X, y, discrete
+        As for :func:`f_score`.
+
+    Returns
+    -------
+    Scores
+        A constant feature has 0 and p-value 1.
+
+    References
+    ----------
+    Fisher (1925), Statistical Methods for Research Workers, section 45, for the correlation ratio.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [4.0, 0.0], [5.0, 1.0]])
+    >>> correlation_score(X, np.array([0, 0, 1, 1]), discrete=True).values.round(4).tolist()
+    [0.9487, 0.0]
+    """
+    found = _explained(X, y, discrete)
+    return Scores(np.sqrt(found.share), found.p_values, found.notes(discrete))
+
+
+def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:
+    """Return the chi-squared statistic of every feature, read as counts, against classes.
+
+    ``sum over classes of (O - E)^2 / E`` with O the sum of the feature over the rows of a class and E the
+    share of the rows that are in the class, times the sum over all rows; c - 1 degrees of freedom. It
+    measures counts: a feature in other units has another score.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Counts, or other numbers of at least 0.
+    y : ndarray of shape (n,)
+        Codes of classes.
+    discrete : bool
+        Whether ``y`` names classes; it must.
+    names : sequence of str, optional
+        Of the features, for messages.
+
+    Raises
+    ------
+    DataError
+        For a negative number.
+    ParameterError
+        For a label that is a number.
+
+    References
+    ----------
+    Pearson (1900), On the criterion that a given system of deviations ..., Philosophical Magazine 50.
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 1.0], [1.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> chi2_score(X, np.array([0, 0, 1, 1])).values.tolist()
+    [4.0, 0.0]
+    """
+    if not discrete:
+        raise ParameterError(
+            "score='chi2' compares the sums of counts in classes, but the label is a number. "
+            "Take score='f', 'correlation' or 'mutual-information'."
+        )
+    negative = np.flatnonzero((X < 0).any(axis=0))
+    if negative.size:
+        j = int(negative[0])
+        name = names[j] if names is not None else f"x{j}"
+        raise DataError(
+            f"score='chi2' reads features as counts, but column {name!r} has the negative value "
+            f"{X[:, j].min():g}. Negative values in data passed to chi2 have no meaning: take another score, "
+            "or leave such columns out."
+        )
+    _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    shares = sizes / sizes.sum()
+
+    def work(block: FloatArray) -> FloatArray:
+        exponent = np.frexp(block.max(axis=1))[1]
+        varies = block.max(axis=1) > block.min(axis=1)
+        block = np.ldexp(block, -exponent[:, None])
+        total = block.sum(axis=1)
+        found = np.zeros(len(block))
+        for code, share in enumerate(shares):
+            expected = share * np.where(varies, total, 1.0)
+            found += (np.compress(codes == code, block, axis=1).sum(axis=1) - expected) ** 2 / expected
+        with np.errstate(over="ignore"):
+            return np.where(varies, np.ldexp(found, exponent), 0.0)[None, :]
+
+    (values,) = _by_columns(X, work)
+    return Scores(values, np.asarray(chdtrc(len(sizes) - 1, values)))
+
+
+def unit_columns(columns: FloatArray) -> FloatArray:
+    """Return columns, one in each row, centred and of length 1; a constant one becomes zero.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (b, n)
+        Finite numbers of any scale.
+
+    Examples
+    --------
+    >>> unit_columns(np.array([[1e200, 3e200], [5.0, 5.0]])).round(4)
+    array([[-0.7071,  0.7071],
+           [ 0.    ,  0.    ]])
+    """
+    varies = columns.max(axis=1) > columns.min(axis=1)
+    # By a power of two, which rounds nothing and lets the square of any number be held.
+    B = np.ldexp(columns, -np.frexp(np.abs(columns).max(axis=1))[1][:, None])
+    B -= B.mean(axis=1)[:, None]
+    # Far from 0 the first mean is rounded by more than what the column varies.
+    B -= B.mean(axis=1)[:, None]
+    B = np.ldexp(B, -np.frexp(np.abs(B).max(axis=1))[1][:, None])
+    length = np.sqrt((B * B).sum(axis=1))
+    B /= np.where(varies, length, 1.0)[:, None]
+    B[~varies] = 0.0
+    return np.asarray(B)
+
+
+def _explained(X: Values, y: Values, discrete: bool) -> _Explained:
+    n = len(y)
+    # Of this size is what rounding leaves of a feature that the label explains completely.
+    rounding = n * (4 * np.finfo(np.float64).eps) ** 2
+    if discrete:
+        codes = np.unique(y, return_inverse=True)[1]
+        members = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
+        between, within = len(members) - 1, n - len(members)
+    else:
+        line = unit_columns(np.asarray(y, dtype=np.float64)[None, :])
+        between, within = 1, n - 2
+
+    def work(block: FloatArray) -> FloatArray:
+        U = unit_columns(block)
+        if discrete:
+            share, rest = np.zeros(len(U)), np.zeros(len(U))
+            for rows in members:
+                part = np.take(U, rows, axis=1)
+                mean = part.mean(axis=1)
+                share += len(rows) * mean**2
+                rest += ((part - mean[:, None]) ** 2).sum(axis=1)
+        else:
+            r = (U * line).sum(axis=1)
+            share, rest = r**2, ((U - r[:, None] * line) ** 2).sum(axis=1)
+        varies = U.any(axis=1)
+        rest = np.where(varies, np.where(rest <= rounding, 0.0, rest), 1.0)
+        return np.vstack([np.where(share <= rounding, 0.0, share), rest])
+
+    share, rest = _by_columns(X, work)
+    # Both are rounded on their own.
+    return _Explained(np.minimum(share, 1.0), np.minimum(rest, 1.0), between, within)
+
+
+def _by_columns(X: Values, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Apply work to blocks of columns, each as a contiguous row, so that equal columns give equal results."""
+    n, d = X.shape
+    width = max(1, BLOCK_ENTRIES // n)
+
+    def piece(start: int) -> FloatArray:
+        return work(np.ascontiguousarray(X[:, start : start + width].T, dtype=np.float64))
+
+    return np.concatenate(parallel_map(piece, range(0, d, width)), axis=1)

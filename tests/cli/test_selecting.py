@@ -1,0 +1,325 @@
+"""The body of ``select``: what is kept, printed and written, and what is refused before."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.pipeline import Pipeline
+
+from gramian import ParameterError
+from gramian.cli.selecting import estimator, read_features
+from gramian.selection.filters import FeatureFilter
+from gramian.selection.wrappers import SequentialFeatureSelector
+
+WINE = load_wine(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture
+def wine(folder):
+    X, y = WINE
+    X.iloc[:, :6].assign(grape=np.array(["a", "b", "c"])[y]).to_csv("wine.csv", index=False)
+    return X.iloc[:, :6], np.array(["a", "b", "c"])[y]
+
+
+@pytest.fixture
+def numbers(folder):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X.iloc[:150].assign(progress=y[:150]).to_csv("numbers.csv", index=False)
+    return X.iloc[:150], y[:150].to_numpy()
+
+
+def names(file="out.txt"):
+    return Path(file).read_text(encoding="utf-8").splitlines()
+
+
+# --------------------------------------------------------------------------- filters
+
+
+@pytest.mark.parametrize("method", ["mutual-information", "f", "chi2", "correlation"])
+def test_filters_keep_what_the_selector_keeps(wine, gramian, method):
+    ran = gramian("select", "wine.csv", "--label", "grape", "--method", method, "-o", "out.txt")
+    assert (ran.code, ran.err) == (0, "")
+    model = FeatureFilter(method, random_state=0).fit(*wine)
+    assert names() == model.get_feature_names_out().tolist()
+    assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of {model.k_} columns\n"
+
+
+def test_options_of_filters(wine, gramian):
+    options = "--method f --redundancy mrmr --estimator knn --neighbors 7 --cv 3 --scoring balanced_accuracy"
+    ran = gramian("select", "wine.csv", "--label", "grape", *options.split())
+    model = FeatureFilter(
+        "f",
+        redundancy="mrmr",
+        estimator=estimator("knn", True, neighbors=7),
+        cv=3,
+        scoring="balanced_accuracy",
+    ).fit(*wine)
+    assert ran.out == f"{model.summary()}\n"
+    assert "Validated: StandardScaler + KNeighborsClassifier" in ran.out
+
+
+@pytest.mark.parametrize("features", ["3", "0.5"])
+def test_a_number_or_a_share(wine, gramian, features):
+    ran = gramian("select", "wine.csv", "--label", "grape", "--features", features, "-o", "-")
+    assert len(ran.out.splitlines()) == 3
+    assert "Kept 3." in ran.err
+    assert "Written" not in ran.err
+
+
+def test_false_discoveries(wine, gramian):
+    arguments = ("select", "wine.csv", "--label", "grape", "--method", "f", "--features", "fdr")
+    assert "6 of 6 features are significant at a false discovery rate of 0.05" in gramian(*arguments).out
+    ran = gramian(*arguments, "--alpha", "1e-12", "-o", "out.txt")
+    assert "are significant at a false discovery rate of 1e-12" in ran.out
+    assert 0 < len(names()) < 6
+
+
+def test_nothing_significant_is_no_failure(folder, gramian):
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.4f},{b:.4f},{'xy'[i % 2]}" for i, (a, b) in enumerate(rng.standard_normal((30, 2)))]
+    Path("noise.csv").write_text("a,b,kind\n" + "\n".join(rows) + "\n")
+    ran = gramian(
+        "select", "noise.csv", "--label", "kind", "--features", "fdr", "--alpha", 0.001, "-o", "out.txt"
+    )
+    assert ran.code == 0
+    assert "Kept 0. No feature is significant" in ran.out
+    assert names() == []
+
+
+def test_numbers_as_label(numbers, gramian):
+    ran = gramian("select", "numbers.csv", "--label", "progress", "--method", "correlation", "-o", "out.txt")
+    model = FeatureFilter("correlation").fit(*numbers)
+    assert model.task_ == "numbers"
+    assert names() == model.get_feature_names_out().tolist()
+    assert "mean R2" in ran.out
+
+
+def test_everything_as_json(wine, gramian):
+    ran = gramian("select", "wine.csv", "--label", "grape", "--method", "f", "--json", "-o", "out.txt")
+    model = FeatureFilter("f").fit(*wine)
+    facts = ran.json
+    assert facts["kept"] == names() == model.get_feature_names_out().tolist()
+    assert (facts["label"], facts["method"], facts["task"]) == ("grape", "f", "classes")
+    assert facts["classes"] == ["a", "b", "c"]
+    assert facts["reason"] == model.reason_
+    assert facts["data"]["rows"] == 178
+    best = facts["ranking"][0]
+    assert best["column"] == wine[0].columns[np.argmin(model.ranking_)]
+    assert best["score"] == pytest.approx(model.scores_.max())
+    assert [entry["rank"] for entry in facts["ranking"]] == list(range(1, 7))
+    assert facts["validation"]["estimator"] == "StandardScaler + LogisticRegression"
+    np.testing.assert_allclose(facts["validation"]["fold_scores"], model.cv_results_["fold_scores"])
+    facts = gramian("select", "wine.csv", "--label", "grape", "--features", 2, "--json").json
+    assert facts["validation"] is None
+    assert facts["ranking"][0]["p_value"] is None
+
+
+def test_infinite_scores_are_null_in_json(folder, gramian):
+    Path("exact.csv").write_text("a,b,kind\n" + "0,1,x\n0,3,x\n1,2,y\n1,4,y\n" * 3)
+    facts = gramian("select", "exact.csv", "--label", "kind", "--method", "f", "--features", 1, "--json").json
+    assert facts["ranking"][0] == {"rank": 1, "column": "a", "score": None, "p_value": 0.0, "kept": True}
+
+
+# -------------------------------------------------------------------------- wrappers
+
+
+@pytest.mark.parametrize("method", ["forward", "backward"])
+def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
+    arguments = (
+        "select",
+        "wine.csv",
+        "--label",
+        "grape",
+        "--method",
+        method,
+        "--estimator",
+        "lda",
+        "--cv",
+        3,
+    )
+    ran = gramian(*arguments, "-o", "out.txt")
+    assert (ran.code, ran.err) == (0, "")
+    model = SequentialFeatureSelector(estimator("lda", True), direction=method, cv=3).fit(*wine)
+    assert names() == model.get_feature_names_out().tolist()
+    assert "StandardScaler + LinearDiscriminantAnalysis" in ran.out
+    assert "nested=True" not in ran.out
+    facts = gramian(*arguments, "--json").json
+    assert facts["kept"] == names()
+    assert facts["score"] == pytest.approx(model.score_)
+    assert len(facts["history"]["steps"]) == len(model.history_)
+    assert facts["reason"] == model.history_.choice.why
+
+
+def test_options_of_wrappers(numbers, gramian):
+    options = "--method forward --features one-se --floating --patience 2 --nested --cv 3 --estimator ridge"
+    facts = gramian("select", "numbers.csv", "--label", "progress", *options.split(), "--json").json
+    model = SequentialFeatureSelector(
+        estimator("ridge", False),
+        n_features_to_select="one-se",
+        floating=True,
+        patience=2,
+        nested=True,
+        cv=3,
+    ).fit(*numbers)
+    assert facts["kept"] == model.get_feature_names_out().tolist()
+    assert facts["history"]["nested"]["score"] == pytest.approx(model.nested_score_)
+    ran = gramian("select", "numbers.csv", "--label", "progress", "--method", "forward", "--no-validate")
+    assert "Scores are those of the" in ran.out
+
+
+def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
+    def stopped(self, X, y=None):
+        self.history_ = ["the first step"]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SequentialFeatureSelector, "fit", stopped)
+    ran = gramian("select", "wine.csv", "--label", "grape", "--method", "forward", "-o", "out.txt")
+    assert ran.code == 130
+    assert "the first step" in ran.err
+    assert not Path("out.txt").exists()
+
+
+# ------------------------------------------------------------------------ what validates
+
+
+def test_estimators():
+    for name in ("logistic", "lda", "knn"):
+        assert isinstance(estimator(name, True), Pipeline)
+    assert type(estimator(None, True)[-1]).__name__ == "LogisticRegression"
+    assert type(estimator(None, False)[-1]).__name__ == "Ridge"
+    assert estimator("knn", False, neighbors=3)[-1].n_neighbors == 3
+    assert type(estimator("knn", False)[-1]).__name__ == "KNeighborsRegressor"
+    assert type(estimator("tree", False, seed=4)).__name__ == "DecisionTreeRegressor"
+    assert estimator("tree", True, seed=4).random_state == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "discrete", "message"),
+    [
+        (
+            "ridge",
+            True,
+            "The label names classes, and --estimator ridge does not go with it. Take one of logistic",
+        ),
+        (
+            "lda",
+            False,
+            "The label is a number, and --estimator lda does not go with it. Take one of ridge, knn",
+        ),
+        ("forest", True, "--estimator='forest' is not known. Allowed: 'logistic', 'lda', 'knn', 'tree'"),
+    ],
+)
+def test_estimators_that_cannot_be(name, discrete, message):
+    with pytest.raises(ParameterError, match=message):
+        estimator(name, discrete)
+
+
+@pytest.mark.parametrize(
+    ("text", "method", "message"),
+    [
+        ("best", "f", "--features best is not understood. --method f takes a number such as 10, a share"),
+        ("cv", "forward", "--features cv is not understood. --method forward takes .* best or one-se"),
+        ("0", "f", "--features 0 is out of range"),
+        ("1.5", "f", "--features 1.5 is out of range"),
+        ("nan", "f", "--features nan is out of range"),
+        ("-3", "f", "--features -3 is out of range"),
+    ],
+)
+def test_numbers_that_cannot_be(text, method, message):
+    with pytest.raises(ParameterError, match=message):
+        read_features(text, method)
+
+
+def test_numbers_that_can_be():
+    assert [read_features(text, "f") for text in ("7", "0.25", "cv", "fdr", None)] == [
+        7,
+        0.25,
+        "cv",
+        "fdr",
+        "cv",
+    ]
+    assert [read_features(text, "forward") for text in ("best", "one-se", None)] == ["best", "one-se", "best"]
+
+
+# ------------------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("--method anova", 2, "--method='anova' is not known"),
+        (
+            "--method f --floating",
+            2,
+            "--floating belongs to --method forward and backward, not to --method f",
+        ),
+        ("--method f --patience 3", 2, "--patience belongs to --method forward and backward"),
+        ("--nested", 2, "--nested belongs to --method forward and backward"),
+        ("--no-validate", 2, "--no-validate belongs to --method forward and backward"),
+        ("--method forward --redundancy mrmr", 2, "--redundancy belongs to filters, not to --method forward"),
+        ("--method forward --alpha 0.1", 2, "--alpha belongs to filters"),
+        ("--alpha 0.1", 2, "--alpha belongs to --features fdr"),
+        (
+            "--features 3 --estimator knn",
+            2,
+            "--estimator belongs to --features cv; with --features 3 nothing is",
+        ),
+        ("--features fdr --cv 4", 2, "--cv belongs to --features cv"),
+        ("--features 0.5 --scoring accuracy", 2, "--scoring belongs to --features cv"),
+        ("--method forward --no-validate --cv 4", 2, "--no-validate holds no rows out"),
+        ("--neighbors 3", 2, "--neighbors belongs to --estimator knn"),
+        ("--estimator knn --neighbors 0", 2, "--neighbors 0 must be a whole number from 1"),
+        ("--seed -1", 2, "--seed -1 must be a whole number from 0"),
+        ("--redundancy mRMR", 2, "--redundancy='mRMR' is not known"),
+        ("--features fdr --redundancy mrmr", 2, "--features fdr keeps every significant column"),
+        ("--features 7", 2, "--features 7 but wine.csv has 6 columns beside the label"),
+        ("--cv 1", 2, "cv=1 is not a number of folds"),
+        ("--scoring best", 2, "scoring='best' cannot be used"),
+        ("--estimator ridge", 2, "--estimator ridge does not go with it"),
+        ("-o none/out.txt", 1, "there is no folder none"),
+        ("-o wine.csv", 2, "-o wine.csv is what is read"),
+        ("-o - --json", 2, "--json and -o - both write to standard output"),
+        ("--label wine", 2, "wine"),
+        (
+            "--estimator knn --neighbors 170",
+            1,
+            "StandardScaler + KNeighborsClassifier could not be validated with K=1",
+        ),
+        ("--drop alcohol,malic_acid,ash,alcalinity_of_ash,magnesium,total_phenols", 1, "column"),
+    ],
+)
+def test_refusals_leave_nothing_behind(wine, gramian, arguments, code, message):
+    before = sorted(Path().iterdir())
+    label = () if "--label" in arguments else ("--label", "grape")
+    ran = gramian("select", "wine.csv", *label, *arguments.split())
+    assert ran.err.startswith("gramian: ")
+    assert message in ran.err
+    assert (ran.code, ran.out) == (code, "")
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_label_is_needed(wine, gramian):
+    ran = gramian("select", "wine.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Name its column with --label" in ran.err
+
+
+def test_chi2_names_the_column(numbers, gramian):
+    Path("signed.csv").write_text("a,b,kind\n1,-2,x\n2,3,y\n4,5,x\n1,2,y\n")
+    ran = gramian("select", "signed.csv", "--label", "kind", "--method", "chi2", "--features", 1)
+    assert ran.code == 1
+    assert "column 'b' has the negative value -2" in ran.err
+    ran = gramian("select", "numbers.csv", "--label", "progress", "--method", "chi2")
+    assert ran.code == 2
+    assert "the label is a number" in ran.err
+
+
+def test_names_with_line_breaks(folder, gramian):
+    Path("broken.csv").write_text('"a\nb",c,kind\n' + "1,2,x\n3,4,y\n5,7,x\n6,6,y\n")
+    arguments = ("select", "broken.csv", "--label", "kind", "--method", "f", "--features", 1)
+    assert gramian(*arguments).code == 0
+    ran = gramian(*arguments, "-o", "out.txt")
+    assert ran.code == 2
+    assert "has a line break, and -o writes one name a line" in ran.err
+    assert not Path("out.txt").exists()

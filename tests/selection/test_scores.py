@@ -1,0 +1,245 @@
+"""Scores of single features against scikit-learn, SciPy and their formulas in exact fractions."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.feature_selection import chi2, f_classif, f_regression, r_regression
+
+from gramian import DataError, ParameterError
+from gramian.selection.scores import chi2_score, correlation_score, f_score, unit_columns
+
+IRIS = load_iris(return_X_y=True)
+NUMBERS = load_diabetes(return_X_y=True)
+
+
+def exact_f(x, y):
+    """F of the one-way analysis of variance, in fractions."""
+    x = [Fraction(float(v)) for v in x]
+    groups = [[v for v, label in zip(x, y, strict=True) if label == c] for c in sorted(set(y.tolist()))]
+    mean = sum(x) / len(x)
+    between = sum(len(g) * (sum(g) / len(g) - mean) ** 2 for g in groups)
+    within = sum((v - sum(g) / len(g)) ** 2 for g in groups for v in g)
+    return float((between / (len(groups) - 1)) / (within / (len(x) - len(groups))))
+
+
+def exact_squared_correlation(x, y):
+    x, y = ([Fraction(float(v)) for v in column] for column in (x, y))
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    cross = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
+    return cross**2 / (sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
+
+
+# ------------------------------------------------------------------ against peers
+
+
+def test_f_is_that_of_scikit_learn():
+    X, y = IRIS
+    F, p = f_classif(X, y)
+    found = f_score(X, y, discrete=True)
+    np.testing.assert_allclose(found.values, F, rtol=1e-9)
+    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
+    for j in range(4):
+        one = stats.f_oneway(*(X[y == c, j] for c in range(3)))
+        np.testing.assert_allclose(
+            [found.values[j], found.p_values[j]], [one.statistic, one.pvalue], rtol=1e-9
+        )
+    X, y = NUMBERS
+    F, p = f_regression(X, y)
+    found = f_score(X, y, discrete=False)
+    np.testing.assert_allclose(found.values, F, rtol=1e-9)
+    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
+
+
+def test_correlation_is_that_of_pearson():
+    X, y = NUMBERS
+    found = correlation_score(X, y, discrete=False)
+    np.testing.assert_allclose(found.values, np.abs(r_regression(X, y)), rtol=1e-10)
+    np.testing.assert_allclose(
+        found.p_values, [stats.pearsonr(X[:, j], y).pvalue for j in range(10)], rtol=1e-8
+    )
+
+
+def test_the_correlation_ratio_is_the_largest_correlation_with_numbers_for_classes():
+    X, y = IRIS
+    found = correlation_score(X, y, discrete=True)
+    for j in range(4):
+        means = np.array([X[y == c, j].mean() for c in range(3)])
+        assert found.values[j] == pytest.approx(np.corrcoef(X[:, j], means[y])[0, 1], rel=1e-12)
+        for codes in np.random.default_rng(0).standard_normal((50, 3)):
+            assert abs(np.corrcoef(X[:, j], codes[y])[0, 1]) <= found.values[j] + 1e-12
+    F, p = f_classif(X, y)
+    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
+    np.testing.assert_allclose(found.values**2, 2 * F / (2 * F + 147), rtol=1e-10)
+
+
+def test_for_two_classes_it_is_the_point_biserial_correlation():
+    X, y = IRIS[0][:100], IRIS[1][:100]
+    found = correlation_score(X, y, discrete=True)
+    expected = [abs(stats.pointbiserialr(y, X[:, j]).statistic) for j in range(4)]
+    np.testing.assert_allclose(found.values, expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        f_score(X, y, discrete=True).values, f_score(X, y.astype(float), discrete=False).values, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("shift", [0, 5])
+def test_chi2_is_that_of_scikit_learn(shift):
+    X, y = IRIS
+    y = y + shift
+    expected, p = chi2(X, y)
+    found = chi2_score(X, y)
+    np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+    np.testing.assert_allclose(found.p_values, p, rtol=1e-10)
+    counts = np.random.default_rng(0).integers(0, 4, (30, 6))
+    expected, p = chi2(counts, y[::5])
+    np.testing.assert_allclose(chi2_score(counts.astype(float), y[::5]).values, expected, rtol=1e-12)
+
+
+# ---------------------------------------------------------------- what is awkward
+
+
+def test_centred_before_squared():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    x = np.round(1e8 + rng.standard_normal(60) + 0.3 * y, 4)
+    found = f_score(x[:, None], y, discrete=True).values[0]
+    assert found == pytest.approx(exact_f(x, y), rel=1e-9)
+    numbers = rng.standard_normal(60)
+    share = float(exact_squared_correlation(x, numbers))
+    found = f_score(x[:, None], numbers, discrete=False).values[0]
+    assert found == pytest.approx(share / (1 - share) * 58, rel=1e-9)
+
+
+def test_a_correlation_next_to_1_keeps_its_digits():
+    rng = np.random.default_rng(1)
+    y = rng.standard_normal(40)
+    x = y + 1e-7 * rng.standard_normal(40)
+    share = exact_squared_correlation(x, y)
+    found = f_score(x[:, None], y, discrete=False).values[0]
+    assert found == pytest.approx(float(share / (1 - share) * 38), rel=1e-6)
+
+
+def test_float32_with_an_offset():
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1], 30)
+    X = (1000 + rng.standard_normal((60, 5)) + y[:, None]).astype("f4")
+    found = f_score(X, y, discrete=True).values
+    np.testing.assert_allclose(found, [exact_f(x, y) for x in X.T], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e300])
+def test_scale_changes_nothing(scale):
+    X, y = IRIS
+    for score in (f_score, correlation_score):
+        one, other = score(X, y, discrete=True), score(X * scale, y, discrete=True)
+        np.testing.assert_allclose(other.values, one.values, rtol=1e-9)
+        np.testing.assert_allclose(other.p_values, one.p_values, rtol=1e-8)
+        one, other = score(NUMBERS[0], NUMBERS[1], discrete=False), score(*NUMBERS, discrete=False)
+        other = score(NUMBERS[0] * scale, NUMBERS[1] * scale, discrete=False)
+        np.testing.assert_allclose(other.values, one.values, rtol=1e-9)
+    np.testing.assert_allclose(chi2_score(X * scale, y).values / scale, chi2_score(X, y).values, rtol=1e-12)
+
+
+def test_columns_of_very_different_scale_do_not_disturb_each_other():
+    X, y = IRIS
+    scales = [1e-300, 1.0, 1e300, 1e8]
+    np.testing.assert_allclose(
+        f_score(X * scales, y, discrete=True).values, f_score(X, y, discrete=True).values, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 7.0, 1e300])
+@pytest.mark.parametrize("discrete", [True, False])
+def test_a_constant_feature_has_0_and_p_value_1(value, discrete):
+    X = np.column_stack([IRIS[0], np.full(150, value)])
+    for score in (f_score, correlation_score) + ((chi2_score,) if discrete else ()):
+        found = score(X, IRIS[1], discrete=discrete)
+        assert (found.values[-1], found.p_values[-1]) == (0.0, 1.0)
+        assert np.isfinite(found.values).all()
+
+
+def test_what_a_label_explains_completely_is_infinite():
+    y = np.array([0, 0, 1, 1, 2, 2])
+    X = np.column_stack([y, 0.1 * y + 0.3, [0.1 + 0.2, 0.3, 0.7, 0.7, 0.1, 0.1], [1, 2, 3, 4, 5, 6.5]])
+    found = f_score(X, y, discrete=True)
+    assert np.isinf(found.values[:3]).all()
+    assert (found.p_values[:3] == 0).all()
+    assert np.isfinite(found.values[3])
+    np.testing.assert_allclose(correlation_score(X, y, discrete=True).values[:3], 1.0)
+    numbers = f_score(X[:, :2], 3.0 * y - 1, discrete=False)
+    assert np.isinf(numbers.values).all()
+    assert (numbers.p_values == 0).all()
+
+
+def test_no_degree_of_freedom():
+    X = np.array([[1.0, 5.0], [2.0, 5.0]])
+    for y, discrete, what in (
+        (np.array([0, 1]), True, "classes"),
+        (np.array([0.5, 0.7]), False, "coefficients"),
+    ):
+        found = f_score(X, y, discrete=discrete)
+        assert found.values.tolist() == [0, 0]
+        assert found.p_values.tolist() == [1, 1]
+        assert f"as many {what} as rows" in found.notes[0]
+        found = correlation_score(X, y, discrete=discrete)
+        np.testing.assert_allclose(found.values, [1, 0])
+        assert found.p_values.tolist() == [1, 1]
+
+
+def test_a_class_of_one_row():
+    X, y = IRIS[0][:11], np.array([0] * 5 + [1] * 5 + [2])
+    F, p = f_classif(X, y)
+    found = f_score(X, y, discrete=True)
+    np.testing.assert_allclose(found.values, F, rtol=1e-9)
+    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
+
+
+def test_equal_columns_have_equal_scores():
+    rng = np.random.default_rng(3)
+    columns = rng.standard_normal((37, 3)) + 100
+    X = np.asfortranarray(np.hstack([columns, np.arange(37.0)[:, None], columns, columns]))
+    for y, discrete in ((rng.integers(0, 3, 37), True), (rng.standard_normal(37), False)):
+        for score in (f_score, correlation_score):
+            values = score(X, y, discrete=discrete).values
+            np.testing.assert_array_equal(values[:3], values[4:7])
+            np.testing.assert_array_equal(values[:3], values[7:])
+    values = chi2_score(np.abs(X), rng.integers(0, 3, 37)).values
+    np.testing.assert_array_equal(values[:3], values[4:7])
+
+
+def test_blocks_of_columns_are_put_together(monkeypatch):
+    import gramian.selection.scores as module
+
+    expected = f_score(*IRIS, discrete=True).values
+    monkeypatch.setattr(module, "BLOCK_ENTRIES", 150 * 3)
+    np.testing.assert_array_equal(f_score(*IRIS, discrete=True).values, expected)
+
+
+def test_nothing_warns(recwarn):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X = np.zeros((4, 2))
+        for score in (f_score, correlation_score, chi2_score):
+            assert (score(X, np.array([0, 0, 1, 1]), discrete=True).values == 0).all()
+
+
+def test_chi2_refuses_what_it_cannot_read():
+    with pytest.raises(DataError, match=r"column 'b' has the negative value -2. Negative values in data"):
+        chi2_score(np.array([[1.0, 1.0], [0.0, -2.0]]), np.array([0, 1]), names=["a", "b"])
+    with pytest.raises(DataError, match="column 'x0' has the negative value"):
+        chi2_score(np.array([[-1.0], [0.0]]), np.array([0, 1]))
+    with pytest.raises(ParameterError, match=r"but the label is a number\. Take score='f'"):
+        chi2_score(*IRIS, discrete=False)
+
+
+def test_unit_columns():
+    rng = np.random.default_rng(4)
+    B = rng.standard_normal((5, 30)) + 1e6
+    U = unit_columns(B)
+    np.testing.assert_allclose(U.sum(axis=1), 0, atol=1e-14)
+    np.testing.assert_allclose((U * U).sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(U @ U.T, np.corrcoef(B), atol=1e-9)
