@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.estimators.kernel_validation import PASSES, held_out_preimages
+from gramian.estimators.kernel_validation import PASSES, first_components, held_out_preimages
 from gramian.rows import as_rows
 
 
@@ -71,3 +71,28 @@ def test_the_same_seed_gives_the_same_answer():
     first, second = ask(planted(), seed=3), ask(planted(), seed=3)
     assert first.number == second.number
     np.testing.assert_array_equal(first.evidence["error"], second.evidence["error"])
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf(sigma=2)", "laplacian(gamma=0.3)"])
+def test_first_components_are_those_of_a_fit_with_fewer(kernel):
+    X, new = planted(60), planted(70)[60:]
+    whole = gramian.KernelPCA(6, kernel=kernel).fit(X)
+    fewer = gramian.KernelPCA(2, kernel=kernel).fit(X)
+    if kernel.startswith("laplacian"):
+        # A map from all scores was learned already.
+        whole.inverse_transform(whole.transform(new))
+    part = first_components(whole, 2)
+    assert (whole.n_components_, part.n_components_, part.rank_) == (6, 2, 2)
+    np.testing.assert_allclose(part.transform(new), fewer.transform(new), atol=1e-8)
+    np.testing.assert_allclose(part.eigenvalues_, fewer.eigenvalues_)
+    np.testing.assert_allclose(part.explained_variance_ratio_, fewer.explained_variance_ratio_)
+    back = part.inverse_transform(part.transform(new))
+    np.testing.assert_allclose(back, fewer.inverse_transform(fewer.transform(new)), atol=1e-4)
+
+
+def test_first_components_of_an_unproven_kernel_have_no_shares():
+    X = planted(20)
+    model = gramian.KernelPCA(3, kernel=lambda a, b: float(a @ b)).fit(X)
+    assert (model.explained_variance_ratio_ is None) == (
+        first_components(model, 1).explained_variance_ratio_ is None
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -14,7 +15,7 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["held_out_preimages"]
+__all__ = ["first_components", "held_out_preimages"]
 
 FOLDS = 3
 ROWS = 300  # rows taken at most, evenly spaced
@@ -67,6 +68,36 @@ def held_out_preimages(model: KernelPCA, rows: Rows, rng: np.random.Generator) -
     for fold in range(FOLDS):
         errors[fold] = _errors(model, X[part != fold], X[part == fold], tried, group)
     return _choice(np.concatenate([[0], tried]), errors)
+
+
+def first_components(model: KernelPCA, k: int) -> KernelPCA:
+    """Return a fitted model with its first k components only, which is what a fit with that number gives.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Fitted; it stays as it is, and shares its arrays.
+    k : int
+        From 1 to ``model.n_components_``.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 3.0]])
+    >>> first_components(KernelPCA(3, kernel="rbf").fit(X), 2).transform(X).shape
+    (4, 2)
+    """
+    part = copy.copy(model)
+    part.n_components = part.n_components_ = k
+    part.rank_ = min(model.rank_, k)
+    part.eigenvalues_ = model.eigenvalues_[:k]
+    part.eigenvectors_ = model.eigenvectors_[:, :k]
+    part.projection_coef_ = model.projection_coef_[:, :k]
+    part.explained_variance_ = model.explained_variance_[:k]
+    shares = model.explained_variance_ratio_
+    part.explained_variance_ratio_ = None if shares is None else shares[:k]
+    # Learned from all scores.
+    part._ridge_map = None
+    return part
 
 
 def _errors(

@@ -1,0 +1,192 @@
+"""The kernels that are compared: those of a user, or a list that fits the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gramian.arrays import as_float64
+from gramian.errors import InputTypeError, ParameterError
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial, kernel_from_name
+from gramian.kernels.named import PRECOMPUTED
+from gramian.kernels.widths import median_distance
+from gramian.records import FloatArray
+from gramian.rows import Rows
+
+__all__ = ["Candidate", "as_candidates", "default_kernels"]
+
+WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of rbf, over the median distance
+LAPLACIAN_WIDTHS = (2.0, 1.0)
+# Each value of chi2 is a sum over columns in a loop.
+CHI2_COLUMNS, CHI2_ROWS = 30, 300
+WIDTH_ROWS = 1000
+DIGITS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One kernel that is tried.
+
+    Attributes
+    ----------
+    model : KernelPCA
+        Not fitted; its kernel has every parameter a number.
+    n_components : int or None
+        The number that the user's own KernelPCA asks for.
+    """
+
+    model: KernelPCA
+    n_components: int | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, every parameter a number."""
+        kernel: Kernel = self.model.kernel
+        return kernel
+
+
+def as_candidates(given: Any, rows: Rows) -> tuple[Candidate, ...]:
+    """Return what is compared, with widths that depend on the data filled in.
+
+    Parameters
+    ----------
+    given : sequence of str, callable, Kernel or KernelPCA, or None
+        None takes :func:`default_kernels`.
+    rows : Rows
+        All of the data.
+
+    Raises
+    ------
+    ParameterError
+        For an empty list, an expression that cannot be read, a precomputed kernel.
+    InputTypeError
+        For what is no list, or no kernel.
+    """
+    if given is None:
+        given = default_kernels(rows.values)
+    if isinstance(given, (str, Kernel, KernelPCA)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise InputTypeError(
+            f"candidates={given!r} is no list. Give several kernels to compare, such as "
+            "['linear', 'rbf(sigma=2)'], or None for a list that fits the data."
+        )
+    if not len(given):
+        raise ParameterError(
+            "candidates is empty. Give kernels such as ['linear', 'rbf(sigma=2)'], or None for a list that "
+            "fits the data."
+        )
+    return tuple(_candidate(one, rows) for one in given)
+
+
+def _candidate(given: Any, rows: Rows) -> Candidate:
+    model = given if isinstance(given, KernelPCA) else KernelPCA(kernel=given)
+    if isinstance(model.kernel, str) and model.kernel.strip() == PRECOMPUTED:
+        raise ParameterError(
+            "A precomputed kernel matrix belongs to the rows it was made of: it has no other rows to be "
+            "judged on, and no columns to permute. Give the rows, and kernels by name, expression or object."
+        )
+    wanted = model.n_components
+    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer))):
+        raise ParameterError(
+            f"The candidate {model!r} asks for n_components={wanted!r}. Give a whole number, or None to have "
+            "it chosen."
+        )
+    if wanted is not None and wanted < 1:
+        raise ParameterError(f"The candidate {model!r} asks for n_components={wanted}. Give at least 1.")
+    kernel = kernel_from_name(
+        model.kernel,
+        gamma=model.gamma,
+        degree=model.degree,
+        coef0=model.coef0,
+        params=model.kernel_params,
+    )
+    resolved = kernel.resolve(rows.values, rows.feature_names)
+    # As it was written, where nothing in it waits for data: a width stays a width.
+    kernel = kernel if _settled(kernel) else resolved
+    # The kernel carries its own parameters now.
+    own: dict[str, Any] = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
+    held = clone(model).set_params(kernel=kernel, n_components=None, **own)
+    return Candidate(held, None if wanted is None else int(wanted))
+
+
+def _settled(kernel: Kernel) -> bool:
+    """Whether every parameter is a number already."""
+    own = [value for value in kernel.get_params(deep=False).values() if not isinstance(value, Kernel)]
+    if isinstance(kernel, RBF):
+        # One of its two parameters is never given.
+        own = [kernel.gamma if kernel.sigma is None else kernel.sigma]
+    waits = any(value is None or "U" in np.asarray(value).dtype.char for value in own)
+    return not waits and all(_settled(part) for part in kernel.parts)
+
+
+def default_kernels(X: Any) -> list[Kernel]:
+    """Return a list of kernels that fits the data, simple ones first.
+
+    linear, cosine, poly of degree 2 and 3 with x . y over the median of ``||x||^2``, rbf with the median
+    distance between rows times 4, 2, 1, 1/2, 1/4 and 1/8 as width, laplacian with twice and once its own
+    median distance. Without negative entries, in at most 30 columns, chi2 with its median distance.
+    Distances are those of at most 1000 evenly spaced rows. Numbers are rounded to 4 digits. Of a single
+    column there is no cosine.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Finite, not all rows equal.
+
+    Examples
+    --------
+    >>> default_kernels(np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [2.0, 2.0]]))[:3]
+    [linear(), cosine(), poly(degree=2, gamma=0.1538)]
+    """
+    histograms = X.shape[1] <= CHI2_COLUMNS and float(X.min()) >= 0
+    X = _evenly(X, WIDTH_ROWS)
+    found: list[Kernel] = [Linear()]
+    if X.shape[1] > 1:
+        found.append(Cosine())
+    gamma = _rounded(_inner_product_factor(X))
+    if 0 < gamma < np.inf:
+        found += [Polynomial(2, gamma), Polynomial(3, gamma)]
+    middle, sums = median_distance(X), median_distance(X, "cityblock")
+    found += [RBF(sigma=_rounded(factor * middle)) for factor in WIDTHS]
+    found += [Laplacian(_rounded(1.0 / (factor * sums))) for factor in LAPLACIAN_WIDTHS]
+    if histograms:
+        gamma = _rounded(_chi2_factor(X))
+        found += [ChiSquared(gamma)] if 0 < gamma < np.inf else []
+    return found
+
+
+def _rounded(value: float) -> float:
+    """Few digits, so that the kernel can be typed."""
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _evenly(X: Any, limit: int) -> FloatArray:
+    """Evenly spaced rows as float64; all where they would be equal."""
+    some = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), limit)).round().astype(np.int64))]
+    return as_float64(some if np.ptp(some, axis=0).any() else X)
+
+
+def _inner_product_factor(X: FloatArray) -> float:
+    """1 over the median squared norm of a row; over the mean of the others where that is 0."""
+    largest = float(np.abs(X).max())
+    squares = np.sum((X / largest) ** 2, axis=1)
+    middle = float(np.median(squares)) or float(squares.mean())
+    with np.errstate(over="ignore"):
+        return float(1.0 / middle / np.float64(largest) / largest)
+
+
+def _chi2_factor(X: FloatArray) -> float:
+    """1 over the median of ``sum (x - y)^2 / (x + y)``; over the mean where that is 0."""
+    X = _evenly(X, CHI2_ROWS)
+    total = np.zeros((len(X), len(X)))
+    for column in 0.5 * X.T:
+        gap, both = column[:, None] - column, column[:, None] + column
+        total += gap * (gap / np.where(both > 0, both, 1.0))
+    distances = 2.0 * total[np.tril_indices(len(X), -1)]
+    middle = float(np.median(distances)) or float(distances.mean())
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(1.0 / np.float64(middle))
