@@ -4,10 +4,12 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo faces-figure test lint bench docs clean
 
 help:
 	@echo "make demo   eigenfaces and kernel PCA on a small data set; writes ./gramian-demo/"
+	@echo "make faces-figure"
+	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
 	@echo "make lint   style, types and the import layers"
 	@echo "make bench  speed and accuracy side by side with the peers"
@@ -16,6 +18,9 @@ help:
 
 demo: .venv/installed-core
 	$(BIN)/gramian demo
+
+faces-figure: .venv/installed-core
+	$(BIN)/python examples/faces_figure.py
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
@@ -33,9 +38,9 @@ docs: .venv/installed-dev
 	$(BIN)/python -m pytest src tests/test_documentation.py
 
 clean:
-	rm -rf .venv build dist src/*.egg-info gramian-demo .coverage .hypothesis
+	rm -rf .venv build dist src/*.egg-info gramian-demo gramian-faces .coverage .hypothesis
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -1,11 +1,13 @@
 """Array kinds, exact scaling, threads and amounts of memory."""
 
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import threadpoolctl
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from gramian.arrays import (
@@ -162,6 +164,26 @@ def test_the_guard_restores_after_an_error(two_workers):
     with pytest.raises(ZeroDivisionError, match="division"), blas_threads():
         1 / 0  # noqa: B018
     assert blas_limits() == before
+
+
+def test_libraries_are_looked_for_when_there_may_be_new_ones(two_workers, monkeypatch):
+    looked = []
+
+    class Looking(ThreadpoolController):
+        def __init__(self):
+            looked.append(1)
+            super().__init__()
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Looking)
+    monkeypatch.setitem(sys.modules, "something_new", threadpoolctl)
+    for _ in range(3):
+        with blas_threads():
+            assert set(blas_limits()) == {1}
+    assert len(looked) == 1
+    monkeypatch.setitem(sys.modules, "something_newer", threadpoolctl)
+    with blas_threads():
+        assert set(blas_limits()) == {1}
+    assert len(looked) == 2
 
 
 def test_overlapping_guards_of_several_threads(two_workers):

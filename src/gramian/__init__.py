@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gramian.version import __version__
 
 if TYPE_CHECKING:
-    from gramian import errors, kernels, plots
+    from gramian import errors, faces, kernels, plots
     from gramian.errors import (
         CertificateWarning,
         CostWarning,
@@ -40,12 +40,17 @@ if TYPE_CHECKING:
     from gramian.estimators.saving import load
     from gramian.estimators.whitener import Whitener
     from gramian.rows.scan import scan
+    from gramian.selection.choose_kernel import choose_kernel
+    from gramian.selection.filters import FeatureFilter
+    from gramian.selection.mutual_information import mutual_information
+    from gramian.selection.wrappers import SequentialFeatureSelector
 
 __all__ = [
     "PCA",
     "CertificateWarning",
     "CostWarning",
     "DataError",
+    "FeatureFilter",
     "FileError",
     "GramianError",
     "IndefiniteKernelError",
@@ -59,28 +64,36 @@ __all__ = [
     "PreimageWarning",
     "RandomFourierMap",
     "RankWarning",
+    "SequentialFeatureSelector",
     "TaylorMap",
     "Whitener",
     "__version__",
     "choose_components",
+    "choose_kernel",
     "errors",
+    "faces",
     "kernels",
     "load",
+    "mutual_information",
     "plots",
     "relations",
     "scan",
 ]
 
-_SUBMODULES = frozenset({"errors", "kernels", "plots"})
+_SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
 _HOME = {
     "PCA": "gramian.estimators.pca",
+    "FeatureFilter": "gramian.selection.filters",
     "KernelPCA": "gramian.estimators.kernel_pca",
     "PolynomialMap": "gramian.estimators.feature_maps",
     "RandomFourierMap": "gramian.estimators.feature_maps",
+    "SequentialFeatureSelector": "gramian.selection.wrappers",
     "TaylorMap": "gramian.estimators.feature_maps",
     "Whitener": "gramian.estimators.whitener",
     "choose_components": "gramian.estimators.choose_components",
+    "choose_kernel": "gramian.selection.choose_kernel",
     "load": "gramian.estimators.saving",
+    "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.estimators.relations",
     "scan": "gramian.rows.scan",
 }

@@ -7,6 +7,7 @@ save a copy ask :func:`is_numpy`.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -176,14 +177,23 @@ class _BlasGuard:
         self._lock = threading.Lock()
         self._depth = 0
         self._limiter: Any = None
+        self._controller: Any = None
+        self._modules = 0
         self.workers = 1
+
+    def _libraries(self) -> Any:
+        # Looking for them takes milliseconds, longer than small products; new ones come with new modules.
+        if self._modules != len(sys.modules):
+            from threadpoolctl import ThreadpoolController
+
+            self._controller = ThreadpoolController().select(user_api="blas")
+            self._modules = len(sys.modules)
+        return self._controller
 
     def enter(self) -> int:
         with self._lock:
             if self._depth == 0:
-                from threadpoolctl import ThreadpoolController
-
-                controller = ThreadpoolController().select(user_api="blas")
+                controller = self._libraries()
                 counts = [library.num_threads for library in controller.lib_controllers]
                 self.workers = max(counts, default=1)
                 _take_control()

@@ -8,7 +8,8 @@ from gramian.cli.app import app
 from gramian.version import __version__
 
 COMMANDS = (
-    "fit", "transform", "reconstruct", "denoise", "whiten", "info", "plan", "relations", "demo", "kernels"
+    "fit", "transform", "reconstruct", "denoise", "whiten", "info", "plan", "relations", "select",
+    "choose-kernel", "demo", "kernels", "faces"
 )  # fmt: skip
 
 

@@ -216,6 +216,14 @@ def test_other_maps_cannot_be_saved_and_it_is_said_which_can(transform, label, t
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_model_within_a_model_is_saved(tmp_path):
+    model = KernelPCA(2, kernel=kernels.RBF().after(PCA(3).fit(X))).fit(X)
+    model.save(tmp_path / "m.gramian")
+    twin = gramian.load(tmp_path / "m.gramian")
+    assert isinstance(twin.kernel_.map, PCA)
+    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+
+
 def test_what_was_clipped_is_saved(tmp_path):
     K = X @ X.T - 5 * np.eye(30)
     model = KernelPCA(2, kernel="precomputed", repair="clip").fit(K)
@@ -285,7 +293,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_a_model_of_an_unknown_kind(tmp_path):
     write_model(tmp_path / "m.gramian", "Oracle", {"parameters": {}, "state": {}}, {})
-    expected = "holds a model of kind 'Oracle'.*It knows KernelPCA, PCA.*pip install -U gramian"
+    expected = "holds a model of kind 'Oracle'.*It knows FaceSpace, KernelPCA, PCA.*pip install -U gramian"
     with pytest.raises(ModelFileError, match=expected):
         gramian.load(tmp_path / "m.gramian")
 

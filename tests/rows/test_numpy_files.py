@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import DataError, FileError, GramianError
-from gramian.rows.numpy_files import read_npy, read_npz
+from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 
 
 def saved(array, **options):
@@ -139,3 +139,21 @@ def test_no_damage_raises_anything_foreign(place, flip):
         damaged[place % len(data)] ^= flip
         with contextlib.suppress(GramianError):
             assert isinstance(read(bytes(damaged)), np.ndarray | tuple)
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (np.array([3, 1]), ("3", "1")),
+        (np.array(["zoë", "a b"]), ("zoë", "a b")),
+        (np.array([1.5, 2.0]), None),
+        (np.array([1, 2, 3]), None),
+        (np.eye(2, dtype=int), None),
+    ],
+)
+def test_names_beside_a_table(y, expected):
+    data = archived(X=np.eye(2), y=y)
+    assert read_npz_names(io.BytesIO(data), "y", 2, "memory") == expected
+    assert read_npz_names(io.BytesIO(data), "z", 2, "memory") is None
+    with pytest.raises(FileError, match="memory cannot be read: it is truncated"):
+        read_npz_names(io.BytesIO(data[:-40]), "y", 2, "memory")

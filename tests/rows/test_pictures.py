@@ -247,9 +247,19 @@ def test_zip():
 def test_zip_without_pictures_or_with_giants(monkeypatch):
     with archive(**{"a.txt": b"x"}) as file, pytest.raises(DataError, match="no pictures but 1"):
         pictures_in_zip(file, "x.zip")
-    monkeypatch.setattr("gramian.rows.pictures._LARGEST_FILE", 10)
+    monkeypatch.setattr("gramian.rows.pictures.LARGEST_FILE", 10)
     with archive(**{"a.png": b"x" * 11}) as file, pytest.raises(DataError, match="unpacks to 11"):
         pictures_in_zip(file, "x.zip")
+
+
+def test_giants_can_be_left_out(monkeypatch):
+    monkeypatch.setattr("gramian.rows.pictures.LARGEST_FILE", 200)
+    bad = []
+    with archive(**{"a.png": b"x" * 201, "b.png": encoded(grey())}) as file:
+        found, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append((name, str(error))))
+    assert [picture.name for picture in found] == ["b.png"]
+    assert bad[0][0] == "a.png"
+    assert "unpacks to 201 bytes" in bad[0][1]
 
 
 def test_hash_covers_names_and_contents():

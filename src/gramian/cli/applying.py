@@ -93,9 +93,11 @@ def table_target(out: str, as_json: bool, model: str, data: str) -> tuple[Any, s
 def _count(fitted: Any, components: int | None) -> int:
     preimage = getattr(fitted, "preimage_", None)
     if preimage is None and not hasattr(fitted, "reconstruction_error_"):
+        faces = "For a model of faces: gramian faces reconstruct."
+        back = "In Python its inverse_transform maps whitened rows back."
         raise ParameterError(
-            f"reconstruct needs a PCA, and this is a {type(fitted).__name__}. In Python "
-            "its inverse_transform maps whitened rows back."
+            f"reconstruct needs a PCA, and this is a {type(fitted).__name__}. "
+            f"{back if hasattr(fitted, 'inverse_transform') else faces}"
         )
     if preimage is not None and preimage.method == "none":
         raise ParameterError(

@@ -13,6 +13,7 @@ from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import to_numpy
 from gramian.errors import ParameterError
+from gramian.estimators.saving import Saved, contents, restored
 from gramian.kernels import Callable, Kernel
 from gramian.kernels.maps import KernelError
 from gramian.kernels.named import CLASSES
@@ -68,6 +69,9 @@ def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     if is_dataclass(value) and type(value).__name__ in RECORDS:
         inner = {f.name: _encode(getattr(value, f.name), f"{name}.{f.name}", arrays) for f in fields(value)}
         return {"record": type(value).__name__, "fields": inner}
+    if isinstance(value, Saved):
+        inner = {part: encode(held, f"{name}.{part}", arrays) for part, held in contents(value).items()}
+        return {"estimator": type(value).__name__, **inner}
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return None
     if isinstance(value, np.ufunc) and MAPS.get(_map_name(value)) is value:
@@ -118,6 +122,9 @@ def _decode(value: Any, arrays: Mapping[str, Any]) -> Any:
         return np.array(value["names"], dtype=object)
     if "function" in value:
         return MAPS[value["function"]]
+    if "estimator" in value:
+        parts = {part: decode(value[part], arrays) for part in ("parameters", "state")}
+        return restored(value["estimator"], **parts)
     if "kernel" in value:
         return CLASSES[value["kernel"]](**{n: _decode(v, arrays) for n, v in value["parameters"].items()})
     return RECORDS[value["record"]](**{n: _decode(v, arrays) for n, v in value["fields"].items()})

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import ModelFileError
 
-__all__ = ["Saved", "load"]
+__all__ = ["Saved", "contents", "load", "restored"]
 
 # Every kernel and record can be in a file: what knows them all is loaded when a file is written or read.
 ENCODING, STORE = "gramian.estimators.encoding", "gramian.store"
@@ -19,6 +19,7 @@ HOMES = (
     "gramian.estimators.kernel_pca",
     "gramian.estimators.feature_maps",
     "gramian.estimators.whitener",
+    "gramian.faces.space",
 )
 
 
@@ -45,13 +46,25 @@ class Saved:
             For a kernel given as a function, which no file can hold.
         """
         check_is_fitted(self)
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
         arrays: dict[str, Any] = {}
-        state = {name: value for name, value in vars(self).items() if name not in parameters}
-        parts = {"parameters": parameters, "state": state}
         encode = import_module(ENCODING).encode
-        header = {part: encode(values, part, arrays) for part, values in parts.items()}
+        header = {part: encode(values, part, arrays) for part, values in contents(self).items()}
         import_module(STORE).write_model(path, type(self).__name__, header, arrays)
+
+
+def contents(model: Any) -> dict[str, dict[str, Any]]:
+    """Return what makes a fitted estimator: its parameters, and its state."""
+    parameters = model.get_params(deep=False)
+    state = {name: value for name, value in vars(model).items() if name not in parameters}
+    return {"parameters": parameters, "state": state}
+
+
+def restored(kind: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
+    """Return the estimator of a known class that :func:`contents` described."""
+    model = Saved.known[kind](**parameters)
+    for name, value in state.items():
+        setattr(model, name, value)
+    return model
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -77,8 +90,7 @@ def load(path: str | PathLike[str]) -> Any:
     for home in HOMES:
         import_module(home)
     stored = import_module(STORE).read_model(path)
-    cls = Saved.known.get(stored.kind)
-    if cls is None:
+    if stored.kind not in Saved.known:
         raise ModelFileError(
             f"{path} holds a model of kind {stored.kind!r}, which this gramian does not know. "
             f"It knows {', '.join(sorted(Saved.known))}. Upgrade with: pip install -U gramian"
@@ -86,12 +98,9 @@ def load(path: str | PathLike[str]) -> Any:
     try:
         decode = import_module(ENCODING).decode
         header = {part: decode(stored.header[part], stored.arrays) for part in ("parameters", "state")}
-        model = cls(**header["parameters"])
+        return restored(stored.kind, **header)
     except (KeyError, TypeError, AttributeError) as error:
         raise ModelFileError(
             f"{path} is a gramian file, but its contents are not those of a {stored.kind} ({error}). "
             "Fit the model again, or upgrade gramian if the file is newer."
         ) from error
-    for name, value in header["state"].items():
-        setattr(model, name, value)
-    return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gramian.records import FloatArray
 from gramian.store import atomic_write
 
-__all__ = ["Chart", "bars", "scatter", "ticks"]
+__all__ = ["Chart", "bands", "bars", "scatter", "ticks"]
 
 WIDTH, HEIGHT = 640, 480
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 40, 56
@@ -166,6 +166,41 @@ def bars(shares: FloatArray, names: Sequence[str], *, title: str, y_title: str) 
         _bars_key(),
     ]
     return _page(title, body)
+
+
+def bands(
+    names: Sequence[str], series: Mapping[str, FloatArray], *, title: str, x_title: str, y_title: str
+) -> Chart:
+    """Draw percentiles as bands around the median, one band a series.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the places on the horizontal axis, which are evenly spaced.
+    series : mapping of str to ndarray of shape (5, len(names))
+        Rising percentiles; the median is a line, the two bands are around it.
+    """
+    place = np.arange(len(names), dtype=float)
+    every = np.concatenate([np.asarray(values, dtype=float).ravel() for values in series.values()])
+    margin = 0.15 + 0.05 * len(names)
+    axes = _Axes(
+        (-margin, len(names) - 1 + margin), (0.0, 1.05 * float(every.max())), WIDTH - RIGHT - LEGEND_WIDTH
+    )
+    body = [_frame(axes, x_title, y_title, zero=False, x_ticks=False)]
+    for colour, values in zip(COLOURS, series.values(), strict=False):
+        across, up = axes.across(place), axes.up(np.asarray(values, dtype=float))
+        for low, high in ((0, 4), (1, 3)):
+            edge = _points(across, up[low]) + " " + _points(across[::-1], up[high][::-1])
+            body.append(f'<polygon points="{edge}" fill="{colour}" fill-opacity="0.18"/>')
+        line = _points(across, up[2])
+        body.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+    body += [_text(axes.across(j), HEIGHT - BOTTOM + 18, name, "middle") for j, name in enumerate(names)]
+    body.append(_legend(list(zip(COLOURS, series, strict=False)), ""))
+    return _page(title, body)
+
+
+def _points(across: FloatArray, up: FloatArray) -> str:
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, up, strict=True))
 
 
 def _bars_key() -> str:

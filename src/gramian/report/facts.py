@@ -144,7 +144,7 @@ def _padded(values: Any, k: int) -> list[Any]:
 
 def kernel_text(model: Any) -> str:
     """Return the kernel with its parameters, or "" for PCA."""
-    if not hasattr(model, "kernel"):
+    if getattr(model, "kernel", None) is None and getattr(model, "kernel_", None) is None:
         return ""
     kernel = getattr(model, "kernel_", None)
     return str(model.kernel) if kernel is None else repr(kernel)
@@ -158,7 +158,8 @@ def validity_text(model: Any) -> str:
 
 def method_name(model: Any) -> str:
     """Return what was computed, in words."""
-    return f"Kernel PCA with {kernel_text(model)}" if hasattr(model, "kernel") else "PCA"
+    text = kernel_text(model)
+    return f"Kernel PCA with {text}" if text else "PCA"
 
 
 def model_facts(model: Any) -> dict[str, Any]:

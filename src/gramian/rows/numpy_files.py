@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gramian.errors import DataError, FileError
 
-__all__ = ["read_npy", "read_npz"]
+__all__ = ["read_npy", "read_npz", "read_npz_names"]
 
 _KEYS_SHOWN = 12
 # The limit that numpy itself sets: parsing a larger one is not safe.
@@ -162,6 +162,47 @@ def read_npz(file: IO[bytes], key: str | None, source: str) -> tuple[npt.NDArray
             if info.file_size - header.start < header.n_bytes:
                 raise FileError(f"{name} is truncated: {header} promised. Make or copy it again.")
             return np.asarray(np.lib.format.read_array(member, allow_pickle=False)), notes
+
+
+def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[str, ...] | None:
+    """Read one array of a .npz archive as names, one for each row of another one.
+
+    Parameters
+    ----------
+    file : binary file
+    key : str
+    count : int
+        Number of rows.
+    source : str
+
+    Returns
+    -------
+    tuple of str or None
+        Text, or whole numbers as text; None if there is no such array or it holds anything else.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or no archive.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, X=np.eye(2), y=[7, 8])
+    >>> read_npz_names(buffer, "y", 2, "memory")
+    ('7', '8')
+    """
+    with _damage(source), zipfile.ZipFile(file) as archive:
+        name = f"{key}.npy"
+        if name not in archive.namelist():
+            return None
+        with archive.open(name) as member:
+            header = _read_header(member)
+        if header.dtype.kind not in "iuU" or header.shape != (count,):
+            return None
+        with archive.open(name) as member:
+            return tuple(str(value) for value in np.lib.format.read_array(member, allow_pickle=False))
 
 
 def _read_header(file: IO[bytes]) -> _Header:

@@ -1,24 +1,27 @@
 """Grey pictures from a folder, a list of files, a zip archive or a single file."""
 
 import hashlib
-import io
 import os
 import re
-import struct
-import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
-from gramian.errors import DataError, FileError, GramianError, MissingExtraError
+from gramian.errors import DataError, FileError, GramianError
+from gramian.rows.decoding import (
+    LARGEST_FILE,
+    Picture,
+    PictureForm,
+    grey_values,
+    picture_content,
+    picture_form,
+    readable,
+)
 from gramian.rows.table import Table, pick_rows
 
 __all__ = [
@@ -35,28 +38,7 @@ PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip
 
-# Pillow would otherwise try every format it knows, some of which start other programs.
-_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP")
-_ORIENTATION_TAG = 274
-_LARGEST_FILE = 1 << 30
 _SKIPPED_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture that can be opened: its name among the others, and how to open it."""
-
-    name: str
-    open: Callable[[], IO[bytes]]
-
-
-@dataclass(frozen=True)
-class _Form:
-    """What all pictures of a table have in common."""
-
-    height: int
-    width: int
-    dtype: np.dtype[Any]
 
 
 def natural_key(name: str) -> tuple[object, ...]:
@@ -126,26 +108,45 @@ def pictures_in_list(paths: Sequence[Path]) -> list[Picture]:
     return [Picture(path.as_posix(), partial(_open, path)) for path in paths]
 
 
-def pictures_in_zip(archive: zipfile.ZipFile, source: str) -> tuple[list[Picture], tuple[str, ...]]:
+def pictures_in_zip(
+    archive: zipfile.ZipFile, source: str, on_bad: Callable[[str, GramianError], None] | None = None
+) -> tuple[list[Picture], tuple[str, ...]]:
     """Find the pictures in a zip archive, in natural order; nothing is unpacked to disk.
+
+    Parameters
+    ----------
+    archive : ZipFile
+    source : str
+    on_bad : callable, optional
+        Called with the name of a picture that is too large and the error, and the picture is left out; by
+        default the error is raised.
 
     Raises
     ------
     DataError
-        If there is no picture.
+        If there is no picture, or one is too large.
     """
     entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
     kept, notes = _only_pictures(list(entries), source)
+    found = []
     for name in kept:
-        if entries[name].file_size > _LARGEST_FILE:
-            raise DataError(
+        if entries[name].file_size > LARGEST_FILE:
+            error = DataError(
                 f"{name} in {source} unpacks to {entries[name].file_size} bytes, more than the "
-                f"{_LARGEST_FILE} that a picture may have. Leave it out or make it smaller."
+                f"{LARGEST_FILE} that a picture may have. Leave it out or make it smaller."
             )
-    return [Picture(name, partial(archive.open, entries[name])) for name in kept], notes
+            if on_bad is None:
+                raise error
+            on_bad(name, error)
+            continue
+        found.append(Picture(name, partial(archive.open, entries[name])))
+    return found, notes
 
 
 def _open(path: Path) -> IO[bytes]:
+    if path.exists() and not path.is_file():
+        # A named pipe would be waited for, perhaps for ever.
+        raise FileError(f"{readable(str(path))} is no regular file. Leave it out.")
     return path.open("rb")
 
 
@@ -209,16 +210,14 @@ def read_pictures(
     values = np.empty((len(pictures), form.height, form.width), dtype=form.dtype)
     digest = hashlib.sha256()
     for place, picture in enumerate(pictures):
-        with _decoding(picture.name):
-            with picture.open() as file:
-                data = file.read()
-            name = picture.name.encode("utf-8", "surrogateescape")
-            digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
-            values[place] = _grey(_pillow().open(io.BytesIO(data), formats=_FORMATS), form)
+        data = picture_content(picture)
+        name = picture.name.encode("utf-8", "surrogateescape")
+        digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
+        values[place] = grey_values(picture.name, data, form)
     notes = (f"{frames} pictures have several frames: the first was used",) if frames else ()
     return Table(
         values,
-        row_names=tuple(_readable(picture.name) for picture in pictures),
+        row_names=tuple(readable(picture.name) for picture in pictures),
         picture_shape=(form.height, form.width),
         source=source,
         notes=notes,
@@ -226,63 +225,7 @@ def read_pictures(
     )
 
 
-def _readable(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("images", "pillow", "reading pictures") from error
-    return Image
-
-
-@contextmanager
-def _decoding(name: str) -> Iterator[None]:
-    """Turn whatever a decoder makes of damaged bytes into one error that names the picture."""
-    image = _pillow()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("error", image.DecompressionBombWarning)
-            yield
-    except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
-        raise DataError(
-            f"{_readable(name)} is too large to be decoded safely ({error}). Make it smaller first."
-        ) from error
-    except (GramianError, MemoryError):
-        raise
-    except image.UnidentifiedImageError as error:
-        raise FileError(
-            f"{_readable(name)} is no picture, whatever its name says, or its start is damaged. "
-            "Leave it out or make it again."
-        ) from error
-    except (
-        OSError,
-        # Pillow's decoders meet damaged bytes unprepared and raise any of these.
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        NotImplementedError,
-        RuntimeError,
-        SyntaxError,
-        TypeError,
-        ValueError,
-        struct.error,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        if isinstance(error, OSError) and error.strerror:
-            raise FileError(f"{_readable(name)} cannot be opened: {error.strerror}.") from error
-        raise FileError(
-            f"{_readable(name)} cannot be read: it is truncated or damaged ({error}). "
-            "Leave it out or make it again."
-        ) from error
-
-
-def _common_form(pictures: Sequence[Picture], size: tuple[int, int] | None) -> tuple[_Form, int]:
+def _common_form(pictures: Sequence[Picture], size: tuple[int, int] | None) -> tuple[PictureForm, int]:
     """Check by their headers alone that all pictures fit together, before any is decoded.
 
     Returns the common form, and how many of the pictures have several frames.
@@ -290,33 +233,16 @@ def _common_form(pictures: Sequence[Picture], size: tuple[int, int] | None) -> t
     forms = []
     frames = 0
     for picture in pictures:
-        with _decoding(picture.name), picture.open() as file:
-            image = _pillow().open(file, formats=_FORMATS)
-            frames += bool(getattr(image, "is_animated", False))
-            form = _form(image)
+        form, animated = picture_form(picture)
+        frames += animated
         forms.append(form if size is None else replace(form, width=size[0], height=size[1]))
         if forms[-1] != forms[0]:
             raise _different(pictures[0].name, forms[0], picture.name, forms[-1])
     return forms[0], frames
 
 
-def _form(image: Any) -> _Form:
-    width, height = image.size
-    if image.getexif().get(_ORIENTATION_TAG) in (5, 6, 7, 8):
-        width, height = height, width
-    return _Form(height, width, _grey_dtype(image))
-
-
-def _grey_dtype(image: Any) -> np.dtype[Any]:
-    if image.mode.startswith("I;16"):
-        return np.dtype(np.uint16)
-    if image.mode == "I":
-        return np.dtype(np.uint16 if image.format in ("PPM", "PNG") else np.int32)
-    return np.dtype(np.float32 if image.mode == "F" else np.uint8)
-
-
-def _different(first: str, one: _Form, second: str, other: _Form) -> DataError:
-    first, second = _readable(first), _readable(second)
+def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:
+    first, second = readable(first), readable(second)
     if one.dtype != other.dtype:
         return DataError(
             f"pictures of different kinds: {first} has {one.dtype} grey values, {second} has "
@@ -328,27 +254,3 @@ def _different(first: str, one: _Form, second: str, other: _Form) -> DataError:
         f'(width x height). Resize them while reading, for instance with size="{size}" '
         f"(--size {size})."
     )
-
-
-def _grey(image: Any, form: _Form) -> npt.NDArray[Any]:
-    from PIL import ImageOps
-
-    image = ImageOps.exif_transpose(image)
-    size = (form.width, form.height)
-    if form.dtype == np.uint8:
-        if image.mode in ("P", "PA"):
-            # Palettes may hold transparency, which Pillow converts only through RGBA.
-            image = image.convert("RGBA")
-        image = image.convert("L")
-        image = image if image.size == size else image.resize(size, _pillow().Resampling.LANCZOS)
-        return np.asarray(image)
-    values = np.asarray(image)
-    if image.size == size:
-        return values
-    # Deeper grey is resized in floats, the one mode in which Pillow filters all of it.
-    deep = _pillow().fromarray(values.astype(np.float32)).resize(size, _pillow().Resampling.LANCZOS)
-    resized = np.asarray(deep)
-    if form.dtype.kind == "f":
-        return np.asarray(resized)
-    limits = np.iinfo(form.dtype)
-    return np.asarray(np.clip(np.rint(resized), limits.min, limits.max), dtype=form.dtype)

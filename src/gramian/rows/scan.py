@@ -27,7 +27,7 @@ from gramian.rows.table import (
     transpose,
 )
 
-__all__ = ["Scan", "scan"]
+__all__ = ["Scan", "check_size", "scan"]
 
 _MISSING_POLICIES = get_args(MissingPolicy)
 _LARGEST_SIDE = 100_000
@@ -55,7 +55,7 @@ class Scan:
             "drop": _check_names("drop", self.drop),
             "id": _check_name("id", self.id),
             "label": _check_name("label", self.label),
-            "size": _check_size(self.size),
+            "size": check_size(self.size),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -250,7 +250,19 @@ def _check_name(option: str, name: Any) -> str | None:
     return name
 
 
-def _check_size(size: Any) -> tuple[int, int] | None:
+def check_size(size: Any) -> tuple[int, int] | None:
+    """Return (width, height) of ``"WIDTHxHEIGHT"`` or of two integers; None stays None.
+
+    Raises
+    ------
+    ParameterError, InputTypeError
+        For anything else.
+
+    Examples
+    --------
+    >>> check_size("92x112")
+    (92, 112)
+    """
     if size is None:
         return None
     how = 'Give width and height in pixels: size="92x112" or (92, 112).'

@@ -1,0 +1,106 @@
+"""The command ``faces demo``: every step on drawn faces, by the commands themselves."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from gramian.cli.outputs import check_place
+from gramian.cli.progress import progress
+from gramian.errors import FileError, GramianError
+
+__all__ = ["demo"]
+
+NAMES = (
+    "Anna", "Boris", "Chen", "Dalia", "Emeka", "Fatima", "Gustav", "Hana", "Ivan", "Júlia", "Kofi", "Leila",
+    "Mateo", "Noor", "Olga", "Pavel", "Quynh", "Rosa", "Søren", "Tomás", "Uma", "Viktor", "Wanjiru", "Zoë",
+)  # fmt: skip
+TRAINED = 60  # people that the model is fitted on; the first of them are enrolled
+PICTURES, ENROLLED = 6, 5
+SIZE = (46, 56)
+SEED = 0
+PARTS = ("pictures", "people", "door")
+FILES = ("faces.gramian", "people.gallery", "people.gallery-journal", "components.png", "strip.png")
+MARK = "drawn-faces.txt"
+
+
+def demo(out: str) -> None:
+    """Draw people, fit a model, show it, enroll people, and say who is at the door."""
+    start = time.perf_counter()
+    folder = Path(out)
+    check_place(folder)
+    _require_own(folder)
+    with progress("drawing"):
+        _clear(folder)
+        _draw(folder)
+    print(f"{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")
+    print("Their faces change by expression, light and alignment. Real pictures are used in the same way.")
+    model, gallery, door = (str(folder / name) for name in ("faces.gramian", "people.gallery", "door"))
+    _run("Learn components from them:", "fit", str(folder / "pictures"), "-o", model, "--components", "100")
+    _run("What was learned:", "show", model, "-o", str(folder / "components.png"))
+    anna = f"{door}/Anna.png"
+    _run(
+        "A picture of Anna that was not among them, rebuilt:",
+        *("reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
+    )
+    _run(f"Enroll {len(NAMES)} of the people:", "enroll", model, gallery, str(folder / "people"))
+    _run(
+        "Who is at the door? New pictures of Anna and Zoë, someone who is not enrolled, and a house:",
+        *("identify", model, gallery, anna, f"{door}/Zoë.png", f"{door}/stranger.png", f"{door}/house.png"),
+        *("--far", "0.01"),
+    )
+    _run("Is it Anna?", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01")
+    _run("Anna asks to be forgotten:", "forget", gallery, "--person", "Anna")
+    print(f"\nDone in {time.perf_counter() - start:.0f} seconds. Look at {folder}.")
+
+
+def _run(why: str, *arguments: str) -> None:
+    """Print a command and what it answers."""
+    from gramian.cli.run import run
+
+    print(f"\n{why}\n$ gramian faces {shlex.join(arguments)}", flush=True)
+    code = run(["faces", *arguments])
+    if code > 1 or (code and arguments[0] not in ("identify", "verify")):
+        raise GramianError(f"gramian faces {arguments[0]} ended with {code}, so the demonstration ends here.")
+
+
+def _require_own(folder: Path) -> None:
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise FileError(f"{folder} is not empty: files in it might be overwritten. Name a new folder.")
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an earlier run has written, and nothing else."""
+    for part in PARTS:
+        shutil.rmtree(folder / part, ignore_errors=True)
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _draw(folder: Path) -> None:
+    from gramian.faces.drawn import drawn_faces, drawn_others
+
+    faces = drawn_faces(TRAINED + 1, PICTURES + 1, size=SIZE, seed=SEED)
+    by_person = faces.pictures.reshape(TRAINED + 1, PICTURES + 1, *faces.pictures.shape[1:])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).write_text("Everything beside this file was drawn and computed by: gramian faces demo\n")
+    for number in range(TRAINED):
+        name = NAMES[number] if number < len(NAMES) else f"person {number + 1}"
+        for place in range(PICTURES):
+            _save(by_person[number, place], folder / "pictures" / name / f"{place + 1}.png")
+            if number < len(NAMES) and place < ENROLLED:
+                _save(by_person[number, place], folder / "people" / name / f"{place + 1}.png")
+    at_door = {"Anna": by_person[0, PICTURES], "Zoë": by_person[len(NAMES) - 1, PICTURES]}
+    at_door |= {"stranger": by_person[TRAINED, 0], "house": drawn_others(1, size=SIZE, seed=SEED).pictures[0]}
+    for name, picture in at_door.items():
+        _save(picture, folder / "door" / f"{name}.png")
+
+
+def _save(pixels: Any, path: Path) -> None:
+    from gramian.plots.pictures import Picture
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Picture(pixels).save(path)

@@ -1,0 +1,61 @@
+"""The command that measures recognition: ``faces evaluate``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gramian.cli.faces_model import check_seed, read_counts, read_pictures
+from gramian.cli.progress import progress
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    *,
+    data: str,
+    counts: str | None,
+    enrolled: int | None,
+    splits: int,
+    light: str | None,
+    distance: str | None,
+    discriminant: bool | None,
+    match: str | None,
+    far: float,
+    leave_out: int | None,
+    others: str | None,
+    size: str | None,
+    strict: bool,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Print how well people are recognised, and a face told from what is none."""
+    from gramian.estimators.inputs import check_choice
+    from gramian.faces.calibration import check_far
+    from gramian.faces.distances import DISTANCES, MATCHES
+    from gramian.faces.evaluation import evaluate_faces
+    from gramian.faces.light import LIGHTS
+
+    given = {"light": light, "distance": distance, "match": match, "discriminant": discriminant}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for name, known in (("light", LIGHTS), ("distance", DISTANCES), ("match", MATCHES)):
+        check_choice(f"--{name}", chosen.get(name, known[0]), known)
+    check_far(far)
+    check_seed(seed)
+    if counts is not None:
+        chosen["n_components"] = read_counts(counts)
+    faces = read_pictures(data, size=size, strict=strict)
+    height, width = faces.pictures.shape[1:]
+    no_faces = None if others is None else read_pictures(others, size=(width, height), strict=strict)
+    with progress("evaluating"):
+        found = evaluate_faces(
+            faces,
+            enrolled=enrolled,
+            splits=splits,
+            far=far,
+            leave_out=leave_out or 0,
+            others=no_faces,
+            random_state=seed,
+            **chosen,
+        )
+    print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) if as_json else found)

@@ -1,0 +1,368 @@
+"""The people that a recogniser knows: vectors of their pictures, in one file beside the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, FileError
+from gramian.faces.enrolment import Enrolled, as_batch, person_name
+from gramian.faces.gallery_file import GalleryFile
+from gramian.faces.queries import (
+    Person,
+    add_pictures,
+    list_people,
+    person_number,
+    read_originals,
+    read_settings,
+    read_vectors,
+    remove_person,
+)
+from gramian.faces.recognition import Recogniser
+from gramian.faces.schema import create_file
+from gramian.faces.settings import FittedModel, check_settings, described, settings_text
+from gramian.records import FloatArray
+
+__all__ = ["Gallery"]
+
+SHORT = 12
+
+
+class Gallery:
+    """People, and the vectors of their pictures under one model, in one SQLite file.
+
+    Make one with :meth:`create` or :meth:`open`, and close it, or use it in a ``with`` statement. Several
+    processes and threads may use the same file at once. A change is made as a whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+    read_only : bool
+        Refuse changes; then the file and its folder may be write-protected.
+    timeout : float
+        Seconds to wait while another process changes the file.
+
+    Attributes
+    ----------
+    path : Path
+    fingerprint : str
+        Of the model whose vectors are stored.
+    n_components : int
+        Length of a vector.
+    variances : ndarray of shape (n_components,), float64
+        The model's eigenvalues, by which distances may be scaled.
+    created : str
+        When the gallery was made, UTC.
+    read_only : bool
+
+    Raises
+    ------
+    FileError
+        When the file is missing, empty, damaged, foreign, of a newer gramian, in use or protected.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> model = SimpleNamespace(fingerprint_="ab" * 32, n_components_=2, eigenvalues_=np.array([2.0, 1.0]))
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> gallery = Gallery.create(Path(folder.name) / "people.gallery", model)
+    >>> print(gallery.enroll("Anna", [[1.0, 0.5], [1.2, 0.4]], ["1" * 64, "2" * 64]))
+    2 pictures of 1 person enrolled
+    >>> print(gallery.enroll("Anna", [[1.0, 0.5]], ["1" * 64]))
+    0 pictures of 1 person enrolled, 1 known already
+    >>> [(person.name, person.pictures) for person in gallery.people()]
+    [('Anna', 2)]
+    >>> gallery.forget("Anna")
+    2
+    >>> gallery.close()
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, read_only: bool = False, timeout: float = 5.0
+    ) -> None:
+        self._file = GalleryFile(path, read_only=read_only, timeout=timeout)
+        self._fitted: tuple[Any, Recogniser] | None = None
+        meta = self._file.meta
+        self.path: Path = self._file.path
+        self.read_only: bool = read_only
+        self.fingerprint: str = meta["fingerprint"]
+        self.n_components: int = meta["components"]
+        self.variances: FloatArray = np.frombuffer(meta["variances"], dtype="<f8").astype(np.float64)
+        self.created: str = meta["created"]
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], model: FittedModel, *, timeout: float = 5.0, **settings: Any
+    ) -> Gallery:
+        """Make an empty gallery for the vectors of a model, and open it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A new file; nothing is ever written over. Its owner alone may read it.
+        model : FaceSpace
+            Fitted.
+        timeout : float
+        **settings
+            As for :meth:`configure`.
+
+        Raises
+        ------
+        FileError
+            When the name is taken, or the file cannot be written.
+        ParameterError
+            For an unknown setting.
+        """
+        create_file(path, described(model, settings), lambda connection: None)
+        return cls(path, timeout=timeout)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        model: FittedModel | None = None,
+        *,
+        read_only: bool = False,
+        timeout: float = 5.0,
+    ) -> Gallery:
+        """Open a gallery, and check that it belongs to a model.
+
+        Raises
+        ------
+        DataError
+            When it was made with another model.
+        FileError
+            As for the class.
+        """
+        gallery = cls(path, read_only=read_only, timeout=timeout)
+        if model is not None and model.fingerprint_ != gallery.fingerprint:
+            gallery.close()
+            raise DataError(
+                f"{path} was made with the model {gallery.fingerprint[:SHORT]}, and this one is "
+                f"{model.fingerprint_[:SHORT]}: vectors of one say nothing to the other. Name the model that "
+                "the gallery was made with, or enroll everybody into a new gallery."
+            )
+        return gallery
+
+    def close(self) -> None:
+        """Close the file; may be called again."""
+        self._file.close()
+
+    def __enter__(self) -> Gallery:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Number of pictures."""
+        with self._file.reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM pictures").fetchone()[0])
+
+    # ------------------------------------------------------------ changes
+
+    def enroll(
+        self,
+        person: str,
+        vectors: Any,
+        hashes: Sequence[str],
+        pictures: Sequence[bytes] | None = None,
+        *,
+        sources: Sequence[str] | None = None,
+    ) -> Enrolled:
+        """Add pictures of one person: all of them, or none.
+
+        Parameters
+        ----------
+        person : str
+            At most 200 characters; stored composed (NFC), without blanks around it.
+        vectors : array-like of shape (n, n_components)
+            What the model's ``transform`` returns; stored as float32.
+        hashes : sequence of str
+            SHA-256 of each picture file. A picture that the person has already is not stored again.
+        pictures : sequence of bytes, optional
+            The picture files themselves, to be stored too. Without them no picture is.
+        sources : sequence of str, optional
+            Where each picture came from.
+
+        Raises
+        ------
+        DataError
+            When a picture is enrolled for somebody else already, for an impossible name, and for vectors
+            that are not of this model.
+        FileError
+            When the file cannot be changed.
+        """
+        count = len(hashes)
+        return self.enroll_many([person] * count, vectors, hashes, pictures, sources=sources)
+
+    def enroll_many(
+        self,
+        people: Sequence[str],
+        vectors: Any,
+        hashes: Sequence[str],
+        pictures: Sequence[bytes] | None = None,
+        *,
+        sources: Sequence[str] | None = None,
+    ) -> Enrolled:
+        """Add pictures of many people: all of them, or none.
+
+        Parameters
+        ----------
+        people : sequence of str
+            Whom each picture shows.
+        vectors, hashes, pictures, sources
+            As for :meth:`enroll`.
+
+        Raises
+        ------
+        DataError, FileError
+            As for :meth:`enroll`.
+        """
+        batch = as_batch(people, vectors, hashes, sources, pictures, self.n_components)
+        with self._file.changing() as connection:
+            return add_pictures(connection, batch)
+
+    def forget(self, person: str) -> int:
+        """Remove a person with everything that is stored about them.
+
+        The bytes are overwritten, and the file is rebuilt without them.
+
+        Returns
+        -------
+        int
+            How many pictures were removed.
+
+        Raises
+        ------
+        DataError
+            When nobody of that name is enrolled.
+        FileError
+            When the file cannot be changed.
+        """
+        with self._file.guard:
+            with self._file.changing() as connection:
+                removed = remove_person(connection, person)
+                self._file.want_rebuild()
+            self._fitted = None
+            try:
+                self._file.rebuild()
+            except FileError as error:
+                raise FileError(
+                    f"{person_name(person)} is removed from {self.path}, but the file was not rebuilt: "
+                    f"{error} Old copies may be in its unused parts until it is next opened for a change."
+                ) from error
+        return removed
+
+    def configure(self, **settings: Any) -> None:
+        """Choose how this gallery's people are told apart, instead of the recogniser's defaults.
+
+        Parameters
+        ----------
+        **settings
+            Of ``distance``, ``discriminant``, ``match``, ``far`` and ``n_components``, as
+            :class:`gramian.faces.recognition.Recogniser` takes them; None takes its default again.
+
+        Raises
+        ------
+        ParameterError
+            For another name, or a value that no recogniser takes.
+        """
+        check_settings(settings)
+        with self._file.changing() as connection:
+            text = settings_text(read_settings(connection) | settings)
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
+
+    # ------------------------------------------------------------ what is in it
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was chosen with :meth:`configure`."""
+        with self._file.reading() as connection:
+            return read_settings(connection)
+
+    def people(self) -> tuple[Person, ...]:
+        """Return who is enrolled, by name."""
+        with self._file.reading() as connection:
+            return list_people(connection)
+
+    def person(self, name: str) -> str:
+        """Return the name of somebody as it is stored.
+
+        Raises
+        ------
+        DataError
+            When nobody of that name is enrolled; says who has a name like it.
+        """
+        with self._file.reading() as connection:
+            person_number(connection, name)
+        return person_name(name)
+
+    def vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.str_]]:
+        """Return all vectors, and whom each belongs to, in the order of enrolment.
+
+        Returns
+        -------
+        vectors : ndarray of shape (n, n_components), float32
+        people : ndarray of shape (n,), str
+
+        Raises
+        ------
+        FileError
+            When a vector is not as it was stored.
+        """
+        with self._file.reading() as connection:
+            return read_vectors(connection, self.n_components)
+
+    def originals(self, person: str) -> tuple[tuple[str, bytes], ...]:
+        """Return the pictures of a person that were stored: where each came from, and its file's bytes.
+
+        Raises
+        ------
+        DataError
+            When nobody of that name is enrolled.
+        """
+        with self._file.reading() as connection:
+            return read_originals(connection, person)
+
+    def recogniser(self, **settings: Any) -> Recogniser:
+        """Return a recogniser of the people enrolled.
+
+        It is kept as long as neither the gallery nor the settings change, so a program that runs for long
+        asks for it with every picture, and never recognises somebody who has been forgotten.
+
+        Parameters
+        ----------
+        **settings
+            Instead of those of :meth:`configure`; None leaves them.
+
+        Raises
+        ------
+        DataError
+            When nobody is enrolled.
+        ParameterError
+            For an unknown setting.
+        """
+        check_settings(settings)
+        with self._file.guard:
+            given = {name: value for name, value in settings.items() if value is not None}
+            version = (self._file.version(), sorted(given.items()))
+            if self._fitted is None or self._fitted[0] != version:
+                vectors, people = self.vectors()
+                if not len(vectors):
+                    raise DataError(
+                        f"Nobody is enrolled in {self.path}. Begin with: "
+                        "gramian faces enroll MODEL GALLERY PICTURES"
+                    )
+                recogniser = Recogniser(**(self.settings | given)).fit(vectors, people, self.variances)
+                self._fitted = version, recogniser
+            return self._fitted[1]

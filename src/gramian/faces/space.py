@@ -1,0 +1,396 @@
+"""The space of faces: what is learned from pictures, and where a picture lies in it."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays import as_float64, memory_limit_bytes
+from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.inputs import check_choice, generators
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.pca import PCA
+from gramian.estimators.saving import Saved
+from gramian.faces.detector import fit_detector, unlikeness
+from gramian.faces.holdout import folds, keeping
+from gramian.faces.light import LIGHTS, relight
+from gramian.faces.pictures import Faces, as_pictures
+from gramian.records import Certificate, FloatArray, Plan
+
+__all__ = ["FaceSpace"]
+
+Pictures = npt.NDArray[np.float32]
+KEEP = 0.99
+BLOCK_BYTES = 64 << 20
+
+
+class FaceSpace(Saved, BaseEstimator):
+    """Eigenfaces: principal components of pictures of faces.
+
+    Parameters
+    ----------
+    n_components : int or float, default=0.95
+        Number of components, or the share of the variance to keep.
+    kernel : str, Kernel or None, default=None
+        None is PCA; otherwise kernel PCA with this kernel, as in :class:`gramian.KernelPCA`. The width of
+        "rbf" and "laplacian" is the median distance between pictures.
+    light : {"none", "log", "equalise", "dog"}, default="none"
+        Treatment against differences of light, see :func:`relight`.
+    random_state : int, RandomState, Generator or None, default=0
+        Start of the iteration, and which pictures are held out together.
+    memory_limit : int, str or None, default=None
+        Working memory beside the pictures and the results.
+
+    Attributes
+    ----------
+    decomposition_ : PCA or KernelPCA
+        Fitted on the relit pictures.
+    picture_shape_ : (height, width)
+    n_components_, n_pictures_, n_people_ : int
+        ``n_people_`` is 0 where it is not known who is on the pictures.
+    eigenvalues_ : ndarray of shape (k,), float64
+        Variances of the scores, descending.
+    mean_face_ : ndarray of shape (height, width), float32
+        Mean of the relit pictures.
+    detector_ : tuple of PCA
+        What :meth:`face_score` is measured by: components of small pictures of edges, at one contrast.
+    face_scores_ : ndarray, float64
+        Scores of fitted pictures, each by a detector that did not see it, nor another picture of the same
+        person, ascending.
+    face_threshold_ : float
+        The score that ``face_keep_`` of them are at or below: what is above it is not called a face.
+    face_keep_ : float
+        0.99.
+    fingerprint_ : str
+        SHA-256 of everything that the scores of a picture depend on.
+    notes_ : tuple of str
+        What was decided by itself.
+
+    References
+    ----------
+    Turk and Pentland (1991), Eigenfaces for recognition. Sirovich and Kirby (1987), Low-dimensional procedure
+    for the characterization of human faces.
+
+    Examples
+    --------
+    >>> from gramian.faces import FaceSpace, drawn_faces
+    >>> faces = drawn_faces(8, 4, size=(24, 28), seed=0)
+    >>> space = FaceSpace(10).fit(faces)
+    >>> space.transform(faces).shape, space.n_people_
+    ((32, 10), 8)
+    >>> errors = space.errors(faces, [1, 5, 10])
+    >>> bool((errors[:, 0] >= errors[:, 1]).all() and (errors[:, 1] >= errors[:, 2]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | float = 0.95,
+        *,
+        kernel: Any = None,
+        light: str = "none",
+        random_state: Any = 0,
+        memory_limit: int | str | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.light = light
+        self.random_state = random_state
+        self.memory_limit = memory_limit
+
+    # ------------------------------------------------------------------ fit
+
+    def fit(self, faces: Any, people: Any = None) -> Self:
+        """Learn components from pictures of faces, and how far new pictures of faces are from them.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+        people : sequence of n names, optional
+            Who is on each, by default what ``Faces`` say. They are counted, and not kept.
+
+        Raises
+        ------
+        DataError
+            For fewer than two pictures, or another number of people than pictures.
+        ParameterError
+            A parameter outside of what it may be.
+        """
+        check_choice("light", self.light, LIGHTS)
+        memory_limit_bytes(self.memory_limit)
+        pictures = as_pictures(faces)
+        if len(pictures) < 2:
+            raise DataError(
+                f"There is {len(pictures)} picture, and a space of faces needs a minimum of 2. Give more."
+            )
+        people = _checked_people(faces, people, len(pictures))
+        relit = relight(pictures, self.light)
+        self.decomposition_, self.notes_ = self._decomposed(relit)
+        self._remember(relit, people)
+        self._calibrate(pictures, people)
+        return self
+
+    def _decomposed(self, relit: Pictures) -> tuple[PCA | KernelPCA, tuple[str, ...]]:
+        shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
+        if self.kernel is not None:
+            gamma = "median" if self.kernel in ("rbf", "laplacian") else None
+            return KernelPCA(self.n_components, kernel=self.kernel, gamma=gamma, **shared).fit(relit), ()
+        model = PCA(self.n_components, **shared)
+        count = len(relit) if self.n_components is None else self.n_components
+        if not isinstance(count, (int, np.integer)) or 2 * count <= len(relit):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RankWarning)
+                model.fit(relit)
+            if model.rank_ == model.n_components_:
+                return model, ()
+        # What is small beside the rest needs float64 to be found, not to be kept.
+        model.fit(relit.astype(np.float64))
+        model.components_ = model.components_.astype(np.float32)
+        model.mean_ = model.mean_.astype(np.float32)
+        return model, ("computed in float64, because float32 may not resolve the last components",)
+
+    def _remember(self, relit: Pictures, people: npt.NDArray[Any] | None) -> None:
+        found: Any = self.decomposition_
+        self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
+        self.n_pictures_ = len(relit)
+        self.n_people_ = 0 if people is None else len(np.unique(people))
+        self.n_components_ = int(found.n_components_)
+        self.eigenvalues_: FloatArray = found.explained_variance_
+        mean = found.mean_ if isinstance(found, PCA) else relit.mean(axis=0, dtype=np.float64).ravel()
+        self.mean_face_ = np.asarray(mean, dtype=np.float32).reshape(self.picture_shape_)
+        self.fingerprint_ = self._fingerprint()
+
+    def _calibrate(self, pictures: npt.NDArray[Any], people: npt.NDArray[Any] | None) -> None:
+        """Score every picture by a detector fitted without it and all others of its person."""
+        self.detector_ = fit_detector(pictures, self.random_state)
+        (rng,) = generators(self.random_state, 1)
+        parts, how = folds(len(pictures), people, rng)
+        scores = [np.empty(0)]
+        for held in parts:
+            rest = np.ones(len(pictures), dtype=bool)
+            rest[held] = False
+            detector = fit_detector(pictures[rest], self.random_state)
+            scores.append(unlikeness(detector, pictures[held]))
+        self.face_keep_ = KEEP
+        self.face_scores_ = np.sort(np.concatenate(scores))
+        self.face_threshold_ = keeping(self.face_scores_, KEEP)
+        self.notes_ = (*self.notes_, how)
+
+    def _fingerprint(self) -> str:
+        found = self.decomposition_
+        if isinstance(found, PCA):
+            parts = [found.components_, found.mean_]
+        else:
+            parts = [found.X_fit_, found.projection_coef_]
+        digest = hashlib.sha256(repr((self.light, self.picture_shape_, repr(self.kernel))).encode())
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    # ------------------------------------------------------------ transform
+
+    def transform(self, faces: Any) -> Pictures:
+        """Return the scores of pictures, shape (n, k), float32.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+            Of the model's size.
+        """
+        scores = self._each_block(faces, lambda relit: self.decomposition_.transform(relit))
+        return np.asarray(scores, dtype=np.float32)
+
+    def _each_block(self, faces: Any, work: Callable[[Pictures], Any]) -> Any:
+        """Apply a function of relit pictures block by block, so that one block at a time is relit."""
+        return _by_blocks(lambda block: work(relight(block, self.light)), self._checked(faces))
+
+    def _checked(self, faces: Any) -> npt.NDArray[Any]:
+        check_is_fitted(self)
+        pictures = as_pictures(faces)
+        if pictures.shape[1:] != self.picture_shape_:
+            height, width = self.picture_shape_
+            raise DataError(
+                f"The pictures are {pictures.shape[2]}x{pictures.shape[1]} (width x height), and the "
+                f'model is of pictures {width}x{height}. Read them with size="{width}x{height}".'
+            )
+        return pictures
+
+    def reconstruct(self, faces: Any, n_components: int | None = None) -> Pictures:
+        """Return pictures rebuilt from their scores on the first components.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+        n_components : int, optional
+            How many; by default all.
+
+        Returns
+        -------
+        ndarray of shape (n, height, width), float32
+            In relit units: grey values for ``light="none"``. With a kernel pre-images.
+        """
+        count = self._counts([self.n_components_ if n_components is None else n_components])[0]
+        scores = self.transform(faces)
+        scores[:, count:] = 0
+        return np.asarray(self.decomposition_.inverse_transform(scores), dtype=np.float32)
+
+    def errors(self, faces: Any, n_components: Sequence[int]) -> FloatArray:
+        """Return the relative errors ``||x - x~|| / ||x - mean||`` of reconstructions.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+        n_components : sequence of int
+            Numbers of components to rebuild from.
+
+        Returns
+        -------
+        ndarray of shape (n, len(n_components)), float64
+            0 for a picture that is the mean.
+        """
+        counts = self._counts(n_components)
+        found: FloatArray = self._each_block(faces, lambda relit: self._errors(relit, counts))
+        return found
+
+    def _errors(self, relit: Pictures, counts: Sequence[int]) -> FloatArray:
+        sizes = _norms(relit - self.mean_face_)
+        found = np.stack([_norms(left) for left in self._left(relit, counts)], axis=1)
+        known = sizes[:, None] > 0
+        return np.asarray(np.divide(found, sizes[:, None], out=np.zeros_like(found), where=known))
+
+    def _left(self, relit: Pictures, counts: Sequence[int]) -> Iterator[Pictures]:
+        """Yield x - x~ for each number of components; a PCA takes off component after component."""
+        model = self.decomposition_
+        scores = np.asarray(model.transform(relit), dtype=np.float32)
+        if not isinstance(model, PCA):
+            for count in counts:
+                kept = scores.copy()
+                kept[:, count:] = 0
+                yield relit - np.asarray(model.inverse_transform(kept), dtype=np.float32)
+            return
+        components, done = np.asarray(model.components_, dtype=np.float32), 0
+        left = (relit - self.mean_face_).reshape(len(relit), -1)
+        by_count = {}
+        for count in sorted(set(counts)):
+            left = left - scores[:, done:count] @ components[done:count]
+            by_count[count], done = left, count
+        yield from (by_count[count] for count in counts)
+
+    def _counts(self, n_components: Sequence[int]) -> list[int]:
+        check_is_fitted(self)
+        for count in n_components:
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+                raise ParameterError(f"n_components={count!r} is not a positive number of components.")
+            if count > self.n_components_:
+                raise ParameterError(
+                    f"n_components={count} but the model has {self.n_components_} components. Ask for at "
+                    f"most {self.n_components_}, or fit a model with more."
+                )
+        return [int(count) for count in n_components]
+
+    def face_score(self, faces: Any) -> FloatArray:
+        """Return how unlike a face pictures are, shape (n,): above ``face_threshold_`` it is not called one.
+
+        The share of a small picture of edges that 75 components of such pictures leave over, which neither
+        brightness nor contrast changes. It does not depend on ``n_components``, ``kernel`` and ``light``:
+        relative reconstruction errors do not tell faces from other things.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+        """
+        pictures = self._checked(faces)
+        return np.asarray(_by_blocks(lambda block: unlikeness(self.detector_, block), pictures))
+
+    # ------------------------------------------------ what the model says
+
+    def component_pictures(self, count: int | None = None) -> FloatArray:
+        """Return components as pictures, shape (count, height, width).
+
+        With a kernel, in whose space directions are no pictures, what a standard deviation along each
+        component changes in the pre-image of the mean.
+        """
+        check_is_fitted(self)
+        count = self._counts([self.n_components_ if count is None else count])[0]
+        found = self.decomposition_
+        if isinstance(found, PCA):
+            return as_float64(found.components_[:count]).reshape(-1, *self.picture_shape_)
+        steps = np.zeros((count + 1, self.n_components_))
+        steps[range(count), range(count)] = np.sqrt(self.eigenvalues_[:count])
+        pictures = as_float64(found.inverse_transform(steps))
+        return np.asarray(pictures[:-1] - pictures[-1]).reshape(-1, *self.picture_shape_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the scores: PC1, PC2, ..."""
+        return self.decomposition_.get_feature_names_out()
+
+    @property
+    def variances_(self) -> FloatArray:
+        """The eigenvalues, under the name that recognisers take them by."""
+        return self.eigenvalues_
+
+    @property
+    def explained_variance_(self) -> FloatArray:
+        """The eigenvalues, under PCA's name for them."""
+        return self.eigenvalues_
+
+    @property
+    def explained_variance_ratio_(self) -> FloatArray | None:
+        """Shares of the total variance; None under a kernel that is not proven valid."""
+        shares: FloatArray | None = self.decomposition_.explained_variance_ratio_
+        return shares
+
+    @property
+    def rank_(self) -> int:
+        """Number of components above the rank tolerance."""
+        return int(self.decomposition_.rank_)
+
+    @property
+    def n_samples_(self) -> int:
+        """Number of pictures, under PCA's name."""
+        return self.n_pictures_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of pixels."""
+        height, width = self.picture_shape_
+        return height * width
+
+    @property
+    def plan_(self) -> Plan:
+        """How the components were computed and why."""
+        return self.decomposition_.plan_
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What is guaranteed about the components."""
+        return self.decomposition_.certificate_
+
+
+def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
+    if people is None and isinstance(faces, Faces):
+        people = faces.people
+    if people is None:
+        return None
+    names = np.asarray(people if isinstance(people, np.ndarray) else list(people), dtype=object)
+    if names.shape != (n,) or isinstance(people, str):
+        raise DataError(f"people has the shape {names.shape} for {n} pictures. Give one name for each.")
+    return names.astype(str)
+
+
+def _by_blocks(work: Callable[[Pictures], Any], pictures: Pictures) -> Any:
+    step = max(1, BLOCK_BYTES // (4 * int(np.prod(pictures.shape[1:]))))
+    parts = [work(pictures[start : start + step]) for start in range(0, max(1, len(pictures)), step)]
+    return np.concatenate(parts)
+
+
+def _norms(pictures: Any) -> FloatArray:
+    flat = as_float64(pictures).reshape(len(pictures), -1)
+    return np.asarray(np.linalg.norm(flat, axis=1))

@@ -1,0 +1,252 @@
+"""Decodes one picture: what its header says, its grey values, and what is wrong with it."""
+
+import hashlib
+import io
+import struct
+import unicodedata
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, FileError, GramianError, MissingExtraError
+
+__all__ = [
+    "LARGEST_FILE",
+    "DecodedPicture",
+    "Picture",
+    "PictureForm",
+    "decode_picture",
+    "grey_values",
+    "picture_content",
+    "picture_form",
+    "readable",
+    "resized",
+]
+
+LARGEST_FILE = 1 << 30
+
+# Pillow would otherwise try every format it knows, some of which start other programs.
+_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP")
+_ORIENTATION_TAG = 274
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that can be opened: its name among the others, and how to open it."""
+
+    name: str
+    open: Callable[[], IO[bytes]]
+
+
+@dataclass(frozen=True)
+class PictureForm:
+    """What is known of a picture from its header: upright size in pixels and kind of grey values."""
+
+    height: int
+    width: int
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedPicture:
+    """One picture, decoded.
+
+    Attributes
+    ----------
+    values : ndarray of shape (height, width)
+        Grey values: uint8, uint16, or what a deeper picture has.
+    sha256 : str
+        Hash of the bytes of its file.
+    """
+
+    values: npt.NDArray[Any]
+    sha256: str
+
+
+def picture_form(picture: Picture) -> tuple[PictureForm, bool]:
+    """Return what the header says of a picture, and whether it has several frames.
+
+    Raises
+    ------
+    DataError, FileError, MissingExtraError
+        If it is too large, damaged or no picture, or Pillow is not installed.
+    """
+    with _decoding(picture.name), picture.open() as file:
+        image = _pillow().open(file, formats=_FORMATS)
+        return _form(image), bool(getattr(image, "is_animated", False))
+
+
+def decode_picture(picture: Picture, size: tuple[int, int] | None = None) -> DecodedPicture:
+    """Decode one picture.
+
+    Colour becomes grey as in Pillow's mode "L" (ITU-R 601-2 luma); 16-bit grey keeps its values.
+    The orientation that a camera recorded is applied.
+
+    Parameters
+    ----------
+    picture : Picture
+    size : (width, height) or None
+        Resize it to this.
+
+    Raises
+    ------
+    DataError, FileError, MissingExtraError
+        If it is too large, damaged or no picture, or Pillow is not installed.
+    """
+    data = picture_content(picture)
+    with _decoding(picture.name):
+        form = _form(_pillow().open(io.BytesIO(data), formats=_FORMATS))
+    if size is not None:
+        form = replace(form, width=size[0], height=size[1])
+    return DecodedPicture(grey_values(picture.name, data, form), hashlib.sha256(data).hexdigest())
+
+
+def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
+    """Return the grey values of a picture's bytes, turned upright and resized to a form.
+
+    Raises
+    ------
+    DataError, FileError, MissingExtraError
+        As :func:`decode_picture`.
+    """
+    with _decoding(name):
+        return _grey(_pillow().open(io.BytesIO(data), formats=_FORMATS), form)
+
+
+def picture_content(picture: Picture) -> bytes:
+    """Return the bytes of a picture's file.
+
+    Raises
+    ------
+    DataError
+        If there are too many.
+    FileError
+        If it cannot be opened.
+    """
+    with _decoding(picture.name), picture.open() as file:
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise DataError(
+            f"{readable(picture.name)} has more than the {LARGEST_FILE} bytes that a picture may have. "
+            "Leave it out or make it smaller."
+        )
+    return data
+
+
+def readable(name: str) -> str:
+    """Return a name that can be printed, whatever bytes the file system has in it."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    # A control character in a name could rewrite what a terminal shows.
+    return "".join("\ufffd" if unicodedata.category(letter) == "Cc" else letter for letter in text)
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("images", "pillow", "reading pictures") from error
+    return Image
+
+
+@contextmanager
+def _decoding(name: str) -> Iterator[None]:
+    """Turn whatever a decoder makes of damaged bytes into one error that names the picture."""
+    image = _pillow()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", image.DecompressionBombWarning)
+            yield
+    except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
+        raise DataError(
+            f"{readable(name)} is too large to be decoded safely ({error}). Make it smaller first."
+        ) from error
+    except (GramianError, MemoryError):
+        raise
+    except image.UnidentifiedImageError as error:
+        raise FileError(
+            f"{readable(name)} is no picture, whatever its name says, or its start is damaged. "
+            "Leave it out or make it again."
+        ) from error
+    except (
+        OSError,
+        # Pillow's decoders meet damaged bytes unprepared and raise any of these.
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        NotImplementedError,
+        RuntimeError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+        struct.error,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise FileError(f"{readable(name)} cannot be opened: {error.strerror}.") from error
+        raise FileError(
+            f"{readable(name)} cannot be read: it is truncated or damaged ({error}). "
+            "Leave it out or make it again."
+        ) from error
+
+
+def _form(image: Any) -> PictureForm:
+    width, height = image.size
+    if image.getexif().get(_ORIENTATION_TAG) in (5, 6, 7, 8):
+        width, height = height, width
+    return PictureForm(height, width, _grey_dtype(image))
+
+
+def _grey_dtype(image: Any) -> np.dtype[Any]:
+    if image.mode.startswith("I;16"):
+        return np.dtype(np.uint16)
+    if image.mode == "I":
+        return np.dtype(np.uint16 if image.format in ("PPM", "PNG") else np.int32)
+    return np.dtype(np.float32 if image.mode == "F" else np.uint8)
+
+
+def _grey(image: Any, form: PictureForm) -> npt.NDArray[Any]:
+    from PIL import ImageOps
+
+    image = ImageOps.exif_transpose(image)
+    if form.dtype == np.uint8:
+        if image.mode in ("P", "PA"):
+            # Palettes may hold transparency, which Pillow converts only through RGBA.
+            image = image.convert("RGBA")
+        image = image.convert("L")
+    return resized(np.asarray(image), (form.width, form.height))
+
+
+def resized(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]:
+    """Return a grey picture in another size, by Lanczos filtering, in its own dtype.
+
+    Parameters
+    ----------
+    values : ndarray of shape (height, width)
+    size : (width, height)
+
+    Raises
+    ------
+    MissingExtraError
+        If Pillow is not installed and the size is another one.
+    """
+    if values.shape == size[::-1]:
+        return values
+    image, lanczos = _pillow(), _pillow().Resampling.LANCZOS
+    if values.dtype == np.uint8:
+        return np.asarray(image.fromarray(np.ascontiguousarray(values)).resize(size, lanczos))
+    # Deeper grey is resized in floats, the one mode in which Pillow filters all of it.
+    found = np.asarray(image.fromarray(values.astype(np.float32)).resize(size, lanczos))
+    if values.dtype.kind not in "iu":
+        return found.astype(values.dtype, copy=False)
+    limits = np.iinfo(values.dtype)
+    return np.asarray(np.clip(np.rint(found), limits.min, limits.max), dtype=values.dtype)

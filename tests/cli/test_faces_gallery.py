@@ -1,0 +1,502 @@
+"""Enrolling, forgetting, listing, identifying and verifying from the shell, on drawn faces."""
+
+import json
+import os
+import shutil
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramian.errors import FileError
+from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces.drawn import drawn_others
+from gramian.faces.gallery import Gallery
+
+Image = pytest.importorskip("PIL.Image")
+
+SIZE = (24, 28)
+PEOPLE = 8
+
+
+def save(pixels, path):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.asarray(pixels)).save(path)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A model, and pictures of people: three of each fitted, three enrolled, two new; and no faces."""
+    folder = tmp_path_factory.mktemp("drawn")
+    faces = drawn_faces(PEOPLE, 8, size=SIZE, seed=0)
+    places = np.arange(len(faces)) % 8
+    FaceSpace(15).fit(faces.take(places < 3)).save(folder / "m.gramian")
+    FaceSpace(4).fit(faces.take(places < 3)).save(folder / "other.gramian")
+    for i, (pixels, name) in enumerate(zip(faces.pictures, faces.names, strict=True)):
+        if places[i] >= 3:
+            save(pixels, folder / ("people" if places[i] < 6 else "new") / name)
+    for pixels, name in zip(drawn_others(2, size=SIZE).pictures, ("house.png", "tree.png"), strict=True):
+        save(pixels, folder / "others" / name)
+    return folder
+
+
+@pytest.fixture
+def place(drawn, tmp_path, monkeypatch):
+    """A copy of all that to work in."""
+    shutil.copytree(drawn, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def faces(gramian):
+    def run(command, *arguments):
+        return gramian("faces", command, *arguments)
+
+    return run
+
+
+@pytest.fixture
+def enrolled(place, faces):
+    ran = faces("enroll", "m.gramian", "g.db", "people")
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def people(gallery="g.db"):
+    with Gallery.open(gallery, read_only=True) as opened:
+        return {person.name: person.pictures for person in opened.people()}
+
+
+EVERYBODY = {f"p{i:02}": 3 for i in range(1, PEOPLE + 1)}
+
+
+# ------------------------------------------------------------------ enroll
+
+
+def test_a_folder_of_folders(enrolled, place):
+    assert people() == EVERYBODY
+    assert "p01  3 enrolled\np02  3 enrolled\n" in enrolled.out
+    assert enrolled.out.endswith("24 pictures of 8 people enrolled: g.db\n")
+    with Gallery.open("g.db") as gallery:
+        assert gallery.originals("p01") == ()
+
+
+def test_a_zip_archive_of_folders(place, faces):
+    with zipfile.ZipFile("people.zip", "w") as archive:
+        for path in sorted(Path("people").rglob("*.png")):
+            archive.write(path)
+    assert faces("enroll", "m.gramian", "g.db", "people.zip").code == 0
+    assert people() == EVERYBODY
+
+
+def test_an_array_with_people(place, faces):
+    drawn = drawn_faces(3, 2, size=SIZE, seed=5)
+    np.savez("faces.npz", X=drawn.pictures, y=np.array(drawn.people))
+    assert faces("enroll", "m.gramian", "g.db", "faces.npz").code == 0
+    assert people() == {"p01": 2, "p02": 2, "p03": 2}
+    ran = faces("enroll", "m.gramian", "h.db", "faces.npz", "--keep-pictures")
+    assert (ran.code, Path("h.db").exists()) == (2, False)
+    assert "faces.npz is an array of pictures, and only picture files can be kept" in ran.err
+
+
+def test_pictures_of_one_person(enrolled, faces):
+    ran = faces("enroll", "m.gramian", "g.db", "new/p01/7.png", "new/p02", "--person", "Пётр Ильич")
+    assert ran.code == 0, ran.err
+    assert people() == EVERYBODY | {"Пётр Ильич": 3}
+    assert "Пётр Ильич  3 enrolled" in ran.out
+
+
+def test_several_folders_of_folders(place, faces):
+    shutil.move("people/p01", "more/p01")
+    assert faces("enroll", "m.gramian", "g.db", "people", "more").code == 0
+    assert people() == EVERYBODY
+
+
+def test_the_same_pictures_again(enrolled, faces):
+    ran = faces("enroll", "m.gramian", "g.db", "people", "--json")
+    assert ran.json["enrolled"] == 0
+    assert ran.json["people"][0] == {"person": "p01", "enrolled": 0, "known_already": 3}
+    assert ran.json["known_already"][0] == {"person": "p01", "picture": "people/p01/4.png"}
+    ran = faces("enroll", "m.gramian", "g.db", "people/p01", "new/p01", "--person", "p01")
+    assert "p01  2 enrolled, 3 known already" in ran.out
+    assert "2 pictures of 1 person enrolled, 3 known already: g.db" in ran.out
+    assert people() == EVERYBODY | {"p01": 5}
+
+
+def test_pictures_are_kept_when_asked(place, faces):
+    assert faces("enroll", "m.gramian", "g.db", "people", "--keep-pictures").code == 0
+    with Gallery.open("g.db") as gallery:
+        kept = dict(gallery.originals("p03"))
+    assert kept == {f"people/p03/{i}.png": Path(f"people/p03/{i}.png").read_bytes() for i in (4, 5, 6)}
+
+
+def test_bad_pictures_are_reported_and_skipped_or_refused(place, faces):
+    Path("people/p01/text.png").write_text("no picture")
+    Path("people/p02/cut.png").write_bytes(Path("people/p02/4.png").read_bytes()[:60])
+    for path in Path("people/p03").iterdir():
+        path.write_bytes(b"")
+    strict = faces("enroll", "m.gramian", "g.db", "people", "--strict")
+    assert strict.code == 1
+    assert "text.png" in strict.err or "cut.png" in strict.err or "p03" in strict.err
+    assert not Path("g.db").exists()
+    ran = faces("enroll", "m.gramian", "g.db", "people")
+    assert ran.code == 0
+    for what in ("skipped: p01/text.png is no picture", "skipped: p02/cut.png", "skipped: p03/4.png"):
+        assert what in ran.err
+    assert "p03 is not enrolled: none of the pictures can be used" in ran.err
+    assert "21 pictures of 7 people enrolled, 5 skipped: g.db" in ran.out
+    assert people() == {who: count for who, count in EVERYBODY.items() if who != "p03"}
+    ran = faces("enroll", "m.gramian", "g.db", "people", "--json")
+    assert len(ran.json["skipped"]) == 5
+    assert ran.json["skipped"][0]["picture"] == "p01/text.png"
+
+
+def test_pictures_of_another_size_are_resized_with_a_note(place, faces):
+    with Image.open("new/p01/7.png") as picture:
+        picture.resize((48, 56)).save("twice.png")
+        picture.resize((60, 28)).save("wide.png")
+    ran = faces("enroll", "m.gramian", "g.db", "twice.png", "wide.png", "new/p01/8.png", "--person", "p01")
+    assert ran.code == 0
+    assert "2 of 3 pictures were resized to 24x28, the first of them twice.png from 48x56" in ran.err
+    assert (
+        "warning: 1 of 3 pictures have other proportions than the model's 24x28 and were stretched" in ran.err
+    )
+    assert "the first wide.png of 60x28. Crop and align them" in ran.err
+
+
+def test_what_looks_like_no_face_is_said(place, faces):
+    model = FaceSpace(15).fit(drawn_faces(PEOPLE, 3, size=SIZE, seed=0))
+    model.face_threshold_ = 0.0
+    model.save("m.gramian")
+    ran = faces("enroll", "m.gramian", "g.db", "people/p01", "--person", "p01", "--json")
+    assert ran.code == 0
+    assert "warning: 3 of 3 pictures look like no face to the model and were enrolled all the same" in ran.err
+    assert ran.json["looks_like_no_face"] == [f"people/p01/{i}.png" for i in (4, 5, 6)]
+
+
+def test_names_with_blanks_and_of_every_script(place, faces):
+    for number, name in enumerate(("Anna Maria", "王小明", "Zo\u00eb", "O'Brien"), start=1):
+        shutil.move(f"people/p0{number}", f"team/{name}")
+    assert faces("enroll", "m.gramian", "g.db", "team").code == 0
+    assert people() == {"Anna Maria": 3, "O'Brien": 3, "Zo\u00eb": 3, "王小明": 3}
+    listed = faces("list", "g.db").out.splitlines()
+    assert [line.index("Z  ") for line in listed if "Z  " in line] == [
+        line.index("Z  ") for line in listed if "Anna" in line
+    ] * 3 + [next(line.index("Z  ") for line in listed if "Anna" in line) - 3]
+    assert faces("forget", "g.db", "--person", "Zoe\u0308").code == 0
+    assert faces("verify", "m.gramian", "g.db", "team/王小明/4.png", "--person", "王小明").code in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (
+            ["people/p01"],
+            2,
+            "people/p01: who is it? Give --person NAME, or a folder that has a folder for each",
+        ),
+        (["people/p01/4.png", "people/p02/4.png"], 2, "people/p01/4.png: who is it?"),
+        (
+            ["people", "--person", "Anna"],
+            2,
+            "people has folders of 8 people, and all of them would become Anna",
+        ),
+        (["people", "--person", ""], 2, "--person: The name of a person is empty"),
+        (["people", "--person", "a\tb"], 2, "holds the character '\\t'"),
+        (["nowhere"], 1, "nowhere"),
+        (["people", "nowhere"], 1, "nowhere"),
+        (["m.gramian"], 1, "m.gramian is "),
+        (["empty"], 1, "empty holds no pictures"),
+        (["text.png", "--person", "Anna"], 1, "text.png is no picture, whatever its name says"),
+        (["tiny.png", "--person", "Anna"], 1, "tiny.png is 1x1 pixels"),
+        ([], 2, "Missing argument"),
+    ],
+)
+def test_what_cannot_be_enrolled_leaves_nothing(place, faces, arguments, code, said):
+    Path("empty").mkdir()
+    Path("text.png").write_text("no picture")
+    save(np.zeros((1, 1), np.uint8), "tiny.png")
+    before = sorted(os.listdir())
+    ran = faces("enroll", "m.gramian", "g.db", *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+    assert sorted(os.listdir()) == before
+
+
+def test_a_picture_of_two_people(enrolled, place, faces):
+    shutil.copy("people/p01/4.png", "copy.png")
+    before = Path("g.db").read_bytes()
+    ran = faces("enroll", "m.gramian", "g.db", "new/p02/7.png", "copy.png", "--person", "p02")
+    assert ran.code == 1
+    assert (
+        "copy.png is enrolled for p01 already (people/p01/4.png), so it cannot be p02. Nothing was" in ran.err
+    )
+    assert Path("g.db").read_bytes() == before
+    shutil.copy("people/p01/4.png", "people/p02/9.png")
+    assert faces("enroll", "m.gramian", "new.db", "people").code == 1
+    assert not Path("new.db").exists()
+
+
+# ------------------------------------------------------------------ galleries that cannot be used
+
+
+@pytest.mark.parametrize("command", ["enroll", "identify", "verify"])
+def test_a_gallery_of_another_model(enrolled, faces, command):
+    options = ["--person", "p01"] if command != "identify" else []
+    ran = faces(command, "other.gramian", "g.db", "new/p01", *options)
+    assert ran.code == 1
+    assert "g.db was made with the model" in ran.err
+    assert "Name the model that the gallery was made with, or enroll everybody into a new gallery" in ran.err
+
+
+@pytest.mark.parametrize("command", ["enroll", "identify", "verify", "list", "forget"])
+def test_what_is_no_gallery(place, faces, command):
+    Path("text.db").write_text("a list of people\n" * 200)
+    Path("empty.db").touch()
+    for name, said in {
+        "text.db": "text.db is not a gallery",
+        "empty.db": "empty.db is empty, not a gallery",
+        "people": "people is a folder",
+        "m.gramian": "m.gramian is not a gallery",
+    }.items():
+        arguments = [name] if command in ("list", "forget") else ["m.gramian", name, "new/p01"]
+        options = ["--person", "p01"] if command in ("enroll", "verify", "forget") else []
+        ran = faces(command, *arguments, *options)
+        assert ran.code == 1
+        assert said in ran.err
+
+
+@pytest.mark.parametrize("command", ["identify", "verify", "list", "forget"])
+def test_a_gallery_that_is_not_there(place, faces, command):
+    arguments = ["no.db"] if command in ("list", "forget") else ["m.gramian", "no.db", "new/p01"]
+    options = ["--person", "p01"] if command in ("verify", "forget") else []
+    ran = faces(command, *arguments, *options)
+    assert ran.code == 1
+    assert "no.db does not exist. Check the name, or enroll somebody: gramian faces enroll" in ran.err
+    assert not Path("no.db").exists()
+
+
+def test_a_model_that_is_none(enrolled, faces):
+    assert "g.db is" in faces("identify", "g.db", "g.db", "new").err
+    assert "no.gramian does not exist" in faces("enroll", "no.gramian", "new.db", "people").err
+
+
+def test_a_locked_gallery(enrolled, place, faces, monkeypatch):
+    # So that nobody waits for the five seconds.
+    monkeypatch.setattr(Gallery.__init__, "__kwdefaults__", {"read_only": False, "timeout": 0.05})
+    monkeypatch.setattr(Gallery.open.__func__, "__kwdefaults__", {"read_only": False, "timeout": 0.05})
+    other = sqlite3.connect("g.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    ran = faces("forget", "g.db", "--person", "p01")
+    assert ran.code == 1
+    assert "g.db is in use by another program, also after waiting 0.05 s. Try again later" in ran.err
+    assert faces("list", "g.db").code == 0
+    other.execute("ROLLBACK")
+    other.execute("BEGIN EXCLUSIVE")
+    for arguments in (["list", "g.db"], ["identify", "m.gramian", "g.db", "new"]):
+        ran = faces(*arguments)
+        assert (ran.code, ran.out) == (1, "")
+        assert "in use by another program" in ran.err
+    other.close()
+    assert people() == EVERYBODY
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_protected_gallery_can_be_asked(enrolled, place, faces):
+    Path("g.db").chmod(0o400)
+    for arguments in (["enroll", "m.gramian", "g.db", "new"], ["forget", "g.db", "--person", "p01"]):
+        ran = faces(*arguments)
+        assert ran.code == 1
+        assert "g.db is write-protected" in ran.err
+    assert faces("identify", "m.gramian", "g.db", "new").out
+    Path("g.db").chmod(0o600)
+    place.chmod(0o500)
+    try:
+        assert "its folder" in faces("forget", "g.db", "--person", "p01").err
+        assert faces("identify", "m.gramian", "g.db", "new").out
+        assert "cannot be written" in faces("enroll", "m.gramian", "new.db", "new").err
+    finally:
+        place.chmod(0o700)
+    assert people() == EVERYBODY
+
+
+def test_what_fails_at_the_end_leaves_the_gallery_as_it_was(enrolled, place, faces, monkeypatch):
+    before = Path("g.db").read_bytes()
+
+    def refuse(*arguments, **options):
+        raise FileError("the disk is full.")
+
+    monkeypatch.setattr(Gallery, "enroll_many", refuse)
+    ran = faces("enroll", "m.gramian", "g.db", "new")
+    assert (ran.code, ran.out) == (1, "")
+    assert "the disk is full." in ran.err
+    assert Path("g.db").read_bytes() == before
+
+
+# ------------------------------------------------------------------ forget, list
+
+
+def test_forgetting(enrolled, place, faces):
+    data = Path("g.db").read_bytes()
+    assert b"people/p05/4.png" in data
+    ran = faces("forget", "g.db", "--person", "p05")
+    assert ran.code == 0
+    assert ran.out == "p05 is forgotten: 3 pictures removed from g.db.\n"
+    assert people() == {who: count for who, count in EVERYBODY.items() if who != "p05"}
+    assert b"p05" not in Path("g.db").read_bytes()
+    ran = faces("forget", "g.db", "--person", "P01x")
+    assert (ran.code, ran.out) == (1, "")
+    assert "P01x is not among the 7 people of the gallery. Did you mean p0" in ran.err
+    assert faces("forget", "g.db").code == 2
+
+
+def test_listing(enrolled, place, faces):
+    faces("enroll", "m.gramian", "g.db", "new/p01", "--person", "p01", "--keep-pictures")
+    ran = faces("list", "g.db")
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("8 people, 26 pictures; made 20")
+    assert lines[0].endswith(" 15 components.")
+    assert lines[2] == "person  pictures  stored  first enrolled        last enrolled"
+    assert lines[3].startswith("p01            5       2  20")
+    facts = faces("list", "g.db", "--json").json
+    assert facts["pictures"] == 26
+    assert facts["people"][0]["name"] == "p01"
+    assert (facts["people"][0]["pictures"], facts["people"][0]["kept"]) == (5, 2)
+    assert facts["components"] == 15
+    assert len(facts["model"]) == 64
+
+
+def test_listing_nobody(enrolled, faces):
+    with Gallery.open("g.db") as gallery:
+        gallery.configure(match="nearest")
+        for name in EVERYBODY:
+            gallery.forget(name)
+    ran = faces("list", "g.db")
+    assert ran.code == 0
+    assert ran.out.startswith("0 people, 0 pictures; made 20")
+    assert ran.out.endswith("Settings: match nearest.\n")
+    ran = faces("identify", "m.gramian", "g.db", "new")
+    assert ran.code == 1
+    assert "Nobody is enrolled in g.db. Begin with: gramian faces enroll" in ran.err
+
+
+# ------------------------------------------------------------------ identify, verify
+
+
+def test_enrolled_pictures_are_recognised(enrolled, faces):
+    ran = faces("identify", "m.gramian", "g.db", "people/p02/4.png", "people/p03", "--json")
+    assert ran.code == 0
+    found = [(answer["picture"], answer["kind"], answer["person"]) for answer in ran.json["answers"]]
+    assert found == [
+        ("people/p02/4.png", "person", "p02"),
+        *((f"people/p03/{i}.png", "person", "p03") for i in (4, 5, 6)),
+    ]
+    assert all(answer["score"] >= answer["threshold"] for answer in ran.json["answers"])
+    assert all(answer["runner_up"] != answer["person"] for answer in ran.json["answers"])
+    calibration = ran.json["calibration"]
+    assert (calibration["far"], calibration["people"]) == (0.001, PEOPLE)
+    assert calibration["threshold"] == ran.json["answers"][0]["threshold"]
+
+
+def test_one_line_a_picture_and_what_the_threshold_is(enrolled, faces):
+    ran = faces("identify", "m.gramian", "g.db", "people/p02/4.png", "others/tree.png")
+    assert ran.code == 1
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("people/p02/4.png: ")
+    assert "p02" in lines[0]
+    assert lines[1].startswith("others/tree.png: ")
+    assert lines[2] == ""
+    assert lines[3].startswith("8 people enrolled; a likeness of 0.")
+    assert "By that 0.1 % of the pictures of strangers are predicted to get a name, and " in lines[3]
+    assert lines[3].endswith(" % of new pictures of people enrolled to be refused.")
+    ran = faces("verify", "m.gramian", "g.db", "people/p02/4.png", "--person", "p02")
+    assert "of the pictures of other people are predicted to be taken for p02, and" in ran.out
+    assert "\nNo discriminants are used" in ran.out
+
+
+def test_what_is_not_known_of_people_with_one_picture(place, faces):
+    for number in (1, 2):
+        faces("enroll", "m.gramian", "g.db", f"people/p0{number}/4.png", "--person", f"p0{number}")
+    ran = faces("identify", "m.gramian", "g.db", "people/p01/4.png")
+    assert ran.out.splitlines()[2].endswith("and how many of one's own are refused is not known.")
+    assert "Nobody has two pictures" in ran.out
+    assert "Real people differ in other ways" in ran.out
+    ran = faces("identify", "m.gramian", "g.db", "people/p01/4.png", "--json")
+    assert ran.json["calibration"]["predicted_false_reject"] is None
+    assert ran.json["calibration"]["genuine_pictures"] == 0
+
+
+def test_what_is_no_face(enrolled, place, faces):
+    save(np.random.default_rng(0).integers(0, 256, SIZE[::-1], dtype=np.uint8), "noise.png")
+    ran = faces("identify", "m.gramian", "g.db", "noise.png", "--json")
+    assert ran.code == 1
+    (answer,) = ran.json["answers"]
+    assert answer["kind"] == "not-a-face"
+    assert answer["person"] is None
+    assert answer["face_score"] > answer["face_threshold"]
+
+
+def test_a_stranger_is_nobody(enrolled, faces):
+    assert faces("forget", "g.db", "--person", "p08").code == 0
+    ran = faces("identify", "m.gramian", "g.db", "people/p08", "--json")
+    assert ran.code == 1
+    assert [answer["person"] for answer in ran.json["answers"]] == [None] * 3
+    assert {answer["kind"] for answer in ran.json["answers"]} <= {"unknown", "not-a-face"}
+
+
+def test_answers_do_not_change_the_gallery(enrolled, faces):
+    before = Path("g.db").read_bytes()
+    faces("identify", "m.gramian", "g.db", "new")
+    faces("verify", "m.gramian", "g.db", "new", "--person", "p01")
+    assert Path("g.db").read_bytes() == before
+
+
+def test_a_larger_share_of_false_accepts_lowers_the_threshold(enrolled, faces):
+    def calibration(*options):
+        return faces("identify", "m.gramian", "g.db", "new/p01", "--json", *options).json["calibration"]
+
+    strict, lax = calibration("--far", "0.001"), calibration("--far", "0.2")
+    assert (strict["far"], lax["far"]) == (0.001, 0.2)
+    assert lax["threshold"] < strict["threshold"]
+    ran = faces("identify", "m.gramian", "g.db", "new/p01", "--far", "2")
+    assert ran.code == 2
+    assert "far=2" in ran.err
+
+
+def test_verifying(enrolled, faces):
+    ran = faces("verify", "m.gramian", "g.db", "people/p02", "--person", " p02", "--json")
+    assert ran.code == 0
+    assert [(answer["kind"], answer["person"]) for answer in ran.json["answers"]] == [("person", "p02")] * 3
+    save(np.random.default_rng(0).integers(0, 256, SIZE[::-1], dtype=np.uint8), "noise.png")
+    ran = faces("verify", "m.gramian", "g.db", "noise.png", "--person", "p02", "--json")
+    assert (ran.code, ran.json["answers"][0]["kind"]) == (1, "not-a-face")
+    ran = faces("verify", "m.gramian", "g.db", "people/p02", "--person", "p03")
+    assert ran.code == 1
+    assert ran.out.startswith("people/p02/4.png: ")
+    ran = faces("verify", "m.gramian", "g.db", "people/p02", "--person", "p0")
+    assert (ran.code, ran.out) == (1, "")
+    assert "p0 is not among the 8 people of the gallery. Did you mean p0" in ran.err
+    assert faces("verify", "m.gramian", "g.db", "people/p02").code == 2
+
+
+def test_a_picture_that_cannot_be_read_is_no_answer(enrolled, faces):
+    Path("text.png").write_text("no picture")
+    ran = faces("identify", "m.gramian", "g.db", "people/p02/4.png", "text.png", "--json")
+    assert ran.code == 1
+    assert [answer["person"] for answer in ran.json["answers"]] == ["p02"]
+    assert ran.json["skipped"][0]["picture"] == "text.png"
+    assert "is no picture" in json.dumps(ran.json["skipped"])
+    assert "skipped: text.png is no picture" in ran.err
+
+
+def test_a_zip_archive_of_pictures(enrolled, faces):
+    with zipfile.ZipFile("door.zip", "w") as archive:
+        archive.write("people/p02/4.png", "today/4.png")
+        archive.write("people/p02/4.png", "../../outside.png")
+    ran = faces("identify", "m.gramian", "g.db", "door.zip", "--json")
+    assert [answer["picture"] for answer in ran.json["answers"]] == ["door.zip/today/4.png"]
+    assert "outside of the archive" in ran.json["skipped"][0]["why"]
+    assert ran.code == 1

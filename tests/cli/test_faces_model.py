@@ -1,0 +1,270 @@
+"""``faces fit``, ``show`` and ``reconstruct`` on drawn faces, from the command line."""
+
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gramian as package
+from gramian.cli.faces_model import default_counts, read_counts
+from gramian.errors import ParameterError
+from gramian.faces import FaceSpace, drawn_faces
+
+FACES = drawn_faces(8, 4, size=(20, 24), seed=0)
+
+
+def size_of(path):
+    with Image.open(path) as picture:
+        return picture.size
+
+
+def write(folder, faces=FACES):
+    for name, picture in zip(faces.names, faces.pictures, strict=True):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(folder / name)
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "faces")
+    return tmp_path
+
+
+@pytest.fixture
+def model(work, gramian):
+    ran = gramian("faces", "fit", "faces", "-o", "faces.gramian", "--components", "12")
+    assert ran.code == 0, ran.err
+    return "faces.gramian"
+
+
+# ------------------------------------------------------------------ fit
+
+
+def test_fit_writes_the_model_and_says_what_it_is(work, gramian):
+    ran = gramian("faces", "fit", "faces", "-o", "faces.gramian", "--components", "12", "--seed", "3")
+    assert ran.code == 0, ran.err
+    assert "32 pictures of 8 people, 20x24; light: none.\n12 components: 97.2 % of the variance." in ran.out
+    assert "What counts as a face was measured on 32 pictures held out from fitting" in ran.out
+    assert "Written: faces.gramian. It is made of the pictures and can show them" in ran.out
+    expected = FaceSpace(12, random_state=3).fit(FACES)
+    found = package.load("faces.gramian")
+    assert found.fingerprint_ == expected.fingerprint_
+    assert found.face_threshold_ == expected.face_threshold_
+
+
+def test_fit_as_json(work, gramian):
+    arguments = ("--components", "0.9", "--light", "log", "--json")
+    facts = gramian("faces", "fit", "faces", "-o", "m.gramian", *arguments).json
+    assert (facts["pictures"], facts["people"], facts["skipped"]) == (32, 8, [])
+    assert facts["size"] == {"width": 20, "height": 24}
+    assert facts["light"] == "log"
+    assert (
+        facts["components"]
+        == len(facts["eigenvalues"])
+        == FaceSpace(0.9, light="log").fit(FACES).n_components_
+    )
+    assert 0.9 <= facts["share_of_variance"] < 1
+    assert facts["fingerprint"] == package.load("m.gramian").fingerprint_
+
+
+def test_fit_with_a_kernel_a_size_and_a_zip(work, gramian):
+    with zipfile.ZipFile("faces.zip", "w") as archive:
+        for name in FACES.names:
+            archive.write(f"faces/{name}", name)
+    arguments = ("--kernel", "rbf", "--size", "16x20", "--components", "5")
+    ran = gramian("faces", "fit", "faces.zip", "-o", "m.gramian", *arguments)
+    assert ran.code == 0, ran.err
+    assert "32 of 32 pictures were resized to 16x20" in ran.err
+    assert package.load("m.gramian").picture_shape_ == (20, 16)
+
+
+def test_bad_pictures_are_reported_or_refused(work, gramian):
+    (work / "faces" / "p01" / "text.png").write_text("not a picture")
+    (work / "faces" / "p02" / "Thumbs.db").write_text("x")
+    ran = gramian("faces", "fit", "faces", "-o", "m.gramian")
+    assert ran.code == 0
+    assert "gramian: skipped: p01/text.png is no picture" in ran.err
+    assert "1 other file was skipped in folder faces: p02/Thumbs.db" in ran.err
+    assert ", 1 skipped; light" in ran.out
+    ran = gramian("faces", "fit", "faces", "-o", "strict.gramian", "--strict")
+    assert ran.code == 1
+    assert "p01/text.png is no picture" in ran.err
+    assert not (work / "strict.gramian").exists()
+
+
+def test_a_flat_folder(work, gramian):
+    ran = gramian("faces", "fit", "faces/p01", "-o", "m.gramian", "--components", "2")
+    assert ran.out.startswith("4 pictures, 20x24; light: none.\n2 components: ")
+
+
+def test_what_was_decided_is_said(work, gramian):
+    ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--components", "31")
+    assert "components: 100.0 % of the variance.\nComputed in float64, because float32" in ran.out
+    assert "\nWhat counts as a face was measured on 32 pictures" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("gone", "-o", "m.gramian"), 1, "gone: there is no such file or folder"),
+        (("faces", "-o", "m.png"), 2, "-o m.png: the model is written to a .gramian file"),
+        (("faces", "-o", "no/m.gramian"), 1, "there is no folder no"),
+        (("faces", "-o", "m.gramian", "--components", "0"), 2, "--components 0 is out of range"),
+        (("faces", "-o", "m.gramian", "--components", "99"), 2, "at most 32 components"),
+        (("faces", "-o", "m.gramian", "--light", "sun"), 2, "--light='sun' is not known"),
+        (("faces", "-o", "m.gramian", "--kernel", "rfb"), 2, "rfb"),
+        (("faces", "-o", "m.gramian", "--size", "big"), 2, "size='big' is not understood"),
+        (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "--seed -1 must be a whole number"),
+        (("faces/p01/1.png", "-o", "m.gramian"), 1, "There is 1 picture, and a space of faces needs"),
+        (("empty", "-o", "m.gramian"), 1, "holds no pictures but no files"),
+    ],
+)
+def test_what_cannot_be_fitted(arguments, code, message, work, gramian):
+    (work / "empty").mkdir()
+    ran = gramian("faces", "fit", *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err
+    assert not list(work.glob("*.gramian"))
+
+
+def test_mixed_sizes_propose_a_size(work, gramian):
+    Image.new("L", (30, 30)).save("faces/p01/other.png")
+    ran = gramian("faces", "fit", "faces", "-o", "m.gramian")
+    assert ran.code == 1
+    assert "32 are 20x24 (p01/1.png), 1 is 30x30 (p01/other.png)" in ran.err
+    assert "--size 20x24" in ran.err
+
+
+# ------------------------------------------------------------------ show
+
+
+def test_show(model, gramian):
+    ran = gramian("faces", "show", model, "-o", "sheet.png", "--components", "5")
+    assert (ran.code, ran.out) == (0, "Written: sheet.png, the mean face and 5 of 12 components.\n")
+    assert size_of("sheet.png")[0] > 200
+    ran = gramian("faces", "show", model, "-o", "all.png")
+    assert "12 of 12" in ran.out
+    ran = gramian("faces", "show", model, "-o", "sheet.png", "--components", "13")
+    assert (ran.code, ran.err) == (2, "gramian: --components 13: the model has 12. Ask for 1 to 12.\n")
+    assert "is written to a .png file" in gramian("faces", "show", model, "-o", "sheet.jpg").err
+
+
+def test_show_of_kernel_components(work, gramian):
+    gramian("faces", "fit", "faces", "-o", "k.gramian", "--components", "4", "--kernel", "rbf")
+    ran = gramian("faces", "show", "k.gramian", "-o", "k.png")
+    assert ran.code == 0, ran.err
+    assert size_of("k.png")[0] > 100
+
+
+def test_other_models_are_refused(work, gramian):
+    package.PCA(2).fit(np.eye(5)).save("pca.gramian")
+    for command in (("show",), ("reconstruct", "faces/p01/1.png")):
+        ran = gramian("faces", command[0], "pca.gramian", *command[1:], "-o", "x.png")
+        assert ran.code == 2
+        assert (
+            "pca.gramian holds a PCA, which is no model of faces. Make one with: gramian faces fit" in ran.err
+        )
+    (work / "broken.gramian").write_bytes((work / "pca.gramian").read_bytes()[:-9])
+    assert gramian("faces", "show", "broken.gramian", "-o", "x.png").code == 1
+
+
+# ------------------------------------------------------------------ reconstruct
+
+
+def test_reconstruct_prints_the_table_and_draws_the_strip(model, gramian):
+    ran = gramian("faces", "reconstruct", model, "faces/p03/2.png", "-r", "1,4,12", "-o", "strip.png")
+    assert ran.code == 0, ran.err
+    space, x = package.load(model), FACES.pictures[9:10].astype(float)
+    lines = [line.split() for line in ran.out.splitlines() if line.strip()[:1].isdigit()]
+    assert [int(line[0]) for line in lines] == [1, 4, 12]
+    for count, relative, rmse in lines:
+        back = space.reconstruct(FACES.take([9]), int(count))
+        expected = np.linalg.norm(x - back) / np.linalg.norm(x - space.mean_face_)
+        assert abs(float(relative) - expected) < 1e-4
+        assert abs(float(rmse) - np.sqrt(np.mean((x - back) ** 2))) < 1e-3
+    assert "Relative error: |x - x~| / |x - mean|." in ran.out
+    width, height = size_of("strip.png")
+    assert width > 2.5 * height
+
+
+def test_reconstruct_as_json_and_by_default(model, gramian):
+    facts = gramian("faces", "reconstruct", model, "faces/p03/2.png", "-o", "strip.png", "--json").json
+    assert [row["components"] for row in facts["reconstructions"]] == [12]
+    assert facts["rmse_unit"] == "grey values"
+    assert len(facts["sha256"]) == 64
+
+
+@pytest.mark.parametrize(("light", "unit"), [("log", "grey values"), ("equalise", "after equalise")])
+def test_errors_of_treated_pictures_say_their_unit(light, unit, work, gramian):
+    gramian("faces", "fit", "faces", "-o", "m.gramian", "--components", "31", "--light", light)
+    facts = gramian("faces", "reconstruct", "m.gramian", "faces/p01/1.png", "-o", "s.png", "--json").json
+    assert facts["rmse_unit"] == unit
+    assert facts["reconstructions"][-1]["rmse"] < 0.5
+
+
+def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
+    Image.new("RGB", (300, 200), (200, 10, 10)).save("Foto von Zoë.jpg")
+    ran = gramian("faces", "reconstruct", model, "Foto von Zoë.jpg", "-o", "strip.png")
+    assert ran.code == 0, ran.err
+    assert "were resized to 20x24, the first of them Foto von Zoë.jpg from 300x200" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("faces/p01/1.png", "-r", "5,13"), 2, "-r 13: the model has 12 components. Ask for at most that"),
+        (("faces/p01/1.png", "-r", "5,x"), 2, "-r 5,x is not understood"),
+        (("faces/p01/1.png", "-r", "0"), 2, "-r 0 is not understood"),
+        (("faces/p01",), 2, "faces/p01 is a folder. Name one picture in it."),
+        (("text.png",), 1, "text.png is no picture"),
+        (("gone.png",), 1, "there is no such file"),
+    ],
+)
+def test_what_cannot_be_rebuilt(arguments, code, message, model, work, gramian):
+    (work / "text.png").write_text("not a picture")
+    ran = gramian("faces", "reconstruct", model, *arguments, "-o", "strip.png")
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err
+    assert not (work / "strip.png").exists()
+
+
+def test_the_picture_is_not_overwritten(model, work, gramian):
+    before = (work / "faces/p01/1.png").read_bytes()
+    ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", "faces/p01/1.png")
+    assert ran.code == 2
+    assert (work / "faces/p01/1.png").read_bytes() == before
+
+
+def test_counts():
+    assert read_counts("4, 2,2") == [2, 4]
+    with pytest.raises(ParameterError, match="--counts 1;2 is not understood"):
+        read_counts("1;2", "--counts")
+    assert default_counts(1600) == [25, 50, 100, 200, 400, 800, 1600]
+
+
+# ------------------------------------------------------------------ other commands
+
+
+def test_info_describes_a_model_of_faces(model, gramian):
+    ran = gramian("info", model)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("FaceSpace(kernel=None, light='none', memory_limit=None, n_components=12")
+    assert "Kernel:" not in ran.out
+    assert gramian("info", model, "--json").json["model"]["kind"] == "FaceSpace"
+
+
+def test_transform_writes_vectors_and_reconstruct_names_its_own_command(model, work, gramian):
+    ran = gramian("transform", model, "faces/p01", "-o", "vectors.csv")
+    assert ran.code == 0, ran.err
+    lines = (work / "vectors.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].split(",")[-1] == "PC12"
+    expected = package.load(model).transform(FACES.take(slice(0, 4)))
+    np.testing.assert_allclose(
+        [[float(x) for x in line.split(",")[1:]] for line in lines[1:]], expected, rtol=1e-5
+    )
+    ran = gramian("reconstruct", model, "faces/p01", "-o", "back")
+    assert ran.code == 2
+    assert "needs a PCA, and this is a FaceSpace. For a model of faces: gramian faces reconstruct." in ran.err

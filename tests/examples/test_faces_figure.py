@@ -1,0 +1,92 @@
+"""``make faces-figure``: its numbers on small data, and what it says without data."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.io import savemat
+
+from gramian.faces import drawn_faces
+from gramian.faces.drawn import drawn_others
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "faces_figure.py"
+
+
+def size_of(path):
+    with Image.open(path) as picture:
+        return picture.size
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("faces_figure", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The same files, with drawn faces and things in them."""
+    (tmp_path / "faces").mkdir()
+    (tmp_path / "pictures").mkdir()
+    faces = drawn_faces(40, 3, size=(30, 36))
+    people = [int(person[1:]) for person in faces.people]
+    np.savez(tmp_path / "faces" / "extended_yale_b_cropped_u8.npz", X=faces.pictures, y=people)
+    Image.new("RGB", (50, 70), (90, 20, 60)).save(tmp_path / "pictures" / "dog.jpg")
+    things = drawn_others(80, size=(64, 64)).pictures
+    for kind in ("dog", "cat"):
+        columns = things.transpose(0, 2, 1).reshape(80, -1).T.astype(float)
+        savemat(tmp_path / "pictures" / f"{kind}Data.mat", {kind: columns})
+    return tmp_path
+
+
+def test_the_figure(script, small, capsys):
+    script.main(small, small / "out")
+    page = (small / "out" / "summary.md").read_text()
+    assert page.startswith("# What 108 pictures of 36 people rebuild")
+    assert "| 12 held-out faces, 50 % |" in page
+    assert "| 160 dogs and cats, 95 % |" in page
+    assert "Noise separates from faces at every r" in page
+    assert "Noise separates" in capsys.readouterr().out
+    assert (small / "out" / "errors.svg").read_text().startswith("<svg")
+    assert size_of(small / "out" / "strip.png")[0] > 300
+    np.testing.assert_array_equal(
+        script.animals(small, (64, 64))[:80], drawn_others(80, size=(64, 64)).pictures
+    )
+
+
+def test_separation_against_the_definition(script):
+    rng = np.random.default_rng(0)
+    faces, others = rng.normal(size=40), rng.normal(size=30) + 1
+    expected = np.mean(others[:, None] > faces[None])
+    assert script.separation(faces, others) == pytest.approx(expected)
+    assert script.refused(faces, others) == np.mean(others > np.percentile(faces, 95))
+
+
+def test_the_words_follow_the_numbers(script):
+    def said(shift):
+        rng = np.random.default_rng(0)
+        errors = {name: rng.random((50, 2)) + s for name, s in zip(script.GROUPS, (0, shift, 5), strict=True)}
+        scores = {name: values[:, 0] for name, values in errors.items()}
+        return script.paragraph([25, 50], errors, scores)
+
+    assert "Dogs and cats do as well" in said(3)
+    assert "Dogs and cats do so in part" in said(0.5)
+    assert "Dogs and cats do not" in said(0)
+
+
+def test_without_data_it_says_what_is_missing(tmp_path):
+    environment = {**os.environ, "GRAMIAN_TEST_DATA": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, SCRIPT], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("The figure needs faces/extended_yale_b_cropped_u8.npz, pictures/dog.jpg")
+    assert "set GRAMIAN_TEST_DATA to their folder. gramian faces demo needs no data." in run.stderr
+    assert os.listdir(tmp_path) == []

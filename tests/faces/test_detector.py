@@ -1,0 +1,74 @@
+"""Telling a face from what is none."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from gramian import PCA
+from gramian.faces.detector import COMPONENTS, HEIGHT, fit_detector, sketches, unlikeness
+from gramian.faces.drawn import drawn_faces, drawn_others
+
+FACES = drawn_faces(20, 4, size=(40, 48), seed=0).pictures
+THINGS = drawn_others(20, size=(40, 48), seed=0).pictures
+
+
+def sketch_by_definition(picture, values):
+    """For a picture whose sides are twice those of the sketch."""
+    small = picture.astype(float).reshape(24, 2, 20, 2).mean(axis=(1, 3))
+    if values == "log":
+        small = np.log1p(small)
+    edges = gaussian_filter(small, 1, mode="mirror") - gaussian_filter(small, 2, mode="mirror")
+    return edges / np.sqrt(np.mean(edges**2))
+
+
+@pytest.mark.parametrize("values", ["grey", "log"])
+def test_sketches_against_the_definition(values):
+    found = sketches(FACES[:3], values)
+    expected = [sketch_by_definition(picture, values) for picture in FACES[:3]]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_sketches_do_not_depend_on_brightness_contrast_depth_and_size():
+    small = sketches(FACES, "grey")
+    np.testing.assert_allclose(sketches(0.1 * FACES + 7, "grey"), small, atol=1e-4)
+    np.testing.assert_allclose(sketches(FACES.astype(np.uint16) * 257, "grey"), small, atol=1e-4)
+    np.testing.assert_allclose(sketches(FACES.repeat(3, axis=1).repeat(3, axis=2), "grey"), small, atol=1e-5)
+
+
+def test_areas_that_are_no_whole_number_of_pixels():
+    picture = np.random.default_rng(0).random((1, 60, 50))
+    fine = picture.repeat(HEIGHT, axis=1).repeat(20, axis=2)
+    down = fine.reshape(1, HEIGHT, 60, 20, 50).mean(axis=(2, 4))
+    np.testing.assert_allclose(sketches(picture, "grey"), sketches(down, "grey"), atol=1e-5)
+
+
+def test_small_pictures_stay_and_flat_ones_have_no_edges():
+    assert sketches(np.zeros((2, 9, 8), dtype=np.uint8), "log").shape == (2, 9, 8)
+    assert not sketches(np.full((1, 48, 40), 200, dtype=np.uint8), "grey").any()
+
+
+def test_unlikeness_against_the_definition():
+    models = fit_detector(FACES, 0)
+    assert [model.n_components_ for model in models] == [39, 39]
+    product = np.ones(len(THINGS))
+    for values in ("grey", "log"):
+        fitted = sketches(FACES, values).reshape(80, -1).astype(float)
+        given = sketches(THINGS, values).reshape(20, -1).astype(float)
+        V = np.linalg.svd(fitted - fitted.mean(axis=0))[2][:39]
+        c = given - fitted.mean(axis=0)
+        product *= np.mean((c - c @ V.T @ V) ** 2, axis=1)
+    np.testing.assert_allclose(unlikeness(models, THINGS), np.sqrt(product), rtol=1e-3)
+
+
+def test_the_number_of_components():
+    models = fit_detector(np.concatenate([FACES, THINGS, FACES[:, :, ::-1]]), 0)
+    assert all(isinstance(model, PCA) and model.n_components_ == COMPONENTS for model in models)
+    assert [model.n_components_ for model in fit_detector(FACES[:2], 0)] == [1, 1]
+
+
+def test_things_are_less_like_faces_than_new_faces_are():
+    models = fit_detector(FACES[:60], 0)
+    new, things = unlikeness(models, FACES[60:]), unlikeness(models, THINGS)
+    assert np.mean(things > new.max()) > 0.9
+    flat = np.full((1, 48, 40), 90, dtype=np.uint8)
+    assert unlikeness(models, flat)[0] == pytest.approx(1.0)

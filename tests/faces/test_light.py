@@ -1,0 +1,83 @@
+"""Every treatment against its formula, written out."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from gramian.errors import DataError, ParameterError
+from gramian.faces.light import LIGHTS, grey_scale, relight, unlight
+
+
+def pictures(n=3, height=11, width=9, dtype=np.uint8):
+    limit = np.iinfo(dtype).max
+    return np.random.default_rng(0).integers(0, limit, (n, height, width), dtype=dtype)
+
+
+def by_definition(picture, how):
+    v = picture.astype(float) / (257 if picture.dtype == np.uint16 else 1)
+    if how == "none":
+        return v
+    if how == "log":
+        return np.log1p(v)
+    if how == "equalise":
+        flat = v.ravel()
+        share = [(np.sum(flat < x) + 0.5 * np.sum(flat == x)) / flat.size for x in flat]
+        return 255 * np.reshape(share, v.shape)
+    logs = np.log1p(v)
+    edges = gaussian_filter(logs, 1, mode="mirror") - gaussian_filter(logs, 2, mode="mirror")
+    return edges / np.sqrt(np.mean(edges**2))
+
+
+@pytest.mark.parametrize("how", LIGHTS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32])
+def test_against_the_formula(how, dtype):
+    given = pictures(dtype=dtype)
+    found = relight(given, how)
+    assert found.dtype == np.float32
+    expected = np.stack([by_definition(picture, how) for picture in given])
+    # Logarithms in float32 are rounded, and their differences relatively more so.
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-5)
+
+
+def test_many_pictures_are_treated_like_each():
+    many = pictures(150, 8, 8)
+    for how in LIGHTS:
+        np.testing.assert_array_equal(relight(many, how)[[0, 149]], relight(many[[0, 149]], how))
+
+
+def test_what_each_treatment_is_against():
+    floats = pictures().astype(np.float32) + 20
+    np.testing.assert_allclose(relight(floats**1.5, "equalise"), relight(floats, "equalise"))
+    np.testing.assert_allclose(relight(3 * floats + 2, "log") - relight(floats, "log"), np.log(3), atol=1e-5)
+    np.testing.assert_allclose(relight(3 * floats + 2, "dog"), relight(floats, "dog"), atol=1e-4)
+    assert (relight(np.full((1, 9, 9), 7, dtype=np.uint8), "dog") == 0).all()
+
+
+def test_floats_that_need_no_treatment_are_not_copied():
+    floats = pictures().astype(np.float32)
+    assert relight(floats, "none") is floats
+
+
+def test_only_the_logarithm_can_be_undone():
+    given = pictures()
+    np.testing.assert_allclose(unlight(relight(given, "log"), "log"), given, atol=1e-3)
+    treated = relight(given, "dog")
+    assert unlight(treated, "dog") is treated
+
+
+def test_one_scale_for_both_depths():
+    assert grey_scale(np.array([65535, 0], dtype=np.uint16)).tolist() == [255.0, 0.0]
+    eight = np.array([255, 0], dtype=np.uint8)
+    assert grey_scale(eight) is eight
+
+
+def test_what_has_no_logarithm():
+    with pytest.raises(
+        DataError, match=r"A grey value is -3, and the logarithm.*Bring grey values to 0\.\.255"
+    ):
+        relight(np.full((1, 8, 8), -3.0), "log")
+
+
+def test_unknown_treatment():
+    with pytest.raises(ParameterError, match=r"light='equalize' is not known.*Did you mean 'equalise'"):
+        relight(pictures(), "equalize")

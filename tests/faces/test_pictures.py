@@ -1,0 +1,54 @@
+"""Pictures in memory, of whatever kind they come."""
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian.errors import DataError
+from gramian.faces.pictures import Faces, as_pictures
+
+
+def some(n=4):
+    pictures = np.random.default_rng(0).integers(0, 256, (n, 9, 8), dtype=np.uint8)
+    names = tuple(f"p{i // 2}/{i % 2}.png" for i in range(n))
+    return Faces(pictures, tuple(name[:2] for name in names), names, tuple("abcd"[:n]))
+
+
+@pytest.mark.parametrize("places", [slice(1, 3), [1, 2], np.array([False, True, True, False])])
+def test_some_of_them(places):
+    faces = some().take(places)
+    np.testing.assert_array_equal(faces.pictures, some().pictures[1:3])
+    assert (faces.people, faces.names) == (("p0", "p1"), ("p0/1.png", "p1/0.png"))
+    assert faces.hashes == ("b", "c")
+    assert len(faces) == 2
+
+
+def test_without_people():
+    faces = Faces(some().pictures, None, some().names, some().hashes)
+    assert faces.take([0]).people is None
+    assert repr(faces) == "Faces(4 pictures, 8x9, source='memory')"
+
+
+def test_arrays_files_and_other_libraries(array_kind, tmp_path):
+    pictures = some().pictures
+    np.save(tmp_path / "a.npy", pictures)
+    scan = gramian.scan(tmp_path / "a.npy")
+    for given in (some(), pictures, pictures.tolist(), scan, scan.read()):
+        np.testing.assert_array_equal(as_pictures(given), pictures)
+    np.testing.assert_array_equal(as_pictures(array_kind.make(pictures.astype(float))), pictures)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.zeros((9, 8)), r"three axes \(n, height, width\).*shape \(9, 8\).*picture\[None\]"),
+        (np.full((2, 9, 8), np.nan), "contains NaN"),
+        (np.full((2, 9, 8), np.inf), "infinity"),
+        (np.zeros((2, 9, 8), dtype=complex), "Complex data not supported"),
+        (np.full((2, 9, 8), "a"), "Text is not data|could not convert"),
+        (np.zeros((0, 9, 8)), r"no pictures: the shape is \(0, 9, 8\)"),
+    ],
+)
+def test_what_is_no_picture(given, message):
+    with pytest.raises(DataError, match=message):
+        as_pictures(given)

@@ -1,0 +1,327 @@
+"""Pictures of faces from folders, archives, files and arrays: good ones, bad ones and malicious ones."""
+
+import hashlib
+import io
+import os
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
+from gramian.faces.reading import read_faces
+
+
+def grey(seed=0, height=12, width=10, dtype=np.uint8):
+    return np.random.default_rng(seed).integers(0, np.iinfo(dtype).max, (height, width), dtype=dtype)
+
+
+def encoded(array, kind="PNG", **options):
+    buffer = io.BytesIO()
+    Image.fromarray(array).save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def write(folder, files):
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else encoded(content))
+    return folder
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content if isinstance(content, bytes) else encoded(content))
+    return path
+
+
+PEOPLE = {
+    "zoë/2.png": grey(0),
+    "zoë/10.png": grey(1),
+    "Юрий Ж/a b.png": grey(2),
+    "山田/1.png": grey(3),
+}
+
+
+def bomb(width=30_000, height=30_000):
+    """A picture of a few bytes that says it has 900 million pixels."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    data = zlib.compress(b"\0" * 1000)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+# ------------------------------------------------------------------ where people come from
+
+
+def test_a_folder_of_folders_names_people(tmp_path):
+    faces = read_faces(write(tmp_path, PEOPLE))
+    assert faces.people == ("zoë", "zoë", "Юрий Ж", "山田")
+    assert faces.names == ("zoë/2.png", "zoë/10.png", "Юрий Ж/a b.png", "山田/1.png")
+    np.testing.assert_array_equal(faces.pictures, [grey(seed) for seed in range(4)])
+    assert faces.pictures.dtype == np.uint8
+    assert faces.hashes[0] == hashlib.sha256((tmp_path / "zoë/2.png").read_bytes()).hexdigest()
+    assert (faces.skipped, faces.notes) == ((), ())
+    assert repr(faces) == f"Faces(4 pictures of 3 people, 10x12, source='{tmp_path}')"
+
+
+def test_folders_within_the_folder_of_a_person_are_still_theirs(tmp_path):
+    files = {"anna/2023/1.png": grey(0), "anna/2024/1.png": grey(1)}
+    assert read_faces(write(tmp_path, files)).people == ("anna", "anna")
+
+
+def test_one_name_however_it_is_composed(tmp_path):
+    # Some systems store an accent apart from its letter.
+    files = {"zoe\u0308/1.png": grey(0)}
+    assert read_faces(write(tmp_path, files)).people == ("zo\u00eb",)
+
+
+def test_a_flat_folder_names_nobody(tmp_path):
+    assert read_faces(write(tmp_path, {"1.png": grey(0), "2.png": grey(1)})).people is None
+
+
+def test_what_lies_beside_the_folders_is_skipped(tmp_path):
+    write(tmp_path, PEOPLE | {"all.png": grey(9)})
+    faces = read_faces(tmp_path)
+    assert len(faces) == 4
+    assert faces.skipped[0][0] == "all.png"
+    assert "lies beside the folders, so who is on it is not known" in faces.skipped[0][1]
+    with pytest.raises(DataError, match=r"all\.png lies beside the folders"):
+        read_faces(tmp_path, strict=True)
+
+
+def test_where_most_are_beside_the_folders_nobody_is_named(tmp_path):
+    faces = read_faces(write(tmp_path, {"old/1.png": grey(0), "a.png": grey(1), "b.png": grey(2)}))
+    assert faces.people is None
+    assert len(faces) == 3
+    assert faces.notes == (
+        "1 of 3 pictures are in folders and the others are not: who is on them is not taken from folders",
+    )
+
+
+@pytest.mark.parametrize("around", ["", "my faces/"])
+def test_a_zip_like_a_folder(tmp_path, around):
+    path = zipped(tmp_path / "faces.zip", {around + name: picture for name, picture in PEOPLE.items()})
+    faces = read_faces(path)
+    assert faces.people == ("zoë", "zoë", "Юрий Ж", "山田")
+    assert len(faces.notes) == bool(around)
+    assert all("is the only folder in the archive" in note for note in faces.notes)
+
+
+def test_a_zip_of_one_flat_folder_is_a_person(tmp_path):
+    assert read_faces(zipped(tmp_path / "f.zip", {"anna/1.png": grey(0)})).people == ("anna",)
+    assert read_faces(zipped(tmp_path / "g.zip", {"1.png": grey(0)})).people is None
+
+
+def test_a_list_of_files_and_folders(tmp_path):
+    write(tmp_path, PEOPLE)
+    faces = read_faces([tmp_path / "山田/1.png", tmp_path / "zoë"])
+    assert len(faces) == 3
+    assert faces.people is None
+    assert faces.names[1] == (tmp_path / "zoë/2.png").as_posix()
+    assert faces.source == "2 paths"
+    assert read_faces(str(tmp_path / "山田/1.png")).names == ((tmp_path / "山田/1.png").as_posix(),)
+
+
+# ------------------------------------------------------------------ kinds of pictures
+
+
+def test_16_bit_keeps_its_values_and_a_mixture_is_brought_to_one_scale(tmp_path):
+    deep = grey(1, dtype=np.uint16)
+    assert read_faces(write(tmp_path / "deep", {"1.png": deep})).pictures.dtype == np.uint16
+    faces = read_faces(write(tmp_path / "both", {"1.png": grey(0), "2.png": deep}))
+    assert faces.pictures.dtype == np.float32
+    np.testing.assert_allclose(faces.pictures[1], deep / 257, rtol=1e-6)
+    assert faces.notes == ("Grey values of different depths were brought to 0..255",)
+
+
+def test_colours_of_print_animations_and_floats(tmp_path):
+    flat = Image.new("CMYK", (10, 12), (0, 0, 0, 100))
+    flat.save(tmp_path / "print.jpg")
+    frames = [Image.fromarray(grey(seed)) for seed in (1, 2)]
+    frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])
+    faces = read_faces(tmp_path)
+    np.testing.assert_array_equal(faces.pictures[0], grey(1))
+    assert np.abs(faces.pictures[1].astype(int) - 155).max() <= 3
+    assert faces.notes == ("1 pictures have several frames: the first was used",)
+    values = np.full((12, 10), 0.25, dtype=np.float32)
+    assert read_faces(write(tmp_path / "float", {"1.tif": encoded(values, "TIFF")})).pictures[0, 0, 0] == 0.25
+
+
+def test_floats_that_are_no_numbers_are_bad(tmp_path):
+    values = np.full((12, 10), np.nan, dtype=np.float32)
+    with pytest.raises(DataError, match=r"no picture that can be used: 1\.tif holds NaN"):
+        read_faces(write(tmp_path, {"1.tif": encoded(values, "TIFF")}))
+
+
+def test_pictures_are_turned_upright(tmp_path):
+    exif = Image.Exif()
+    exif[274] = 6
+    turned = encoded(np.rot90(grey(0)).copy(), exif=exif.tobytes())
+    faces = read_faces(write(tmp_path, {"1.png": turned, "2.png": grey(1)}))
+    np.testing.assert_array_equal(faces.pictures[0], grey(0))
+
+
+def test_copies_are_noticed(tmp_path):
+    faces = read_faces(write(tmp_path, {"a/1.png": grey(0), "b/1.png": grey(0)}))
+    assert faces.notes == ("1 pictures are copies of others, byte for byte",)
+
+
+# ------------------------------------------------------------------ bad pictures
+
+
+BAD = {
+    "text.png": (b"hello", "is no picture, whatever its name says"),
+    "cut.png": (encoded(grey(5, 60, 60))[:-700], "cannot be read: it is truncated or damaged"),
+    "bomb.png": (bomb(), "is too large to be decoded safely"),
+    "dot.png": (encoded(grey(0, 1, 1)), "is 1x1 pixels: nothing of a face is left below 8 pixels a side"),
+    "empty.jpg": (b"", "is no picture"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("inside", ["folder", "zip"])
+def test_a_bad_picture_is_skipped_and_reported_or_refused(name, inside, tmp_path):
+    content, why = BAD[name]
+    files = PEOPLE | {f"anna/{name}": content}
+    source = write(tmp_path / "f", files) if inside == "folder" else zipped(tmp_path / "f.zip", files)
+    # Sizes are compared among what can be used: the damaged 60x60 picture is of another size.
+    faces = read_faces(source, size=(10, 12) if name == "cut.png" else None)
+    assert len(faces) == 4
+    assert faces.skipped[0][0] == f"anna/{name}"
+    assert faces.skipped[0][1].startswith(why)
+    with pytest.raises((DataError, FileError), match=f"anna/{name} {why[:12]}"):
+        read_faces(source, size=(10, 12) if name == "cut.png" else None, strict=True)
+
+
+def test_when_no_picture_is_left(tmp_path):
+    write(tmp_path, {f"{i}.png": b"text" for i in range(5)})
+    with pytest.raises(DataError, match=r"holds no picture that can be used: 0\.png is no .*And 2 more"):
+        read_faces(tmp_path)
+
+
+def test_an_empty_folder_and_an_empty_list(tmp_path):
+    with pytest.raises(DataError, match="holds no pictures but no files"):
+        read_faces(tmp_path)
+    with pytest.raises(DataError, match="list of pictures is empty"):
+        read_faces([])
+
+
+def test_one_picture_is_enough_to_be_read(tmp_path):
+    assert len(read_faces(write(tmp_path, {"1.png": grey(0)}))) == 1
+
+
+def test_mixed_sizes_are_refused_before_decoding_and_a_size_is_proposed(tmp_path):
+    write(tmp_path, PEOPLE | {"anna/big.png": grey(0, 20, 30)})
+    message = (
+        r"2 different sizes \(width x height\): 4 are 10x12 \(zoë/2\.png\), 1 is 30x20 \(anna/big\.png\)"
+        r'.*size="10x12" \(--size 10x12\)'
+    )
+    with pytest.raises(DataError, match=message):
+        read_faces(tmp_path)
+    faces = read_faces(tmp_path, size="10x12")
+    assert faces.pictures.shape == (5, 12, 10)
+    assert faces.notes == (
+        "1 of 5 pictures were resized to 10x12, the first of them anna/big.png from 30x20",
+    )
+
+
+def test_a_size_that_is_none(tmp_path):
+    with pytest.raises(ParameterError, match="size='ten' is not understood"):
+        read_faces(write(tmp_path, PEOPLE), size="ten")
+
+
+def test_50_megapixels(tmp_path, monkeypatch):
+    Image.new("L", (10_000, 5_000), 90).save(tmp_path / "huge.png")
+    assert (read_faces(tmp_path, size=(20, 10)).pictures == 90).all()
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "100MB")
+    with pytest.raises(MemoryLimitError, match=r"1 pictures of 10000x5000 pixels need 0\.2 GB, and 0\.1 GB"):
+        read_faces(tmp_path)
+
+
+def test_pipes_are_not_waited_for(tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(DataError, match=r"pipe\.png is no regular file"):
+        read_faces(tmp_path)
+
+
+# ------------------------------------------------------------------ archives
+
+
+@pytest.mark.parametrize("name", ["../up.png", "/etc/x.png", "a/../../x.png", "C:\\x.png", "a\\..\\x.png"])
+def test_paths_that_lead_outside_are_skipped_or_refused(name, tmp_path):
+    path = zipped(tmp_path / "f.zip", PEOPLE | {name: grey(7)})
+    faces = read_faces(path)
+    assert len(faces) == 4
+    assert "has a path that leads outside of the archive" in faces.skipped[0][1]
+    assert sorted(os.listdir(tmp_path)) == ["f.zip"]
+    with pytest.raises(DataError, match="leads outside of the archive"):
+        read_faces(path, strict=True)
+
+
+def test_an_entry_that_unpacks_to_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr("gramian.rows.pictures.LARGEST_FILE", 1000)
+    path = zipped(tmp_path / "f.zip", PEOPLE | {"anna/x.png": b"0" * 1001})
+    assert read_faces(path).skipped[0][1].startswith(f"in {path} unpacks to 1001 bytes")
+
+
+def test_damaged_and_foreign_files(tmp_path):
+    (tmp_path / "f.zip").write_bytes(b"PK\x03\x04 and then nothing")
+    with pytest.raises(FileError, match="truncated or damaged zip archive"):
+        read_faces(tmp_path / "f.zip")
+    (tmp_path / "t.csv").write_text("1,2\n")
+    with pytest.raises(FileError, match=r"t\.csv is no folder, \.zip archive or picture"):
+        read_faces(tmp_path / "t.csv")
+    with pytest.raises(FileError, match="no such file or folder"):
+        read_faces(tmp_path / "gone")
+    with pytest.raises(DataError, match="is not named like a picture"):
+        read_faces([tmp_path / "t.csv"])
+
+
+# ------------------------------------------------------------------ arrays
+
+
+def test_arrays_with_people_and_names(tmp_path):
+    pictures = np.stack([grey(seed) for seed in range(3)])
+    np.savez(tmp_path / "f.npz", X=pictures, y=[7, 7, 8], name=["a", "b", "c"])
+    faces = read_faces(tmp_path / "f.npz")
+    assert (faces.people, faces.names) == (("7", "7", "8"), ("a", "b", "c"))
+    assert faces.hashes[0] == hashlib.sha256(pictures[0].tobytes()).hexdigest()
+    np.save(tmp_path / "f.npy", pictures)
+    faces = read_faces(tmp_path / "f.npy", size=(5, 6))
+    assert (faces.people, faces.names, faces.pictures.shape) == (None, ("0", "1", "2"), (3, 6, 5))
+
+
+def test_arrays_that_are_no_pictures(tmp_path):
+    np.save(tmp_path / "f.npy", np.eye(3))
+    with pytest.raises(DataError, match=r"three axes \(n, height, width\).*shape \(3, 3\)"):
+        read_faces(tmp_path / "f.npy")
+
+
+def test_without_pillow_nothing_is_skipped_in_silence(tmp_path, monkeypatch):
+    import sys
+
+    write(tmp_path, PEOPLE)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MissingExtraError, match=r"reading pictures needs pillow"):
+        read_faces(tmp_path)
+
+
+def test_orl(data_dir):
+    folder = data_dir / "faces" / "orl"
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}")
+    faces = read_faces(folder)
+    assert faces.pictures.shape == (400, 112, 92)
+    assert faces.people[:11] == ("s1",) * 10 + ("s2",)
+    assert len(set(faces.hashes)) == 400

@@ -1,0 +1,359 @@
+"""Recognising people by vectors of prescribed places."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.faces.distances import DISTANCES
+from gramian.faces.recognition import Recogniser
+
+K = 12
+
+
+class World:
+    """People at places in a space, and pictures around them."""
+
+    def __init__(self, n_people=15, n_pictures=4, seed=0, noise=0.5):
+        self.rng = np.random.default_rng(seed)
+        self.scale = np.geomspace(5, 0.5, K)
+        self.noise = noise
+        self.places = self.rng.standard_normal((n_people, K)) * self.scale
+        self.names = np.array([f"p{i:02}" for i in range(n_people)])
+        self.people = np.repeat(self.names, n_pictures)
+        self.vectors = self.pictures(np.repeat(self.places, n_pictures, axis=0))
+        self.variances = self.scale**2
+
+    def pictures(self, places):
+        return (places + self.noise * self.rng.standard_normal(places.shape)).astype(np.float32)
+
+    def strangers(self, count):
+        return self.pictures(self.rng.standard_normal((count, K)) * self.scale)
+
+    def recogniser(self, **settings):
+        return Recogniser(**settings).fit(self.vectors, self.people, self.variances)
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World()
+
+
+# ------------------------------------------------------------------ who it is
+
+
+@pytest.mark.parametrize("match", ["nearest", "mean"])
+@pytest.mark.parametrize("discriminant", ["auto", True, False])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_everybody_is_known_in_every_way(world, distance, discriminant, match):
+    recogniser = world.recogniser(distance=distance, discriminant=discriminant, match=match, far=0.1)
+    answers = recogniser.identify(world.pictures(world.places))
+    assert np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.85
+    named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
+    assert np.mean(named) <= 0.25
+    assert (recogniser.discriminant_ is None) == (discriminant is False)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_without_discriminants_likeness_is_the_formula(world, distance):
+    recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
+    asked = world.strangers(4)
+    whitens = distance in ("mahalanobis", "whitened-cosine")
+    factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
+    a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
+    for i, row in enumerate(recogniser.similarity(asked)):
+        for name, found in zip(recogniser.people_, row, strict=True):
+            own = b[world.people == name].astype(float)
+            if distance.endswith("cosine"):
+                expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
+            else:
+                expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
+            assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)
+
+
+def test_with_discriminants_likeness_is_taken_of_what_they_give(world):
+    recogniser = world.recogniser()
+    asked = world.strangers(3)
+    model = recogniser.discriminant_
+    assert isinstance(model, LinearDiscriminantAnalysis)
+    a, b = asked @ model.scalings_[:, :14], world.vectors @ model.scalings_[:, :14]
+    cosines = (a @ b.T) / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
+    expected = np.array([cosines[:, world.people == name].max(axis=1) for name in recogniser.people_]).T
+    np.testing.assert_allclose(recogniser.similarity(asked), expected, atol=1e-4)
+
+
+def test_discriminants_ignore_what_varies_within_people():
+    world = World(noise=0.1)
+    loud = 40 * world.rng.standard_normal((len(world.vectors), 1))
+    vectors = np.hstack([world.vectors, loud])
+    asked = np.hstack([world.pictures(world.places), 40 * world.rng.standard_normal((15, 1))])
+    variances = np.append(world.variances, 1600)
+    rates = []
+    for discriminant in (False, True):
+        recogniser = Recogniser(discriminant=discriminant).fit(vectors, world.people, variances)
+        likeness = recogniser.similarity(asked)
+        rates.append(
+            np.mean(
+                [
+                    recogniser.people_[i] == name
+                    for i, name in zip(likeness.argmax(1), world.names, strict=True)
+                ]
+            )
+        )
+    assert rates[1] == 1 > rates[0]
+
+
+def test_the_order_of_pictures_does_not_matter(world):
+    order = np.random.default_rng(1).permutation(len(world.vectors))
+    mixed = Recogniser().fit(world.vectors[order], world.people[order], world.variances)
+    whole = world.recogniser()
+    asked = world.strangers(5)
+    assert mixed.people_ == whole.people_ == tuple(world.names)
+    np.testing.assert_allclose(mixed.similarity(asked), whole.similarity(asked), atol=1e-4)
+
+
+def test_one_picture_at_a_time_or_all_at_once(world):
+    recogniser = world.recogniser()
+    asked = world.strangers(6)
+    alone = [recogniser.identify(v[None])[0] for v in asked]
+    for one, other in zip(alone, recogniser.identify(asked), strict=True):
+        assert (one.kind, one.person, one.runner_up) == (other.kind, other.person, other.runner_up)
+        assert one.score == pytest.approx(other.score, abs=1e-5)
+
+
+def test_answers_rank_people(world):
+    recogniser = world.recogniser(far=0.2)
+    asked = np.vstack([world.pictures(world.places), world.strangers(10)])
+    for row, found in zip(recogniser.similarity(asked), recogniser.identify(asked), strict=True):
+        best, second = np.argsort(-row, kind="stable")[:2]
+        assert found.score == row[best]
+        assert found.threshold == recogniser.threshold_
+        if found.kind == "person":
+            assert (found.person, found.runner_up) == (recogniser.people_[best], recogniser.people_[second])
+            assert found.score >= found.threshold
+        else:
+            assert (found.person, found.runner_up) == (None, recogniser.people_[best])
+            assert found.score < found.threshold
+
+
+def test_no_face_is_nobody(world):
+    recogniser = world.recogniser(far=0.2)
+    asked = world.pictures(world.places[:2])
+    kinds = [a.kind for a in recogniser.identify(asked, [0.9, 0.1], 0.5)]
+    assert kinds == ["not-a-face", "person"]
+    assert recogniser.verify(asked[:1], "p00", [0.9], 0.5)[0].kind == "not-a-face"
+
+
+# ------------------------------------------------------------------ verification
+
+
+def test_verification_asks_about_one_person(world):
+    recogniser = world.recogniser(far=0.05)
+    asked = world.pictures(world.places)
+    passed = [
+        recogniser.verify(v[None], name)[0].person == name for v, name in zip(asked, world.names, strict=True)
+    ]
+    assert np.mean(passed) >= 0.85
+    others = [a.kind == "person" for a in recogniser.verify(world.strangers(400), "p03")]
+    assert np.mean(others) <= 0.15
+    # One chance to be taken for somebody is fewer than fifteen.
+    assert recogniser.verify_threshold_ < recogniser.threshold_
+    assert recogniser.verify(asked, "p00")[0].threshold == recogniser.verify_threshold_
+
+
+def test_somebody_who_is_not_enrolled(world):
+    with pytest.raises(DataError, match="'p3' is not among the 15 people enrolled. Did you mean p03"):
+        world.recogniser().verify(world.vectors[:1], "p3")
+    with pytest.raises(DataError, match="See people_"):
+        world.recogniser().verify(world.vectors[:1], "Zoë")
+
+
+# ------------------------------------------------------------------ thresholds
+
+
+def test_both_rates_are_as_promised():
+    named, refused, predicted = [], [], []
+    for seed in range(8):
+        world = World(40, 4, seed, noise=1.0)
+        recogniser = world.recogniser(far=0.05)
+        named += [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
+        asked = world.pictures(np.repeat(world.places, 3, axis=0))
+        refused += [a.kind != "person" for a in recogniser.identify(asked)]
+        predicted.append(recogniser.predicted_false_reject_)
+        assert recogniser.predicted_false_accept_ <= 0.05
+        assert (recogniser.n_impostor_, recogniser.n_genuine_) == (160, 160)
+    assert 0.02 <= np.mean(named) <= 0.07
+    assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.1
+
+
+def test_discriminants_are_found_again_for_every_trial(world):
+    # On the pictures that discriminants were found from, everybody looks better than new pictures do.
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((60, 40)).astype(np.float32)
+    people = np.repeat([f"p{i:02}" for i in range(20)], 3)
+    recogniser = Recogniser(far=0.1, discriminant=True).fit(vectors, people, np.ones(40))
+    # There is nothing to recognise, which only held-out pictures tell.
+    assert recogniser.predicted_false_reject_ > 0.6
+
+
+def test_a_larger_rate_needs_less(world):
+    thresholds = [world.recogniser(far=far).threshold_ for far in (0.001, 0.03, 0.1, 0.5)]
+    assert thresholds == sorted(thresholds, reverse=True)
+    assert len(set(thresholds)) == 4
+
+
+def test_a_rate_that_cannot_be_counted_says_so(world):
+    notes = world.recogniser(far=0.001).notes_
+    assert len(notes) == 1
+    assert "With 15 people who can stand for strangers" in notes[0]
+    assert world.recogniser(far=0.1).notes_ == ()
+
+
+# ------------------------------------------------------------------ few people, few pictures
+
+
+def test_one_picture_each_is_enough_to_be_known():
+    world = World(15, 1)
+    recogniser = world.recogniser(far=0.1)
+    assert recogniser.discriminant_ is None
+    assert recogniser.predicted_false_reject_ is None
+    assert "0 of 15 people have two pictures" in recogniser.notes_[0]
+    likeness = recogniser.similarity(world.pictures(world.places))
+    assert np.mean(likeness.argmax(axis=1) == np.arange(15)) >= 0.85
+
+
+def test_some_people_with_one_picture_among_others():
+    world = World(15, 3)
+    kept = np.ones(45, dtype=bool)
+    kept[[1, 2, 4, 5]] = False
+    recogniser = Recogniser(far=0.1).fit(world.vectors[kept], world.people[kept], world.variances)
+    assert recogniser.discriminant_ is not None
+    likeness = recogniser.similarity(world.pictures(world.places))
+    assert np.mean(likeness.argmax(axis=1) == np.arange(15)) >= 0.85
+
+
+@pytest.mark.parametrize("n_pictures", [1, 3])
+@pytest.mark.parametrize("n_people", [1, 2, 3])
+def test_few_people(n_people, n_pictures):
+    world = World(n_people, n_pictures)
+    recogniser = world.recogniser(far=0.01)
+    assert np.isfinite(recogniser.threshold_)
+    assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
+    assert any("is a guess" in note for note in recogniser.notes_)
+    (found,) = recogniser.identify(world.vectors[:1])
+    assert found.runner_up == (None if n_people == 1 else found.runner_up)
+
+
+def test_ten_people_with_two_pictures_are_enough_for_discriminants():
+    assert World(9, 2).recogniser().discriminant_ is None
+    assert World(10, 2).recogniser().discriminant_ is not None
+
+
+def test_too_few_for_discriminants_that_were_asked_for():
+    with pytest.raises(DataError, match="two people with two pictures each"):
+        World(5, 1).recogniser(discriminant=True)
+    assert World(3, 2).recogniser(discriminant=True).discriminant_ is not None
+
+
+def test_people_who_never_change_have_no_discriminants():
+    world = World(12, 1)
+    twice = np.repeat(world.vectors, 2, axis=0), np.repeat(world.people, 2)
+    recogniser = Recogniser(far=0.1).fit(*twice, world.variances)
+    assert recogniser.discriminant_ is None
+    assert "All pictures of each person are the same" in recogniser.notes_[0]
+
+
+def test_one_picture_under_two_names_lets_nobody_in():
+    world = World(12, 3)
+    vectors = world.vectors.copy()
+    vectors[3] = vectors[0]
+    recogniser = Recogniser(far=0.01).fit(vectors, world.people, world.variances)
+    assert recogniser.threshold_ > 0.99
+
+
+def test_a_component_without_variance(world):
+    vectors = np.hstack([world.vectors, np.zeros((60, 2), dtype=np.float32)])
+    for distance in DISTANCES:
+        recogniser = Recogniser(distance=distance).fit(
+            vectors, world.people, np.append(world.variances, [0, 0])
+        )
+        assert np.isfinite(recogniser.similarity(vectors)).all()
+
+
+def test_tensors_and_lists(world):
+    torch = pytest.importorskip("torch")
+    recogniser = Recogniser(far=0.1).fit(
+        torch.asarray(world.vectors), list(world.people), list(world.variances)
+    )
+    expected = world.recogniser(far=0.1).similarity(world.vectors[:2])
+    np.testing.assert_allclose(recogniser.similarity(world.vectors[:2].tolist()), expected, atol=1e-5)
+
+
+def test_nothing_asked(world):
+    recogniser = world.recogniser()
+    assert recogniser.identify(np.empty((0, K))) == []
+
+
+# ------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"distance": "manhattan"}, "distance='manhattan'"),
+        ({"match": "best"}, "match='best'"),
+        ({"discriminant": "yes"}, "discriminant='yes' is not known"),
+        ({"far": 0}, "far=0 is not a share"),
+        ({"n_components": 13}, "n_components=13 but vectors have 12"),
+        ({"n_components": 0}, "n_components=0 but vectors"),
+        ({"n_components": True}, "n_components=True"),
+        ({"n_components": 2.5}, "n_components=2.5"),
+    ],
+)
+def test_parameters_outside_of_what_they_may_be(world, settings, message):
+    with pytest.raises(ParameterError, match=message):
+        world.recogniser(**settings)
+
+
+def test_vectors_that_are_none(world):
+    bad = world.vectors.copy()
+    bad[7, 2] = np.nan
+    for vectors, message in (
+        (bad, "Vector 7 holds NaN"),
+        (world.vectors[0], r"float32 of shape \(12,\)"),
+        (np.empty((0, K)), "Give at least one vector"),
+        (np.full((60, K), "a"), "Give real numbers"),
+        ([[1.0], [1.0, 2.0]], "The vectors are no array"),
+        (np.full((60, K), 1e200), "too large for float32"),
+    ):
+        with pytest.raises(DataError, match=message):
+            Recogniser().fit(vectors, world.people, world.variances)
+
+
+def test_names_and_variances_that_do_not_fit(world):
+    with pytest.raises(DataError, match="60 vectors but 2 people"):
+        Recogniser().fit(world.vectors, ["a", "b"], world.variances)
+    with pytest.raises(InputTypeError, match="people is the text 'Ann'"):
+        Recogniser().fit(world.vectors, "Ann", world.variances)
+    with pytest.raises(DataError, match="3 variances but vectors of 12 components"):
+        Recogniser().fit(world.vectors, world.people, [1.0, 1.0, 1.0])
+    with pytest.raises(ParameterError, match="one finite number of at least 0"):
+        Recogniser().fit(world.vectors, world.people, -world.variances)
+
+
+def test_vectors_of_another_model(world):
+    with pytest.raises(DataError, match="have 5 components, and those of the people enrolled have 12"):
+        world.recogniser().similarity(world.vectors[:, :5])
+
+
+def test_asked_before_anybody_is_known(world):
+    with pytest.raises(ParameterError, match="Call fit first"):
+        Recogniser().similarity(world.vectors)
+
+
+def test_no_warning_of_any_kind(world):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        World(10, 2, noise=1e-3).recogniser()

@@ -1,0 +1,316 @@
+"""The space of faces against the definition of PCA, and what is asked of it with bad input."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import gramian
+from gramian import DataError, KernelPCA, ParameterError
+from gramian.errors import RankWarning
+from gramian.faces import FaceSpace, drawn_faces, read_faces
+from gramian.faces.drawn import drawn_others
+from gramian.faces.light import LIGHTS, relight
+
+FACES = drawn_faces(12, 5, size=(20, 24), seed=0)
+NEW = drawn_faces(4, 2, size=(20, 24), seed=1)
+
+
+def by_definition(fitted, new, counts):
+    """||x - x~|| / ||x - mean|| in float64, from the singular vectors of the centred pictures."""
+    A = fitted.reshape(len(fitted), -1).astype(float)
+    X = new.reshape(len(new), -1).astype(float) - A.mean(axis=0)
+    V = np.linalg.svd(A - A.mean(axis=0), full_matrices=False)[2]
+    left = [np.linalg.norm(X - X @ V[:r].T @ V[:r], axis=1) for r in counts]
+    return np.stack(left, axis=1) / np.linalg.norm(X, axis=1)[:, None]
+
+
+@pytest.mark.parametrize("light", LIGHTS)
+def test_against_the_definition(light):
+    space = FaceSpace(40, light=light).fit(FACES)
+    fitted, new = relight(FACES.pictures, light), relight(NEW.pictures, light)
+    counts = [1, 5, 40, 5]
+    np.testing.assert_allclose(space.errors(NEW, counts), by_definition(fitted, new, counts), atol=1e-5)
+    assert space.mean_face_.shape == (24, 20)
+    np.testing.assert_allclose(space.mean_face_, fitted.mean(axis=0), rtol=1e-4, atol=1e-4)
+    scores = space.transform(FACES)
+    assert scores.dtype == np.float32
+    np.testing.assert_allclose(scores.var(axis=0, ddof=1), space.eigenvalues_, rtol=1e-3)
+
+
+def test_errors_are_those_of_the_pictures_rebuilt():
+    space = FaceSpace(30).fit(FACES)
+    x = NEW.pictures.astype(float)
+    for count in (3, 30):
+        back = space.reconstruct(NEW, count)
+        assert back.shape == x.shape
+        size = np.linalg.norm((x - space.mean_face_).reshape(8, -1), axis=1)
+        error = np.linalg.norm((x - back).reshape(8, -1), axis=1) / size
+        np.testing.assert_allclose(space.errors(NEW, [count])[:, 0], error, atol=1e-5)
+    np.testing.assert_array_equal(space.reconstruct(NEW), space.reconstruct(NEW, 30))
+    assert space.errors(space.mean_face_[None], [2]).tolist() == [[0.0]]
+
+
+def test_a_share_of_the_variance_is_the_default():
+    space = FaceSpace().fit(FACES)
+    shares = space.explained_variance_ratio_
+    assert 0.95 <= shares.sum() < 0.95 + shares[-1] + 1e-6
+    assert (space.n_pictures_, space.n_people_, space.n_components_) == (60, 12, len(shares))
+
+
+NOTE = "computed in float64, because float32 may not resolve the last components"
+
+
+def test_most_of_the_components_are_computed_in_float64():
+    space = FaceSpace(40).fit(FACES)
+    assert space.notes_[0] == NOTE
+    assert space.decomposition_.components_.dtype == np.float32
+    rows = FACES.pictures.reshape(60, -1).astype(float)
+    exact = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[1]
+    np.testing.assert_allclose(space.eigenvalues_, exact[:40] ** 2 / 59, rtol=1e-9)
+    assert NOTE not in FaceSpace(30).fit(FACES).notes_
+
+
+def test_what_float32_does_not_resolve_is_computed_again(monkeypatch):
+    fit = gramian.PCA.fit
+
+    def coarse(self, X, y=None):
+        fit(self, X)
+        self.rank_ -= X.dtype == np.float32
+        return self
+
+    monkeypatch.setattr(gramian.PCA, "fit", coarse)
+    space = FaceSpace(20).fit(FACES)
+    assert space.rank_ == 20
+    assert space.notes_[0] == NOTE
+
+
+def test_what_is_saved_is_the_same_model(tmp_path):
+    for kernel in (None, "rbf"):
+        space = FaceSpace(6, kernel=kernel, light="log").fit(FACES)
+        space.save(tmp_path / "faces.gramian")
+        twin = gramian.load(tmp_path / "faces.gramian")
+        assert isinstance(twin, FaceSpace)
+        assert twin.get_params() == space.get_params()
+        np.testing.assert_array_equal(twin.transform(NEW), space.transform(NEW))
+        np.testing.assert_array_equal(twin.face_score(NEW), space.face_score(NEW))
+        np.testing.assert_array_equal(twin.reconstruct(NEW, 3), space.reconstruct(NEW, 3))
+        for name in ("fingerprint_", "face_threshold_", "n_people_", "picture_shape_", "notes_"):
+            assert getattr(twin, name) == getattr(space, name)
+
+
+def test_the_fingerprint_is_that_of_what_makes_vectors():
+    first = FaceSpace(6).fit(FACES)
+    assert first.fingerprint_ == FaceSpace(6).fit(FACES.pictures, people=FACES.people).fingerprint_
+    others = [
+        FaceSpace(7).fit(FACES),
+        FaceSpace(6, light="log").fit(FACES),
+        FaceSpace(6).fit(FACES.take(slice(1, None))),
+        FaceSpace(6, kernel="rbf").fit(FACES),
+        FaceSpace(6, kernel="rbf(gamma=1e-6)").fit(FACES),
+    ]
+    assert len({first.fingerprint_, *(space.fingerprint_ for space in others)}) == 6
+
+
+def test_names_of_people_are_not_kept(tmp_path):
+    names = [f"Hildegard {person}" for person in FACES.people]
+    FaceSpace(6).fit(FACES.pictures, people=names).save(tmp_path / "faces.gramian")
+    assert b"Hildegard" not in (tmp_path / "faces.gramian").read_bytes()
+
+
+# ------------------------------------------------------------------ with a kernel
+
+
+def test_a_kernel():
+    space = FaceSpace(30, kernel="rbf").fit(FACES)
+    assert isinstance(space.decomposition_, KernelPCA)
+    errors = space.errors(FACES.take(slice(0, 6)), [1, 30])
+    assert (errors[:, 1] < errors[:, 0]).all()
+    back = space.reconstruct(NEW, 30)
+    assert back.shape == NEW.pictures.shape
+    x = NEW.pictures.astype(float)
+    size = np.linalg.norm((x - space.mean_face_).reshape(8, -1), axis=1)
+    expected = np.linalg.norm((x - back).reshape(8, -1), axis=1) / size
+    np.testing.assert_allclose(space.errors(NEW, [30])[:, 0], expected, rtol=1e-4)
+
+
+def test_the_linear_kernel_is_pca():
+    plain, kernel = FaceSpace(8).fit(FACES), FaceSpace(8, kernel="linear").fit(FACES)
+    np.testing.assert_allclose(kernel.errors(NEW, [2, 8]), plain.errors(NEW, [2, 8]), atol=1e-4)
+    np.testing.assert_allclose(kernel.eigenvalues_, plain.eigenvalues_, rtol=1e-4)
+    for ours, theirs in zip(kernel.component_pictures(3), plain.component_pictures(3), strict=True):
+        cosine = np.sum(ours * theirs) / np.linalg.norm(ours) / np.linalg.norm(theirs)
+        assert abs(cosine) > 0.999
+
+
+def test_components_as_pictures():
+    space = FaceSpace(8).fit(FACES)
+    assert space.component_pictures().shape == (8, 24, 20)
+    flat = space.component_pictures(3).reshape(3, -1)
+    np.testing.assert_allclose(flat @ flat.T, np.eye(3), atol=1e-5)
+
+
+# ------------------------------------------------------------------ face or not
+
+
+def test_most_new_faces_are_faces_and_things_are_not():
+    faces = drawn_faces(25, 4, size=(40, 48), seed=0)
+    space = FaceSpace(20).fit(faces)
+    assert space.face_keep_ == 0.99
+    assert len(space.face_scores_) == 100
+    assert np.mean(space.face_scores_ <= space.face_threshold_) >= 0.99
+    assert np.mean(space.face_score(drawn_faces(10, 3, size=(40, 48), seed=7)) <= space.face_threshold_) > 0.9
+    assert np.mean(space.face_score(drawn_others(20, size=(40, 48))) > space.face_threshold_) > 0.9
+    assert "whole people at a time" in space.notes_[-1]
+    assert "whole pictures at a time" in FaceSpace(20).fit(faces.pictures).notes_[-1]
+
+
+def test_the_face_score_is_the_same_for_all_treatments():
+    scores = [FaceSpace(4, light=light).fit(FACES).face_score(NEW) for light in LIGHTS]
+    for score in scores[1:]:
+        np.testing.assert_array_equal(score, scores[0])
+
+
+def test_too_few_pictures_to_know_what_a_face_is():
+    space = FaceSpace(1).fit(FACES.take(slice(0, 2)))
+    assert space.face_threshold_ == np.inf
+    assert space.notes_[-1] == "there are too few pictures to measure what counts as a face (2)"
+
+
+# ------------------------------------------------------------------ habits
+
+
+def test_blocks_change_nothing(monkeypatch):
+    space = FaceSpace(10, light="dog").fit(FACES)
+    whole = space.transform(FACES), space.errors(FACES, [2, 9]), space.face_score(FACES)
+    monkeypatch.setattr("gramian.faces.space.BLOCK_BYTES", 4 * 480 * 7)
+    parts = space.transform(FACES), space.errors(FACES, [2, 9]), space.face_score(FACES)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_any_depth_and_kind_of_array(array_kind):
+    space = FaceSpace(5).fit(FACES)
+    deep = FACES.pictures.astype(np.uint16) * 257
+    np.testing.assert_allclose(space.transform(deep), space.transform(FACES), atol=0.01)
+    other = array_kind.make(FACES.pictures.astype(float))
+    np.testing.assert_allclose(space.transform(other), space.transform(FACES), atol=0.01)
+
+
+def test_parameters_are_stored_untouched():
+    space = FaceSpace(7, kernel="rbf", light="log", random_state=3, memory_limit="1GB")
+    assert clone(space).get_params() == space.get_params()
+
+
+def test_the_same_seed_gives_the_same_model():
+    one, other = (FaceSpace(9, random_state=5).fit(FACES) for _ in range(2))
+    assert one.fingerprint_ == other.fingerprint_
+    assert one.face_threshold_ == other.face_threshold_
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def test_one_picture_makes_no_space():
+    with pytest.raises(DataError, match="There is 1 picture, and a space of faces needs a minimum of 2"):
+        FaceSpace().fit(FACES.take([0]))
+
+
+def test_pictures_that_are_all_the_same():
+    with pytest.warns(RankWarning, match="has rank 0"):
+        space = FaceSpace(1).fit(FACES.pictures[:1].repeat(5, axis=0))
+    assert (space.transform(NEW) == 0).all()
+    np.testing.assert_allclose(space.errors(NEW, [1]), 1.0)
+
+
+def test_parameters_that_cannot_be():
+    for parameters, message in (
+        ({"light": "day"}, "light='day' is not known"),
+        ({"n_components": 61}, "at most 60 components. Ask for at most 60"),
+        ({"n_components": 1.5}, "not a fraction between 0 and 1"),
+        ({"memory_limit": "much"}, "memory_limit='much'"),
+        ({"kernel": "rfb"}, "rfb"),
+        ({"random_state": "x"}, "random_state='x' cannot start"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            FaceSpace(**parameters).fit(FACES)
+
+
+def test_components_that_are_not_there():
+    space = FaceSpace(5).fit(FACES)
+    with pytest.raises(
+        ParameterError, match=r"n_components=6 but the model has 5 components\. Ask for at most 5"
+    ):
+        space.errors(NEW, [3, 6])
+    for wrong in (0, -1, 2.5, True):
+        with pytest.raises(ParameterError, match="is not a positive number of components"):
+            space.reconstruct(NEW, wrong)
+
+
+def test_pictures_of_another_size():
+    space = FaceSpace(5).fit(FACES)
+    message = r'pictures are 24x28 \(width x height\), and the model is of pictures 20x24.*size="20x24"'
+    for method in (space.transform, space.reconstruct, space.face_score):
+        with pytest.raises(DataError, match=message):
+            method(drawn_faces(1, 1, size=(24, 28)))
+
+
+def test_people_of_another_number():
+    with pytest.raises(DataError, match=r"people has the shape \(3,\) for 60 pictures"):
+        FaceSpace().fit(FACES.pictures, people=["a", "b", "c"])
+    with pytest.raises(DataError, match="Give one name for each"):
+        FaceSpace().fit(FACES.pictures, people="a" * 60)
+
+
+def test_people_may_be_of_any_kind():
+    assert FaceSpace(3).fit(FACES.pictures, people=[None, 7, "a"] * 20).n_people_ == 3
+    assert FaceSpace(3).fit(FACES.pictures, people=np.repeat(np.arange(12), 5)).n_people_ == 12
+
+
+def test_not_fitted():
+    from sklearn.exceptions import NotFittedError
+
+    for call in (lambda: FaceSpace().transform(NEW), lambda: FaceSpace().errors(NEW, [1])):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call()
+
+
+# ------------------------------------------------------------------ real faces
+
+
+def test_errors_on_yale_are_those_of_the_definition(data_dir):
+    path = data_dir / "faces" / "extended_yale_b_cropped_u8.npz"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    faces = read_faces(f"{path}::X")
+    people = np.array([int(person) for person in faces.people])
+    fitted = people <= np.unique(people)[35]
+    # Every eighth picture: the definition in float64 would take minutes on all of them.
+    some, new = faces.take(np.flatnonzero(fitted)[::8]), faces.take(np.flatnonzero(~fitted)[::16])
+    counts = [25, 50, 100, 200, len(some) - 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        space = FaceSpace(len(some) - 1).fit(some)
+    A = some.pictures.reshape(len(some), -1).astype(float)
+    C, X = A - A.mean(axis=0), new.pictures.reshape(len(new), -1).astype(float) - A.mean(axis=0)
+    values, U = np.linalg.eigh(C @ C.T)
+    V = (C.T @ U[:, ::-1][:, : counts[-1]]) / np.sqrt(values[::-1][: counts[-1]])
+    expected = [
+        np.linalg.norm(X - (X @ V[:, :r]) @ V[:, :r].T, axis=1) / np.linalg.norm(X, axis=1) for r in counts
+    ]
+    np.testing.assert_allclose(space.errors(new, counts), np.stack(expected, axis=1), atol=1e-4)
+
+
+def test_dogs_and_cats_are_no_faces(data_dir):
+    loadmat = pytest.importorskip("scipy.io").loadmat
+    folder = data_dir / "faces" / "orl"
+    if not folder.is_dir() or not (data_dir / "pictures" / "dogData.mat").is_file():
+        pytest.skip(f"no {folder}, or no dogs beside it")
+    sets = [loadmat(data_dir / "pictures" / f"{kind}Data.mat")[kind] for kind in ("dog", "cat")]
+    animals = np.concatenate([pictures.T.reshape(-1, 64, 64).transpose(0, 2, 1) for pictures in sets])
+    faces = read_faces(folder, size=(64, 64))
+    enrolled = np.arange(400) % 10 < 5
+    space = FaceSpace(25).fit(faces.take(enrolled))
+    threshold = np.sort(space.face_score(faces.take(~enrolled)))[197]
+    assert np.mean(space.face_score(animals) > threshold) >= 0.9
