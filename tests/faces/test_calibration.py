@@ -269,3 +269,11 @@ def test_nobody_has_two_pictures():
     assert found.identify.false_reject is None
     assert (found.n_genuine, found.n_impostor) == (0, 8)
     assert "the rate of false rejects is not known" in found.notes[-1]
+
+
+def test_pictures_that_are_all_equally_far_apart_tell_nothing():
+    people = np.repeat(np.arange(8), 2)
+    found = calibrated(np.eye(16), people, 0.2)
+    assert found.identify.value > 0
+    assert found.identify.false_reject == 1
+    assert found.notes[0].startswith("All pictures of different people are equally alike")

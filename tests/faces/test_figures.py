@@ -1,65 +1,83 @@
-import dataclasses
+"""Figures as tables and as plain values."""
+
 import json
+from dataclasses import fields
+
+import pytest
 
 from gramian.faces.figures import FARS, AtCount, Evaluation
 
-ROW = AtCount(
-    n_components=25,
-    rank1=0.9712,
-    rank1_error=0.004,
-    equal_error=0.031,
-    equal_error_error=0.002,
-    false_rejects=dict.fromkeys(FARS, 0.25),
-    identified=0.9,
-    identified_error=0.01,
-    misnamed=0.005,
-    false_accepts=None,
-    false_accepts_error=None,
-    predicted_false_accept=0.001,
-    predicted_false_reject=None,
-    face_error=0.41,
-    other_error=0.52,
-    told_apart=0.33,
-    face_equal_error=0.2,
-)
+
+def row(count, **changed):
+    values = {field.name: 0.25 for field in fields(AtCount)}
+    values |= {name: None for name in values if name.endswith("_error")}
+    values |= {"face_error": 0.5, "other_error": 0.75, "face_equal_error": 0.125}
+    values |= {"n_components": count, "false_rejects": dict.fromkeys(FARS, 0.5)}
+    return AtCount(**(values | changed))
+
+
 PROTOCOL = {
-    "pictures": 400,
+    "source": "people",
+    "pictures": 1400,
     "people": 40,
-    "splits": 1,
+    "size": "92x112",
     "enrolled": 5,
-    "leave_out": 0,
+    "splits": 10,
+    "leave_out": 10,
     "light": "log",
     "distance": "cosine",
     "discriminant": "auto",
     "match": "nearest",
-    "far": 0.001,
-    "others": "200 pictures of noise",
+    "far": 0.01,
+    "others": "160 pictures of animals",
 }
-FOUND = Evaluation(
-    PROTOCOL, (ROW,), 25, (("Ann", "Bob", 3),), 0.99, None, 0.96, None, 0.97, None, ("A note.",)
-)
 
 
-def test_the_tables_hold_every_figure():
-    text = str(FOUND)
-    assert text.startswith("400 pictures of 40 people; 1 split, 5 of each enrolled. light log")
-    for shown in ("97.12 ±0.40", "90.00 ±1.00", "3.10 ±0.20", "25.00", "0.410", "0.520", "33.00"):
-        assert shown in text
+def evaluation(rows, **changed):
+    protocol = PROTOCOL | changed
+    return Evaluation(
+        protocol, rows, 25, (("Ann", "Bob", 3),), 0.99, 0.001, 0.95, 0.01, 0.97, 0.02, ("Noted.",)
+    )
+
+
+def test_tables():
+    text = str(evaluation((row(25, rank1=0.975, rank1_error=0.002, false_accepts=0.01), row(100))))
+    assert text.startswith("1,400 pictures of 40 people; 10 splits, 5 of each enrolled, 10 people left out.")
+    assert "        25  97.50 ±0.20" in text
+    assert "strangers named %" in text
+    assert "threshold for 1 % of strangers" in text
+    assert "A face or not, by reconstruction error (160 pictures of animals)" in text
+    assert "99.00 ±0.10 % of new faces pass, 95.00 ±1.00 % of others do not" in text
+    assert "Where 99 % of new faces pass, 97.00 ±2.00 % do not" in text
     assert "Ann taken for Bob: 3 times" in text
+    assert text.endswith("Noted.")
+    lines = text.splitlines()
+    heads = [i for i, line in enumerate(lines) if line.startswith("components")]
+    assert len(heads) == 3
+    for i in heads:
+        assert [line.split()[0] for line in lines[i + 1 : i + 3]] == ["25", "100"]
+
+
+def test_nobody_left_out():
+    text = str(evaluation((row(25, false_accepts=None),), leave_out=0, splits=1))
     assert "strangers named" not in text
-    assert text.endswith("A note.")
+    assert "left out" not in text
+    assert "1 split, 5 of each" in text
 
 
-def test_strangers_have_a_column_where_there_were_some():
-    row = dataclasses.replace(ROW, false_accepts=0.008, false_accepts_error=0.001)
-    found = dataclasses.replace(FOUND, at=(row,), protocol=PROTOCOL | {"leave_out": 10, "splits": 3})
-    assert "10 people left out" in str(found)
-    assert "3 splits" in str(found)
-    assert "0.80 ±0.10" in str(found)
+def test_what_is_not_known_is_a_dash():
+    (line,) = [
+        line
+        for line in str(evaluation((row(25, predicted_false_reject=None),))).splitlines()
+        if line.startswith("        25  25.00") and line.endswith("-")
+    ]
+    assert line
 
 
-def test_json_has_it_all():
-    facts = json.loads(json.dumps(FOUND.to_dict(), allow_nan=False))
-    assert facts["at"][0]["false_rejects"][0] == {"far": 0.1, "false_rejects": 0.25}
+def test_plain_values():
+    facts = evaluation((row(25),)).to_dict()
+    text = json.dumps(facts, allow_nan=False)
+    assert json.loads(text) == facts | {"notes": ["Noted."], "at": list(facts["at"])}
     assert facts["confusions"] == [{"person": "Ann", "taken_for": "Bob", "times": 3}]
-    assert facts["best"] == 25
+    assert facts["at"][0]["false_rejects"][0] == {"far": 0.1, "false_rejects": 0.5}
+    assert facts["others_refused"] == pytest.approx(0.95)

@@ -1,3 +1,5 @@
+"""Splits: nothing is on both sides."""
+
 import dataclasses
 
 import numpy as np
@@ -5,59 +7,102 @@ import pytest
 
 from gramian.errors import DataError, ParameterError
 from gramian.faces import drawn_faces
-from gramian.faces.splits import choose, component_counts, noise_pictures, population, size_text, whole_number
+from gramian.faces.splits import (
+    check_leave_out,
+    choose,
+    component_counts,
+    noise_pictures,
+    population,
+    size_text,
+)
 
-FACES = drawn_faces(4, 5, size=(20, 24), seed=0)
+
+@pytest.fixture(scope="module")
+def faces():
+    return drawn_faces(5, 4, size=(20, 24))
 
 
-def test_every_person_has_as_many_pictures_enrolled_and_nobody_is_asked_and_enrolled():
-    people, notes, usable = population(FACES, 2)
-    assert (people.count, notes, usable.all()) == (4, [], True)
+@pytest.mark.parametrize("leave_out", [0, 2])
+def test_every_picture_is_on_one_side(leave_out):
+    codes = np.repeat(np.arange(6), [3, 4, 5, 6, 4, 4])
     for seed in range(5):
-        chosen = choose(people.codes, 2, 1, np.random.default_rng(seed))
-        total = chosen.enrolled.astype(int) + chosen.tested + chosen.strangers
-        assert (total == 1).all()
-        assert sorted(np.bincount(people.codes[chosen.enrolled], minlength=4)) == [0, 2, 2, 2]
-        assert len(set(people.codes[chosen.strangers])) == 1
-        assert chosen.strangers.sum() == 5
+        chosen = choose(codes, 2, leave_out, np.random.default_rng(seed))
+        sides = chosen.enrolled.astype(int) + chosen.tested + chosen.strangers
+        assert (sides == 1).all()
+        strangers = set(codes[chosen.strangers])
+        assert len(strangers) == leave_out
+        assert not strangers & (set(codes[chosen.enrolled]) | set(codes[chosen.tested]))
+        counts = np.bincount(codes[chosen.enrolled], minlength=6)
+        assert set(counts) == ({0, 2} if leave_out else {2})
 
 
-def test_half_is_enrolled_where_nothing_is_said():
-    assert population(FACES, None)[0].enrolled == 2
+def test_splits_differ_and_repeat():
+    codes = np.repeat(np.arange(6), 6)
+    masks = [choose(codes, 3, 0, np.random.default_rng(seed)).enrolled for seed in (0, 0, 1)]
+    assert np.array_equal(masks[0], masks[1])
+    assert not np.array_equal(masks[0], masks[2])
 
 
-def test_people_with_too_few_pictures_are_left_out_with_a_note():
-    faces = FACES.take(np.arange(20) != 0)
-    people, notes, usable = population(faces, 4)
-    assert people.count == 3
-    assert notes == ["1 people with at most 4 pictures are not used."]
-    assert usable.sum() == 15
+def test_half_of_the_pictures_are_enrolled_by_default(faces):
+    people, notes, usable = population(faces, None)
+    assert (people.enrolled, people.count, notes) == (2, 5, [])
+    assert usable.all()
+    assert people.names == ("p01", "p02", "p03", "p04", "p05")
+    assert people.codes.tolist() == np.repeat(np.arange(5), 4).tolist()
 
 
-def test_pictures_without_people_or_too_few_of_them_are_refused():
+def test_people_with_too_few_pictures_are_not_used(faces):
+    fewer = faces.take(np.arange(2, 20))
+    people, notes, usable = population(fewer, 3)
+    assert people.names == ("p02", "p03", "p04", "p05")
+    assert usable.tolist() == [False] * 2 + [True] * 16
+    assert people.codes.max() == 3
+    assert notes == ["1 person with at most 3 pictures not used."]
+
+
+def test_pictures_of_nobody(faces):
     with pytest.raises(DataError, match="does not say who is on its pictures"):
-        population(dataclasses.replace(FACES, people=None), 2)
-    with pytest.raises(DataError, match="0 of 4 people have more than 5 pictures"):
-        population(FACES, 5)
-    with pytest.raises(ParameterError, match="enrolled=0 must be a whole number of at least 1"):
-        population(FACES, 0)
+        population(dataclasses.replace(faces, people=None), 2)
 
 
-def test_numbers_of_components_are_cut_to_what_there_is():
+def test_too_few_pictures(faces):
+    with pytest.raises(DataError, match=r"0 of 5 people have more than 4 pictures.* has is 4"):
+        population(faces, 4)
+
+
+@pytest.mark.parametrize("enrolled", [0, -1, 1.5, True])
+def test_a_number_of_pictures_that_is_none(faces, enrolled):
+    with pytest.raises(ParameterError, match=r"enrolled=.* must be a whole number of at least 1"):
+        population(faces, enrolled)
+
+
+def test_two_people_stay(faces):
+    people, _, _ = population(faces, 2)
+    assert check_leave_out(3, people) == 3
+    with pytest.raises(ParameterError, match="leave_out=4 of 5 people leaves fewer than 2"):
+        check_leave_out(4, people)
+    with pytest.raises(ParameterError, match="leave_out=-1"):
+        check_leave_out(-1, people)
+
+
+def test_numbers_of_components():
     notes = []
-    assert component_counts([50, 3, 400], 20, notes) == [3, 20]
-    assert notes == ["50 and 400 components became 20, the most that the enrolled pictures have."]
+    assert component_counts([100, 25, 25], 400, notes) == [25, 100]
+    assert notes == []
+    assert component_counts([100, 300, 25], 99, notes) == [25, 99]
+    assert notes == ["100 and 300 components became 99, the most that the enrolled pictures have."]
     with pytest.raises(ParameterError, match="n_components is empty"):
-        component_counts([], 20, [])
-    with pytest.raises(ParameterError, match=r"n_components=1\.5 must be a whole number"):
-        whole_number("n_components", 1.5, 1)
+        component_counts([], 5, notes)
+    with pytest.raises(ParameterError, match="n_components=0"):
+        component_counts([0], 5, notes)
 
 
-def test_noise_has_the_form_of_the_faces():
-    made = noise_pictures(FACES)
-    assert made.pictures.dtype == FACES.pictures.dtype
-    assert size_text(made) == size_text(FACES) == "20x24"
-    # Shuffled pictures have the grey values of a face.
-    histograms = {tuple(np.sort(p, axis=None)) for p in FACES.pictures}
-    assert all(tuple(np.sort(p, axis=None)) in histograms for p in made.pictures[100:])
-    assert np.array_equal(noise_pictures(FACES, 3).pictures, noise_pictures(FACES, 3).pictures)
+def test_noise_has_the_form_of_faces(faces):
+    noise = noise_pictures(faces, 3)
+    assert noise.pictures.shape == (200, 24, 20)
+    assert noise.pictures.dtype == faces.pictures.dtype
+    assert size_text(noise) == size_text(faces) == "20x24"
+    # Shuffling keeps the grey values of a picture.
+    greys = {tuple(np.sort(picture.ravel())) for picture in faces.pictures}
+    assert all(tuple(np.sort(picture.ravel())) in greys for picture in noise.pictures[100:])
+    assert np.array_equal(noise.pictures, noise_pictures(faces, 3).pictures)

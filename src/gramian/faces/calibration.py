@@ -307,6 +307,10 @@ def calibrate(
         drawn = _drawn(build(np.ones(len(people), dtype=bool)), variances)
         identify = _threshold_drawn(drawn.max(axis=1), found.strangers, far, perfect, found.own)
         verify = _threshold_drawn(drawn.ravel(), found.pairs, far, perfect, found.own)
+    elif _all_alike(found.pairs):
+        # Whatever is asked, the answer would be chance: nobody is recognised.
+        nobody = float(np.nextafter(perfect, np.inf))
+        identify = verify = Threshold(nobody, far, 0.0, _below(found.own, nobody), False)
     else:
         identify = _threshold(found.strangers, found.who, far, rate, perfect, found.own)
         verify = _threshold(found.pairs, found.couples, far, far, perfect, found.own)
@@ -336,6 +340,11 @@ def _below(own: FloatArray, value: float) -> float | None:
     return float((own < value).mean()) if len(own) else None
 
 
+def _all_alike(pairs: FloatArray) -> bool:
+    """Say whether all pictures of different people are equally alike, as whitening can make them."""
+    return len(pairs) > 0 and float(np.ptp(pairs)) <= 1e-3 * float(np.abs(pairs).max()) + 1e-6
+
+
 def _drawn(gallery: Matcher, variances: FloatArray) -> FloatArray:
     rng = np.random.default_rng(0)
     strangers = rng.standard_normal((DRAWN, len(variances))) * np.sqrt(variances)
@@ -349,6 +358,12 @@ def _notes(found: Trials, n_people: int, far: float, identify: Threshold) -> tup
             f"With {n_people} {'person' if n_people == 1 else 'people'} enrolled hardly anything is known of "
             f"strangers: {DRAWN:,} were drawn from a normal distribution with the model's variances. Real "
             "people differ in other ways, so the rate of false accepts is a guess."
+        )
+    elif _all_alike(found.pairs):
+        notes.append(
+            "All pictures of different people are equally alike, so nobody is recognised. So it is after "
+            "whitening with a model that was fitted on the same pictures with as many components. Use fewer "
+            "components, or another distance."
         )
     elif not identify.observed:
         strangers = len(np.unique(found.who))

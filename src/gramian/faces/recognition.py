@@ -62,9 +62,10 @@ class Recogniser:
 
     Notes
     -----
-    The defaults are those that do best in docs/faces_evaluation.md. Strangers are simulated by leaving people
-    out; that a model was fitted on their pictures cannot be undone, so thresholds are a little low where a
-    model of many components was fitted on the very pictures that are enrolled.
+    The defaults are those that do best in docs/faces_evaluation.md. People who are left out stand for
+    strangers, but a model that was fitted on their pictures knows them: where it was fitted on the very
+    pictures that are enrolled, with nearly as many components, and these are whitened, more strangers than
+    ``far`` get a name.
 
     References
     ----------

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
+from gramian.faces.enrolment import counted
 from gramian.faces.pictures import Faces
 
 __all__ = [
@@ -31,17 +32,41 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Population:
+    """People with enough pictures.
+
+    Attributes
+    ----------
+    names : tuple of str
+    codes : ndarray of shape (n,), int
+        Who is on each picture, by the position in ``names``.
+    enrolled : int
+        How many pictures of each are enrolled.
+    """
+
     names: tuple[str, ...]
     codes: Codes
     enrolled: int
 
     @property
     def count(self) -> int:
+        """Number of people."""
         return len(self.names)
 
 
 def population(faces: Faces, enrolled: int | None) -> tuple[Population, list[str], npt.NDArray[np.bool_]]:
-    """Return those with enough pictures, notes, and a mask of their pictures."""
+    """Return those with more pictures than are enrolled, notes, and a mask of their pictures.
+
+    Parameters
+    ----------
+    faces : Faces
+    enrolled : int or None
+        None is half of what the person with the fewest has, of those with two or more.
+
+    Raises
+    ------
+    DataError
+        Without people, or where fewer than two have enough pictures.
+    """
     if faces.people is None:
         raise DataError(
             f"{faces.source} does not say who is on its pictures. Put them into folders, one a person, or "
@@ -61,7 +86,7 @@ def population(faces: Faces, enrolled: int | None) -> tuple[Population, list[str
         )
     notes = []
     if not enough.all():
-        notes.append(f"{int((~enough).sum())} people with at most {enrolled} pictures are not used.")
+        notes.append(f"{counted(int((~enough).sum()), 'person')} with at most {enrolled} pictures not used.")
     usable = enough[codes]
     kept = np.unique(codes[usable], return_inverse=True)[1].astype(np.intp)
     return Population(tuple(str(name) for name in names[enough]), kept, enrolled), notes, usable
@@ -85,12 +110,27 @@ def check_leave_out(leave_out: Any, people: Population) -> int:
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
+    """Return a number as int.
+
+    Raises
+    ------
+    ParameterError
+        Unless it is whole and not below ``least``.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ParameterError(f"{name}={value!r} must be a whole number of at least {least}.")
     return int(value)
 
 
 def component_counts(wanted: Sequence[int], most: int, notes: list[str]) -> list[int]:
+    """Return numbers of components in rising order, none above ``most``; add a note where one was.
+
+    Examples
+    --------
+    >>> notes = []
+    >>> component_counts([50, 25, 100, 200], 80, notes), notes[0][:28]
+    ([25, 50, 80], '100 and 200 components becam')
+    """
     asked = sorted({whole_number("n_components", count, 1) for count in wanted})
     if not asked:
         raise ParameterError("n_components is empty. Give at least one number of components.")
@@ -104,6 +144,7 @@ def component_counts(wanted: Sequence[int], most: int, notes: list[str]) -> list
 
 
 def size_text(faces: Faces) -> str:
+    """Return width and height of pictures, such as "92x112"."""
     return f"{faces.pictures.shape[2]}x{faces.pictures.shape[1]}"
 
 
@@ -143,6 +184,18 @@ class Chosen:
 
 
 def choose(codes: Codes, enrolled: int, leave_out: int, rng: np.random.Generator) -> Chosen:
+    """Draw who is left out, and which pictures of all others are enrolled.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,), int
+        Who is on each picture, 0 .. n_people - 1.
+    enrolled : int
+        How many pictures of each person.
+    leave_out : int
+        How many people.
+    rng : Generator
+    """
     count = int(codes.max()) + 1
     strangers = np.isin(codes, rng.permutation(count)[:leave_out])
     chosen = np.zeros(len(codes), dtype=bool)
