@@ -500,3 +500,13 @@ def test_a_zip_archive_of_pictures(enrolled, faces):
     assert [answer["picture"] for answer in ran.json["answers"]] == ["door.zip/today/4.png"]
     assert "outside of the archive" in ran.json["skipped"][0]["why"]
     assert ran.code == 1
+
+
+def test_a_rate_stored_in_the_gallery_holds_in_the_shell(enrolled, faces):
+    with Gallery.open("g.db") as gallery:
+        gallery.configure(far=0.25)
+    assert faces("identify", "m.gramian", "g.db", "new", "--json").json["calibration"]["far"] == 0.25
+    assert (
+        faces("identify", "m.gramian", "g.db", "new", "--json", "--far", "0.5").json["calibration"]["far"]
+        == 0.5
+    )

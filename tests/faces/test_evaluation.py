@@ -9,7 +9,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.faces import FaceSpace, drawn_faces, read_faces
 from gramian.faces.drawn import drawn_others
-from gramian.faces.evaluation import evaluate_faces
+from gramian.faces.evaluation import LIGHT, evaluate_faces
 from gramian.faces.pictures import Faces
 from gramian.faces.rates import equal_error
 from gramian.faces.recognition import Recogniser
@@ -34,7 +34,7 @@ def test_figures_are_those_of_the_protocol(faces, found):
     codes, names = np.repeat(np.arange(14), 6), np.array(faces.people)
     rank1, equal, named, strangers, told, kept = [], [], [], [], [], []
     for rng in generators(0, 3)[:2]:
-        space = FaceSpace(20, light="log", random_state=rng)
+        space = FaceSpace(20, light=LIGHT, random_state=rng)
         chosen = choose(codes, 3, 3, rng)
         space.fit(faces.take(chosen.enrolled))
         own, asked = space.transform(faces.take(chosen.enrolled)), faces.take(chosen.tested)

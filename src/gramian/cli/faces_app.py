@@ -48,11 +48,11 @@ Pictures = Annotated[
     typer.Argument(metavar="PICTURE..", help="Picture files or folders of them.", show_default=False),
 ]
 Far = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--far",
         metavar="SHARE",
-        help="Share of strangers that may be taken for someone. [0.001]",
+        help="Share of strangers that may be taken for someone. [0.001, or as stored in the gallery]",
         show_default=False,
     ),
 ]
@@ -296,7 +296,7 @@ def faces_list(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
 @faces.command("identify")
 @spread
 def faces_identify(
-    model: FacesModel, gallery: GalleryFile, pictures: Pictures, far: Far = 0.001, as_json: JsonFlag = False
+    model: FacesModel, gallery: GalleryFile, pictures: Pictures, far: Far = None, as_json: JsonFlag = False
 ) -> None:
     """Say who is on pictures.
 
@@ -319,7 +319,7 @@ def faces_verify(
         str,
         typer.Option("--person", metavar="NAME", help="Who it is said to be.", show_default=False),
     ],
-    far: Far = 0.001,
+    far: Far = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether pictures show a certain person.
@@ -361,7 +361,7 @@ def faces_evaluate(
         str | None,
         typer.Option("--light", metavar="HOW", help="none, log, equalise or dog. [what does best]"),
     ] = None,
-    far: Far = 0.001,
+    far: Far = None,
     leave_out: Annotated[
         int | None,
         typer.Option("--leave-out", metavar="N", help="People left out of the gallery, as strangers."),

@@ -21,7 +21,7 @@ def evaluate(
     distance: str | None,
     discriminant: bool | None,
     match: str | None,
-    far: float,
+    far: float | None,
     leave_out: int | None,
     others: str | None,
     size: str | None,
@@ -36,11 +36,12 @@ def evaluate(
     from gramian.faces.evaluation import evaluate_faces
     from gramian.faces.light import LIGHTS
 
-    given = {"light": light, "distance": distance, "match": match, "discriminant": discriminant}
+    given = {"light": light, "distance": distance, "match": match, "discriminant": discriminant, "far": far}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for name, known in (("light", LIGHTS), ("distance", DISTANCES), ("match", MATCHES)):
         check_choice(f"--{name}", chosen.get(name, known[0]), known)
-    check_far(far)
+    if far is not None:
+        check_far(far)
     check_seed(seed)
     if counts is not None:
         chosen["n_components"] = read_counts(counts)
@@ -52,7 +53,6 @@ def evaluate(
             faces,
             enrolled=enrolled,
             splits=splits,
-            far=far,
             leave_out=leave_out or 0,
             others=no_faces,
             random_state=seed,

@@ -37,7 +37,7 @@ from gramian.records import FloatArray
 __all__ = ["COUNTS", "LIGHT", "evaluate_faces"]
 
 COUNTS = (25, 50, 100, 200, 300, 400)
-LIGHT = "log"  # does best over ORL and Extended Yale B together: docs/faces_evaluation.md
+LIGHT = "equalise"  # does best over ORL and Extended Yale B together: docs/faces_evaluation.md
 KEEP = 0.99
 CONFUSIONS = 10
 logger = logging.getLogger("gramian.faces")
