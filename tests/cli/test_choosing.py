@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_circles
 
+from gramian import ParameterError, choose_kernel, scan
+from gramian.cli.choosing import read_numbers
+from gramian.cli.selecting import estimator
+
 
 @pytest.fixture
 def rings(folder):
@@ -71,6 +75,66 @@ def test_the_seed_decides(rings, gramian):
     assert not np.array_equal(values(1), values(2))
 
 
+def values(facts):
+    return [(one["value"], one["components"]) for one in facts["candidates"]]
+
+
+def test_options_of_the_score(rings, gramian):
+    options = "--components 2,3 --cv 3 --estimator knn --scoring balanced_accuracy --seed 4"
+    facts = gramian("choose-kernel", "rings.csv", "--label", "ring", *FEW, *options.split(), "--json").json
+    expected = choose_kernel(
+        scan("rings.csv", label="ring"),
+        candidates=["linear", "rbf(sigma=0.5)"],
+        estimator=estimator("knn", True),
+        cv=3,
+        n_components=[2, 3],
+        scoring="balanced_accuracy",
+        random_state=4,
+    )
+    assert (facts["criterion"], facts["measure"]) == ("score", "balanced_accuracy")
+    assert values(facts) == values(expected.to_dict())
+    assert {number for _, number in values(facts)} <= {2, 3}
+
+
+def test_an_estimator_for_numbers(rings, gramian):
+    given = ("choose-kernel", "rings.csv", "--drop", "ring", "--label", "north", *FEW, "--components", 1)
+    ridge, tree = (gramian(*given, "--estimator", name, "--json").json for name in ("ridge", "tree"))
+    assert ridge["measure"] == tree["measure"] == "r2"
+    assert values(ridge) != values(tree)
+    assert values(ridge) == values(gramian(*given, "--json").json)
+
+
+def test_options_of_preimages(rings, gramian):
+    given = ("choose-kernel", "rings.csv", "--drop", "ring", *FEW)
+    facts = gramian(*given, "--components", 2, "--cv", 3, "--json").json
+    expected = choose_kernel(
+        scan("rings.csv", drop=["ring"]),
+        None,
+        ["linear", "rbf(sigma=0.5)"],
+        cv=3,
+        n_components=2,
+        random_state=0,
+    )
+    assert values(facts) == values(expected.to_dict())
+    assert facts["next"].endswith("--components 2 -o out")
+
+
+def test_the_number_for_alignment_is_that_of_the_next_command(rings, gramian):
+    given = ("--label", "ring", "--criterion", "alignment", *FEW, "--components", 3)
+    assert gramian("choose-kernel", "rings.csv", *given).out.endswith("--components 3 -o out\n")
+
+
+@pytest.mark.parametrize("text", ["", "0", "2,", "2,0", "0.95", "-3", "2;3", "many", "1e2"])
+def test_numbers_that_cannot_be(text):
+    with pytest.raises(ParameterError, match=f"--components {text} is not understood. Give a whole number"):
+        read_numbers(text, "score")
+
+
+def test_numbers_that_can_be():
+    found = [read_numbers(text, "preimage") for text in ("7", "2,5", " 2 , 5 ", None)]
+    assert found == [[7], [2, 5], [2, 5], None]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -83,6 +147,41 @@ def test_the_seed_decides(rings, gramian):
             2,
             "A precomputed kernel matrix belongs to the rows",
         ),
+        (
+            ("--drop", "ring", "--estimator", "knn"),
+            2,
+            "--estimator belongs to --criterion score, and without --label the criterion is preimage. Name",
+        ),
+        (
+            ("--label", "ring", "--criterion", "alignment", "--scoring", "f1"),
+            2,
+            "--scoring belongs to --criterion score, not to --criterion alignment. Leave one of them out.",
+        ),
+        (
+            ("--drop", "ring", "--criterion", "parallel", "--cv", 5),
+            2,
+            "--cv belongs to --criterion preimage and score, not to --criterion parallel. Leave one of",
+        ),
+        (
+            ("--drop", "ring", "--criterion", "parallel", "--components", 2),
+            2,
+            "--criterion parallel finds the number of components itself. Leave --components out.",
+        ),
+        (
+            ("--label", "ring", "--criterion", "alignment", "--components", "2,3"),
+            2,
+            "--criterion alignment does not choose between --components 2,3. Give one number, or none.",
+        ),
+        (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
+        (("--drop", "ring", "--components", 80), 2, "n_components=80 but only 72 rows are left to fit on"),
+        (("--drop", "ring", "--cv", 1), 2, "cv=1 is no number of folds. Give at least 2"),
+        (
+            ("--label", "ring", "--estimator", "ridge"),
+            2,
+            "--estimator ridge does not go with it. Take one of",
+        ),
+        (("--label", "ring", "--estimator", "svm"), 2, "--estimator='svm' is not known. Allowed: 'logistic'"),
+        (("--label", "ring", "--scoring", "best"), 2, "scoring='best' cannot be used"),
         (("--seed", -1), 2, "--seed -1 must be a whole number from 0"),
         ((), 1, "holds no numbers: 'ring'"),
         (("--drop", "ring", "--rows", "0:2"), 1, "minimum of 3 is required by choose_kernel"),

@@ -125,3 +125,13 @@ def test_a_reader_that_goes_away_is_no_error(folder):
         process.wait(timeout=60)
     assert b"Traceback" not in errors
     assert b"Exception ignored" not in errors
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("arguments", [("--help",), ("kernels",)])
+def test_a_full_output_is_a_line(arguments):
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([*GRAMIAN, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=120)
+    assert ran.returncode == 1
+    assert ran.stderr.decode().startswith("gramian: standard output was not written: No space left")
+    assert len(ran.stderr.splitlines()) == 1

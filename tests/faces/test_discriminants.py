@@ -16,9 +16,13 @@ def some_people(n_people=12, n_pictures=4, d=8, seed=0):
     return 3 * rng.standard_normal((n_people, d))[people] + noise, people
 
 
-def test_directions_solve_the_shrunk_eigenproblem():
+@pytest.mark.parametrize("shifted", [False, True])
+def test_directions_solve_the_shrunk_eigenproblem(shifted):
     vectors, people = some_people()
     k = vectors.shape[1]
+    change = np.random.default_rng(1).standard_normal((20, k))
+    shifts = change.T @ change / 20 if shifted else None
+    more = shifts if shifted else 0.0
     within = np.zeros((k, k))
     for person in range(12):
         own = vectors[people == person] - vectors[people == person].mean(axis=0)
@@ -28,14 +32,14 @@ def test_directions_solve_the_shrunk_eigenproblem():
     def shrunk(S):
         return (1 - SHRINKAGE) * S + SHRINKAGE * np.trace(S) / k * np.eye(k)
 
-    _, expected = scipy.linalg.eigh(shrunk(total) - shrunk(within), shrunk(within))
-    found = projection(discriminants(vectors, people))
+    _, expected = scipy.linalg.eigh(shrunk(total) - shrunk(within), shrunk(within) + more)
+    found = projection(discriminants(vectors, people, shifts))
     assert found.shape == (8, 8)
     assert found.dtype == np.float32
     for column, direction in zip(found.T, expected.T[::-1], strict=True):
         np.testing.assert_allclose(np.abs(column), np.abs(direction), rtol=1e-3, atol=1e-4)
     # People vary by one unit along each, so that distances there need no further scale.
-    np.testing.assert_allclose(found.T @ shrunk(within) @ found, np.eye(8), atol=1e-4)
+    np.testing.assert_allclose(found.T @ (shrunk(within) + more) @ found, np.eye(8), atol=1e-4)
 
 
 def test_one_direction_fewer_than_people():

@@ -25,6 +25,7 @@ PROTOCOL = {
     "splits": 10,
     "leave_out": 10,
     "light": "log",
+    "shift": 0.04,
     "distance": "cosine",
     "discriminant": "auto",
     "match": "nearest",

@@ -22,6 +22,7 @@ class Model:
     fingerprint_ = "ab" * 32
     n_components_ = K
     eigenvalues_ = np.linspace(5, 1, K)
+    shift_covariance_ = np.eye(K) / 8
 
 
 class Other(Model):
@@ -401,8 +402,8 @@ class Recorded:
     def __init__(self, **settings):
         self.settings = settings
 
-    def fit(self, vectors, people, variances):
-        self.fitted = vectors, people, variances
+    def fit(self, *given):
+        self.fitted = given
         return self
 
 
@@ -413,10 +414,11 @@ def recorded(monkeypatch):
 
 def test_a_recogniser_is_fitted_on_the_vectors(gallery, recorded):
     enroll(gallery, "Anna", "Ben")
-    vectors, people, variances = gallery.recogniser().fitted
+    vectors, people, variances, shifts = gallery.recogniser().fitted
     np.testing.assert_array_equal(vectors, gallery.vectors()[0])
     assert people.tolist() == ["Anna", "Anna", "Ben", "Ben"]
     np.testing.assert_array_equal(variances, Model.eigenvalues_)
+    np.testing.assert_array_equal(shifts, Model.shift_covariance_)
 
 
 def test_a_recogniser_is_kept_until_something_changes(gallery, path, recorded):

@@ -13,6 +13,7 @@ class Model:
     fingerprint_ = "ab" * 32
     n_components_ = 2
     eigenvalues_ = np.array([2.0, 1.0])
+    shift_covariance_ = None
 
 
 @pytest.fixture

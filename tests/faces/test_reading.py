@@ -288,6 +288,18 @@ def test_damaged_and_foreign_files(tmp_path):
         read_faces([tmp_path / "t.csv"])
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.csv.gz", "t.parquet", "t.xlsx", "t.foo", "t"])
+def test_only_what_is_read_here_is_offered(tmp_path, name):
+    (tmp_path / name).write_text("1,2\n")
+    with pytest.raises(FileError, match=r"is no folder, \.zip archive or picture \(\.png ") as one:
+        read_faces(tmp_path / name)
+    with pytest.raises(DataError, match="is not named like a picture") as several:
+        read_faces([tmp_path / name])
+    for error in (one, several):
+        offered = str(error.value).removeprefix(str(tmp_path / name))
+        assert not any(suffix in offered for suffix in (".csv", ".txt", ".parquet"))
+
+
 # ------------------------------------------------------------------ arrays
 
 

@@ -368,3 +368,37 @@ def test_no_warning_of_any_kind(world):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         World(10, 2, noise=1e-3).recogniser()
+
+
+# ------------------------------------------------------------------ shifts
+
+
+def shifts_along(direction):
+    return 400.0 * np.outer(direction, direction)
+
+
+@pytest.mark.parametrize("distance", ["cosine", "mahalanobis"])
+def test_what_shifts_change_is_hardly_compared(world, distance):
+    direction = np.eye(K)[2] * 0.6 + np.eye(K)[9] * 0.8
+    given = {"distance": distance, "far": 0.1, "n_components": 10}
+    plain = Recogniser(**given).fit(world.vectors, world.people, world.variances)
+    told = Recogniser(**given).fit(world.vectors, world.people, world.variances, shifts_along(direction))
+    moved = (world.vectors + 3 * direction).astype(np.float32)
+    own = np.searchsorted(world.names, world.people)
+
+    def loss(recogniser):
+        before, after = (recogniser.similarity(v)[range(len(own)), own] for v in (world.vectors, moved))
+        return np.mean(before - after)
+
+    assert loss(told) < 0.2 * loss(plain)
+
+
+@pytest.mark.parametrize("shape", [(K,), (K, K - 1), (3, 3)])
+def test_shifts_of_another_shape(world, shape):
+    with pytest.raises(DataError, match=r"shift_covariance has the shape .* and vectors have 12 components"):
+        Recogniser().fit(world.vectors, world.people, world.variances, np.ones(shape))
+
+
+def test_shifts_that_are_no_numbers(world):
+    with pytest.raises(DataError, match="NaN or infinity"):
+        Recogniser().fit(world.vectors, world.people, world.variances, np.full((K, K), np.nan))

@@ -16,6 +16,7 @@ META = {
     "fingerprint": "ab" * 32,
     "components": 2,
     "variances": np.array([2.0, 1.0]).tobytes(),
+    "shifts": b"",
     "created": "2026-01-02T03:04:05+00:00",
     "gramian": "0.1.0",
     "settings": "{}",
@@ -45,6 +46,15 @@ def opened(path, *, read_only=False, timeout=0.05):
 def refused(path, match, **options):
     with pytest.raises(FileError, match=match):
         opened(path, **options).close()
+
+
+def test_a_file_that_was_made_before_shifts_has_none(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM meta WHERE key = 'shifts'")
+    connection.close()
+    connection = opened(path)
+    assert read_meta(path, connection) == META
+    connection.close()
 
 
 def test_a_new_file_is_a_private_database_with_four_tables(path):
@@ -170,6 +180,7 @@ def test_a_newer_schema(path):
     [
         ("DELETE FROM meta WHERE key = 'fingerprint'", "its fingerprint is missing or malformed"),
         ("UPDATE meta SET value = 'two' WHERE key = 'components'", "its components is missing or malformed"),
+        ("UPDATE meta SET value = x'00' WHERE key = 'shifts'", "covariance of shifts is not of the size"),
         ("UPDATE meta SET value = 3 WHERE key = 'components'", "variances are not one for each component"),
         ("UPDATE meta SET value = '{' WHERE key = 'settings'", "its settings is missing or malformed"),
         ("UPDATE meta SET value = '[]' WHERE key = 'settings'", "its settings is missing or malformed"),

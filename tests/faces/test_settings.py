@@ -13,14 +13,20 @@ from gramian.faces.settings import SETTINGS, check_settings, described, settings
 
 def test_a_model_is_described_by_what_its_vectors_depend_on():
     model = SimpleNamespace(
-        fingerprint_="ab" * 32, n_components_=np.int64(2), eigenvalues_=np.array([2.5, 1])
+        fingerprint_="ab" * 32,
+        n_components_=np.int64(2),
+        eigenvalues_=np.array([2.5, 1]),
+        shift_covariance_=np.eye(2) / 4,
     )
     meta = described(model, {"distance": "cosine"})
     assert meta["fingerprint"] == "ab" * 32
     assert meta["components"] == 2
     assert type(meta["components"]) is int
     assert meta["variances"] == np.array([2.5, 1], dtype="<f8").tobytes()
+    assert meta["shifts"] == np.array([0.25, 0, 0, 0.25], dtype="<f4").tobytes()
     assert json.loads(meta["settings"]) == {"distance": "cosine"}
+    model.shift_covariance_ = None
+    assert described(model, {})["shifts"] == b""
 
 
 def test_settings_that_are_none_are_not_stored():

@@ -1,6 +1,7 @@
 import errno
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -166,6 +167,60 @@ def test_a_device_is_written_to_and_stays_a_device():
     with atomic_write(os.devnull) as file:
         file.write(b"gone")
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
+@pytest.mark.parametrize("size", [4, 1 << 20])
+def test_a_full_device_is_said(size):
+    # A few bytes fail when the file is closed, many when they are written.
+    with (
+        pytest.raises(
+            FileError, match=r"/dev/full was not written: No space left on device\. Free some space"
+        ),
+        atomic_write("/dev/full") as file,
+    ):
+        file.write(bytes(size))
+
+
+@needs_posix
+def test_other_errors_of_a_block_that_writes_to_a_device_are_its_own():
+    with pytest.raises(OSError, match="of another file"), atomic_write(os.devnull):
+        raise OSError(errno.EIO, "of another file")
+
+
+def write_and_lose_the_reader(target: str | Path, reader: int) -> None:
+    with atomic_write(target) as file:
+        os.close(reader)
+        file.write(b"x")
+
+
+@needs_posix
+def test_a_named_pipe_whose_reader_is_gone(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(FileError, match=r"pipe was not written to its end: .* is gone\. Start it again"):
+        write_and_lose_the_reader(pipe, reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="the system has no names for open files")
+def test_a_given_pipe_whose_reader_is_gone_is_no_mistake_of_the_file():
+    reader, writer = os.pipe()
+    try:
+        with pytest.raises(BrokenPipeError, match="Broken pipe"):
+            write_and_lose_the_reader(f"/dev/fd/{writer}", reader)
+    finally:
+        os.close(writer)
+
+
+@needs_posix
+def test_a_place_that_cannot_be_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind("socket")
+        with pytest.raises(FileError, match="socket cannot be written: "), atomic_write("socket"):
+            pytest.fail("the block must not run")
 
 
 @needs_posix

@@ -2,14 +2,14 @@
 
 Each command hands everything to a function of its name, by keyword:
 
-- ``faces_model``: ``fit(data, out, components, kernel, light, size, strict, seed, as_json)``,
+- ``faces_model``: ``fit(data, out, components, kernel, light, shift, size, strict, seed, as_json)``,
   ``show(model, out, components)``, ``reconstruct(model, picture, out, counts, as_json)``, ``demo(out)``;
 - ``faces_gallery``: ``enroll(model, gallery, pictures, person, keep_pictures, strict, as_json)``,
   ``forget(gallery, person)``, ``list_people(gallery, as_json)``,
   ``identify(model, gallery, pictures, far, as_json)``,
   ``verify(model, gallery, pictures, person, far, as_json)``;
-- ``faces_evaluate``: ``evaluate(data, counts, enrolled, splits, light, distance, discriminant, match, far,
-  leave_out, others, size, strict, seed, as_json)``.
+- ``faces_evaluate``: ``evaluate(data, counts, enrolled, splits, light, shift, distance, discriminant, match,
+  far, leave_out, others, size, strict, seed, as_json)``.
 
 Values are as they were typed: ``counts`` and ``size`` are text, None where an option was not given.
 ``identify`` and ``verify`` return whether every picture was answered with a person.
@@ -17,78 +17,27 @@ Values are as they were typed: ``counts`` and ``size`` are text, None where an o
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from gramian.cli.faces_options import (
+    Comparing,
+    FacesData,
+    FacesModel,
+    FacesReading,
+    Far,
+    GalleryFile,
+    Pictures,
+    Seed,
+    Shift,
+)
 from gramian.cli.options import JsonFlag, spread
 
-__all__ = ["Comparing", "FacesReading", "faces"]
+__all__ = ["faces"]
 
 faces = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-
-FacesData = Annotated[
-    str,
-    typer.Argument(
-        metavar="DIR",
-        help="A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
-        "or an .npz file with pictures X and people y.",
-        show_default=False,
-    ),
-]
-FacesModel = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A file written by faces fit.", show_default=False)
-]
-GalleryFile = Annotated[
-    str, typer.Argument(metavar="GALLERY", help="A file written by faces enroll.", show_default=False)
-]
-Pictures = Annotated[
-    list[str],
-    typer.Argument(metavar="PICTURE..", help="Picture files or folders of them.", show_default=False),
-]
-Far = Annotated[
-    float | None,
-    typer.Option(
-        "--far",
-        metavar="SHARE",
-        help="Share of strangers that may be taken for someone. [0.001, or as stored in the gallery]",
-        show_default=False,
-    ),
-]
-
-
-@dataclass(frozen=True)
-class FacesReading:
-    """How pictures of faces are read."""
-
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="WxH", help="Resize pictures to this size.")
-    ] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
-    ] = False
-
-
-@dataclass(frozen=True)
-class Comparing:
-    """How people are told apart; what is not given is what does best in docs/faces.md."""
-
-    distance: Annotated[
-        str | None,
-        typer.Option("--distance", metavar="NAME", help="euclidean, cosine or mahalanobis."),
-    ] = None
-    discriminant: Annotated[
-        bool | None,
-        typer.Option(
-            "--discriminant/--no-discriminant",
-            help="Compare along linear discriminants. [where people have two pictures]",
-        ),
-    ] = None
-    match: Annotated[
-        str | None,
-        typer.Option("--match", metavar="HOW", help="nearest picture of a person, or the mean of them."),
-    ] = None
 
 
 @faces.callback(invoke_without_command=True)
@@ -140,10 +89,8 @@ def faces_fit(
             show_default=False,
         ),
     ] = "none",
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-    ] = 0,
+    shift: Shift = 0.0,
+    seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
     """Learn components from pictures of faces.
@@ -160,6 +107,7 @@ def faces_fit(
         components=components,
         kernel=kernel,
         light=light,
+        shift=shift,
         seed=seed,
         as_json=as_json,
         **asdict(reading),
@@ -361,6 +309,7 @@ def faces_evaluate(
         str | None,
         typer.Option("--light", metavar="HOW", help="none, log, equalise or dog. [what does best]"),
     ] = None,
+    shift: Shift = 0.0,
     far: Far = None,
     leave_out: Annotated[
         int | None,
@@ -370,10 +319,7 @@ def faces_evaluate(
         str | None,
         typer.Option("--others", metavar="PATH", help="Pictures that are no faces, as DIR."),
     ] = None,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-    ] = 0,
+    seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
     """Measure how well people are recognised.
@@ -389,6 +335,7 @@ def faces_evaluate(
         enrolled=enrolled,
         splits=splits,
         light=light,
+        shift=shift,
         far=far,
         leave_out=leave_out,
         others=others,

@@ -18,6 +18,7 @@ def evaluate(
     enrolled: int | None,
     splits: int,
     light: str | None,
+    shift: float,
     distance: str | None,
     discriminant: bool | None,
     match: str | None,
@@ -35,6 +36,7 @@ def evaluate(
     from gramian.faces.distances import DISTANCES, MATCHES
     from gramian.faces.evaluation import evaluate_faces
     from gramian.faces.light import LIGHTS
+    from gramian.faces.shifts import shift_pixels
 
     given = {"light": light, "distance": distance, "match": match, "discriminant": discriminant, "far": far}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -42,6 +44,7 @@ def evaluate(
         check_choice(f"--{name}", chosen.get(name, known[0]), known)
     if far is not None:
         check_far(far)
+    shift_pixels(shift, 1)
     check_seed(seed)
     if counts is not None:
         chosen["n_components"] = read_counts(counts)
@@ -53,6 +56,7 @@ def evaluate(
             faces,
             enrolled=enrolled,
             splits=splits,
+            shift=shift,
             leave_out=leave_out or 0,
             others=no_faces,
             random_state=seed,

@@ -36,6 +36,7 @@ def fit(
     components: str,
     kernel: str | None,
     light: str,
+    shift: float,
     size: str | None,
     strict: bool,
     seed: int,
@@ -44,16 +45,18 @@ def fit(
     """Learn components from pictures of faces and write the model."""
     from gramian.estimators.inputs import check_choice
     from gramian.faces.light import LIGHTS
+    from gramian.faces.shifts import shift_pixels
     from gramian.faces.space import FaceSpace
 
     _check_suffix(out, ".gramian", "the model")
     check_choice("--light", light, LIGHTS)
+    shift_pixels(shift, 1)
     check_seed(seed)
     wanted: Any = read_components(components)
     check_file(out)
     check_not_input(out, data)
     faces = read_pictures(data, size=size, strict=strict)
-    model = FaceSpace(wanted, kernel=kernel, light=light, random_state=seed)
+    model = FaceSpace(wanted, kernel=kernel, light=light, shift=shift, random_state=seed)
     with progress("computing"):
         model.fit(faces)
     with progress("writing"):
@@ -271,6 +274,7 @@ def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
         "notes": [*faces.notes, *model.notes_],
         "size": {"width": width, "height": height},
         "light": model.light,
+        "shift": model.shift,
         "kernel": plain(model.kernel),
         "components": model.n_components_,
         "share_of_variance": None if shares is None else float(shares.sum()),

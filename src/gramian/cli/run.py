@@ -1,5 +1,6 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
+import errno
 import os
 import sys
 import warnings
@@ -22,6 +23,7 @@ from gramian.errors import (
 
 __all__ = ["run"]
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
@@ -44,6 +46,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except BrokenPipeError:
             code = _quiet()
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            _quiet()
+            code = _fail(
+                f"standard output was not written: {error.strerror}. Free some space, or send it elsewhere.",
+                DATA_ERROR,
+            )
         return code
 
 

@@ -7,7 +7,7 @@ import typer
 
 from gramian.cli.options import Data, JsonFlag, Reading, spread
 
-__all__ = ["Selecting", "choose_kernel", "select"]
+__all__ = ["Judging", "Selecting", "choose_kernel", "select"]
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ def select(
     body.select(data, out, reading, selecting, as_json)
 
 
-@spread
-def choose_kernel(
-    data: Data,
-    reading: Reading,
+@dataclass(frozen=True)
+class Judging:
+    """How kernels are compared: the parameters of ``gramian.choose_kernel``."""
+
     criterion: Annotated[
         str | None,
         typer.Option(
@@ -122,7 +122,7 @@ def choose_kernel(
             metavar="NAME",
             help="preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
         ),
-    ] = None,
+    ] = None
     candidates: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,17 +131,45 @@ def choose_kernel(
             help="A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
             show_default=False,
         ),
-    ] = None,
+    ] = None
+    components: Annotated[
+        str | None,
+        typer.Option(
+            "--components",
+            metavar="K,K,..",
+            help="preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
+            "[a list that fits]",
+        ),
+    ] = None
+    cv: Annotated[
+        int | None,
+        typer.Option("--cv", metavar="FOLDS", help="preimage and score: parts, each held out once. [5]"),
+    ] = None
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            "--estimator",
+            metavar="NAME",
+            help="score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
+            "tree for numbers. [logistic or ridge, by the label]",
+        ),
+    ] = None
+    scoring: Annotated[
+        str | None,
+        typer.Option("--scoring", metavar="NAME", help="score: a score of scikit-learn. [accuracy; r2]"),
+    ] = None
     seed: Annotated[
         int,
         typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-    ] = 0,
-    as_json: JsonFlag = False,
-) -> None:
+    ] = 0
+
+
+@spread
+def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonFlag = False) -> None:
     """Choose a kernel and its width.
 
     Prints all that were tried with their standard errors.
     """
     from gramian.cli import choosing
 
-    choosing.choose_kernel(data, criterion, candidates, reading, seed, as_json)
+    choosing.choose_kernel(data, reading, judging, as_json)

@@ -15,7 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gramian.faces.asking import identify, verify
     from gramian.faces.drawn import drawn_faces
+    from gramian.faces.evaluation import evaluate_faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
     from gramian.faces.reading import Faces, read_faces
@@ -30,8 +32,11 @@ _HOME = {
     "Gallery": "gallery",
     "Recogniser": "recognition",
     "drawn_faces": "drawn",
+    "evaluate_faces": "evaluation",
+    "identify": "asking",
     "read_faces": "reading",
     "relight": "light",
+    "verify": "asking",
 }
 
 __all__ = [
@@ -42,8 +47,11 @@ __all__ = [
     "Gallery",
     "Recogniser",
     "drawn_faces",
+    "evaluate_faces",
+    "identify",
     "read_faces",
     "relight",
+    "verify",
 ]
 
 

@@ -20,6 +20,7 @@ from gramian.faces.light import LIGHTS
 from gramian.faces.pictures import Faces
 from gramian.faces.rates import equal_error, mean_and_error, rejects_at
 from gramian.faces.recognition import Recogniser
+from gramian.faces.shifts import COPIES, shift_pixels
 from gramian.faces.space import FaceSpace
 from gramian.faces.splits import (
     Chosen,
@@ -50,6 +51,7 @@ def evaluate_faces(
     enrolled: int | None = None,
     splits: int = 10,
     light: str = LIGHT,
+    shift: float = 0.0,
     distance: str = "cosine",
     discriminant: bool | str = "auto",
     match: str = "nearest",
@@ -74,7 +76,7 @@ def evaluate_faces(
     enrolled : int, optional
         Pictures of each person enrolled; by default half of what the person with the fewest has.
     splits : int, default=10
-    light, distance, discriminant, match, far
+    light, shift, distance, discriminant, match, far
         As in :class:`FaceSpace` and :class:`Recogniser`.
     leave_out : int, default=0
         People who are not enrolled, chosen anew in every split: all their pictures are those of strangers.
@@ -110,7 +112,8 @@ def evaluate_faces(
     people, notes, usable = population(faces, enrolled)
     given, codes = faces.take(usable), people.codes
     leave_out = check_leave_out(leave_out, people)
-    most = (people.count - leave_out) * people.enrolled - 1
+    copies = COPIES if shift_pixels(shift, given.pictures.shape[2]) else 1
+    most = (people.count - leave_out) * people.enrolled * copies - 1
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
     if others is None:
@@ -126,7 +129,7 @@ def evaluate_faces(
     found: list[_Split] = []
     for number, rng in enumerate(rngs[:splits], start=1):
         logger.info("split %d of %d", number, splits)
-        space = FaceSpace(counts[-1], light=light, random_state=rng, memory_limit=memory_limit)
+        space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng, memory_limit=memory_limit)
         chosen = choose(codes, people.enrolled, leave_out, rng)
         found.append(_measure(given, people, others, chosen, space, counts, settings))
     protocol = {
@@ -138,6 +141,7 @@ def evaluate_faces(
         "splits": splits,
         "leave_out": leave_out,
         "light": light,
+        "shift": shift,
         **settings,
         "others": f"{len(others)} pictures of {others.source}",
     }
@@ -189,7 +193,7 @@ def _measure(
     notes: tuple[str, ...] = ()
     for place, count in enumerate(counts):
         recogniser = Recogniser(**settings, n_components=count)
-        recogniser.fit(vectors[0], names[chosen.enrolled], space.eigenvalues_)
+        recogniser.fit(vectors[0], names[chosen.enrolled], space.eigenvalues_, space.shift_covariance_)
         row, mistakes = _recognised(recogniser, vectors[1], unknown, people, chosen)
         rows.append(row | _faces_known(errors[0][:, place], errors[1][:, place]))
         wrong.append(mistakes)

@@ -126,10 +126,11 @@ class Evaluation:
     def _headline(self) -> str:
         told = self.protocol
         left = f", {told['leave_out']} people left out" if told["leave_out"] else ""
+        moved = f", shift {told['shift']:g}" if told["shift"] else ""
         splits = "1 split" if told["splits"] == 1 else f"{told['splits']} splits"
         return (
             f"{told['pictures']:,} pictures of {told['people']:,} people; {splits}, {told['enrolled']} of "
-            f"each enrolled{left}. light {told['light']}, distance {told['distance']}, discriminant "
+            f"each enrolled{left}. light {told['light']}{moved}, distance {told['distance']}, discriminant "
             f"{told['discriminant']}, match {told['match']}"
         )
 

@@ -56,6 +56,8 @@ class Gallery:
         Length of a vector.
     variances : ndarray of shape (n_components,), float64
         The model's eigenvalues, by which distances may be scaled.
+    shift_covariance : ndarray of shape (n_components, n_components), float64, or None
+        How vectors change when pictures are moved, as the model learned it.
     created : str
         When the gallery was made, UTC.
     read_only : bool
@@ -71,7 +73,8 @@ class Gallery:
     >>> from pathlib import Path
     >>> from types import SimpleNamespace
     >>> import numpy as np
-    >>> model = SimpleNamespace(fingerprint_="ab" * 32, n_components_=2, eigenvalues_=np.array([2.0, 1.0]))
+    >>> model = SimpleNamespace(fingerprint_="ab" * 32, n_components_=2)
+    >>> model.eigenvalues_, model.shift_covariance_ = np.array([2.0, 1.0]), None
     >>> folder = tempfile.TemporaryDirectory()
     >>> gallery = Gallery.create(Path(folder.name) / "people.gallery", model)
     >>> print(gallery.enroll("Anna", [[1.0, 0.5], [1.2, 0.4]], ["1" * 64, "2" * 64]))
@@ -97,6 +100,9 @@ class Gallery:
         self.fingerprint: str = meta["fingerprint"]
         self.n_components: int = meta["components"]
         self.variances: FloatArray = np.frombuffer(meta["variances"], dtype="<f8").astype(np.float64)
+        shifts = np.frombuffer(meta["shifts"], dtype="<f4").astype(np.float64)
+        shape = (self.n_components, self.n_components)
+        self.shift_covariance: FloatArray | None = shifts.reshape(shape) if len(shifts) else None
         self.created: str = meta["created"]
 
     @classmethod
@@ -363,6 +369,7 @@ class Gallery:
                         f"Nobody is enrolled in {self.path}. Begin with: "
                         "gramian faces enroll MODEL GALLERY PICTURES"
                     )
-                recogniser = Recogniser(**(self.settings | given)).fit(vectors, people, self.variances)
+                recogniser = Recogniser(**(self.settings | given))
+                recogniser.fit(vectors, people, self.variances, self.shift_covariance)
                 self._fitted = version, recogniser
             return self._fitted[1]

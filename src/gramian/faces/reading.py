@@ -72,7 +72,7 @@ def read_faces(
     bad = _Bad(strict)
     if not isinstance(source, str | os.PathLike):
         return _read_list(source, wanted, bad)
-    location = locate(os.fspath(source))
+    location = _location(source)
     path, suffix = location.path, location.path.suffix.lower()
     if path.is_dir():
         pictures, notes = pictures_in_folder(path)
@@ -90,6 +90,12 @@ def read_faces(
         f"{path} is no folder, .zip archive or picture ({' '.join(PICTURE_SUFFIXES)}), nor an .npz or .npy "
         "file of pictures. Give one of them."
     )
+
+
+def _location(source: str | os.PathLike[str]) -> Location:
+    text = os.fspath(source)
+    # Of a file that is there the kind is judged by its reader: locate would also offer those of tables.
+    return Location(Path(text)) if os.path.isfile(text) else locate(text)
 
 
 @dataclass
@@ -133,7 +139,7 @@ def _read_list(paths: Sequence[str | os.PathLike[str]], size: tuple[int, int] | 
         raise DataError("The list of pictures is empty. Give at least one path.")
     pictures: list[Picture] = []
     notes: list[str] = []
-    for path in (locate(os.fspath(path)).path for path in paths):
+    for path in (_location(path).path for path in paths):
         if path.is_dir():
             found, more = pictures_in_folder(path)
             pictures += [Picture((path / p.name).as_posix(), p.open) for p in found]

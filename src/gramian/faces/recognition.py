@@ -13,9 +13,10 @@ from gramian.arrays import as_float64, to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import check_choice
 from gramian.faces.answers import Answer, answer, as_face_scores
-from gramian.faces.calibration import Bools, Calibration, calibrate, check_far
+from gramian.faces.calibration import Calibration, calibrate, check_far
 from gramian.faces.discriminants import discriminants, projection, why_none
 from gramian.faces.distances import DISTANCES, MATCHES, Index, Vectors, whitening
+from gramian.faces.trials import Bools
 from gramian.records import FloatArray
 
 __all__ = ["Answer", "Recogniser"]
@@ -99,7 +100,7 @@ class Recogniser:
         self.far = far
         self.n_components = n_components
 
-    def fit(self, vectors: Any, people: Any, variances: Any) -> Self:
+    def fit(self, vectors: Any, people: Any, variances: Any, shift_covariance: Any = None) -> Self:
         """Take people in, and find thresholds.
 
         Parameters
@@ -110,6 +111,9 @@ class Recogniser:
             Who is on each.
         variances : array-like of shape (k,)
             Of the components, over faces: ``eigenvalues_`` of the model.
+        shift_covariance : array-like of shape (k, k), optional
+            How vectors change when pictures are moved: ``shift_covariance_`` of the model. Discriminants
+            count it as variation of one person.
 
         Raises
         ------
@@ -131,6 +135,7 @@ class Recogniser:
         self.n_features_in_ = values.shape[1]
         self.n_components_ = self._count(values.shape[1])
         self._factors = factors[: self.n_components_] if self._whitens else None
+        self._shifts = self._shifts_taken(shift_covariance)
         found, codes = np.unique(names, return_inverse=True)
         order = np.argsort(codes, kind="stable")
         self.people_ = tuple(str(name) for name in found)
@@ -173,6 +178,19 @@ class Recogniser:
         kept = values[:, : self.n_components_]
         return kept if self._factors is None else (kept * self._factors).astype(np.float32)
 
+    def _shifts_taken(self, given: Any) -> FloatArray | None:
+        """Return a covariance in the coordinates that vectors are compared in."""
+        if given is None:
+            return None
+        shifts, k = as_float64(given), self.n_features_in_
+        if shifts.shape != (k, k) or not np.isfinite(shifts).all():
+            raise DataError(
+                f"shift_covariance has the shape {shifts.shape}, or holds NaN or infinity, and vectors have "
+                f"{k} components. Give shift_covariance_ of the model that made the vectors."
+            )
+        shifts = shifts[: self.n_components_, : self.n_components_]
+        return shifts if self._factors is None else shifts * np.outer(self._factors, self._factors)
+
     def _learn(self, kept: Vectors, codes: npt.NDArray[np.intp]) -> None:
         notes = []
         wanted = bool(self.discriminant)
@@ -183,7 +201,7 @@ class Recogniser:
         self.discriminant_: LinearDiscriminantAnalysis | None = None
         if wanted:
             try:
-                self.discriminant_ = discriminants(kept, codes)
+                self.discriminant_ = discriminants(kept, codes, self._shifts)
             except DataError as error:
                 if self.discriminant != "auto":
                     raise
@@ -200,7 +218,8 @@ class Recogniser:
             if mask.all():
                 return whole
             try:
-                model = None if self.discriminant_ is None else discriminants(kept[mask], codes[mask])
+                some = kept[mask], codes[mask], self._shifts
+                model = None if self.discriminant_ is None else discriminants(*some)
             except DataError:
                 # Too little is left to find discriminants from: those of all people have to do.
                 model = self.discriminant_

@@ -46,7 +46,14 @@ CREATE TABLE originals (
 """
 
 T = TypeVar("T")
-META = {"fingerprint": str, "components": int, "variances": bytes, "created": str, "settings": str}
+META = {
+    "fingerprint": str,
+    "components": int,
+    "variances": bytes,
+    "shifts": bytes,
+    "created": str,
+    "settings": str,
+}
 
 
 def create_file(
@@ -239,11 +246,14 @@ def read_meta(path: str | os.PathLike[str], connection: sqlite3.Connection) -> d
     """
     with plainly(path, 0.0):
         meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    meta.setdefault("shifts", b"")  # galleries made before a model could know of them
     for key, kind in META.items():
         if not isinstance(meta.get(key), kind) or (key == "settings" and not _is_mapping(meta[key])):
             raise _damaged(path, f"its {key} is missing or malformed")
     if len(meta["variances"]) != 8 * meta["components"]:
         raise _damaged(path, "its variances are not one for each component")
+    if len(meta["shifts"]) not in (0, 4 * meta["components"] ** 2):
+        raise _damaged(path, "its covariance of shifts is not of the size of its vectors")
     return meta
 
 

@@ -29,6 +29,7 @@ class FittedModel(Protocol):
     fingerprint_: str
     n_components_: int
     eigenvalues_: FloatArray
+    shift_covariance_: FloatArray | None
 
 
 def described(model: FittedModel, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,10 +40,12 @@ def described(model: FittedModel, settings: Mapping[str, Any]) -> dict[str, Any]
     ParameterError
         As :func:`check_settings`.
     """
+    shifts = model.shift_covariance_
     return {
         "fingerprint": model.fingerprint_,
         "components": int(model.n_components_),
         "variances": np.asarray(model.eigenvalues_, dtype="<f8").tobytes(),
+        "shifts": b"" if shifts is None else np.asarray(shifts, dtype="<f4").tobytes(),
         "created": now(),
         "gramian": __version__,
         "settings": settings_text(settings),

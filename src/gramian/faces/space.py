@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
@@ -13,15 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import check_choice, generators
-from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
+from gramian.faces.decomposing import decomposed
 from gramian.faces.detector import fit_detector, unlikeness
 from gramian.faces.holdout import folds, keeping
 from gramian.faces.light import LIGHTS, relight
 from gramian.faces.pictures import Faces, as_pictures
+from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, Plan
 
 __all__ = ["FaceSpace"]
@@ -43,6 +43,9 @@ class FaceSpace(Saved, BaseEstimator):
         "rbf" and "laplacian" is the median distance between pictures.
     light : {"none", "log", "equalise", "dog"}, default="none"
         Treatment against differences of light, see :func:`relight`.
+    shift : float, default=0.0
+        Fit also on four copies of each picture, moved right, left, down and up by this share of its width. A
+        recogniser then knows what bad alignment does, at five times the work of fitting.
     random_state : int, RandomState, Generator or None, default=0
         Start of the iteration, and which pictures are held out together.
     memory_limit : int, str or None, default=None
@@ -59,6 +62,8 @@ class FaceSpace(Saved, BaseEstimator):
         Variances of the scores, descending.
     mean_face_ : ndarray of shape (height, width), float32
         Mean of the relit pictures.
+    shift_covariance_ : ndarray of shape (k, k), float64, or None
+        How scores change when a fitted picture is moved, for a recogniser; None for ``shift=0``.
     detector_ : tuple of PCA
         What :meth:`face_score` is measured by: components of small pictures of edges, at one contrast.
     face_scores_ : ndarray, float64
@@ -90,18 +95,22 @@ class FaceSpace(Saved, BaseEstimator):
     True
     """
 
+    shift_covariance_: FloatArray | None = None  # also of models saved before they could know of shifts
+
     def __init__(
         self,
         n_components: int | float = 0.95,
         *,
         kernel: Any = None,
         light: str = "none",
+        shift: float = 0.0,
         random_state: Any = 0,
         memory_limit: int | str | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.light = light
+        self.shift = shift
         self.random_state = random_state
         self.memory_limit = memory_limit
 
@@ -126,35 +135,23 @@ class FaceSpace(Saved, BaseEstimator):
         check_choice("light", self.light, LIGHTS)
         memory_limit_bytes(self.memory_limit)
         pictures = as_pictures(faces)
+        pixels = shift_pixels(self.shift, pictures.shape[2])
         if len(pictures) < 2:
             raise DataError(
                 f"There is {len(pictures)} picture, and a space of faces needs a minimum of 2. Give more."
             )
         people = _checked_people(faces, people, len(pictures))
         relit = relight(pictures, self.light)
-        self.decomposition_, self.notes_ = self._decomposed(relit)
+        shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
+        self.decomposition_, self.notes_ = decomposed(
+            with_moved(relit, pixels), self.n_components, self.kernel, **shared
+        )
+        if pixels:
+            self.notes_ = (*self.notes_, f"fitted also on copies of the pictures moved by {pixels} pixels")
         self._remember(relit, people)
+        self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
         return self
-
-    def _decomposed(self, relit: Pictures) -> tuple[PCA | KernelPCA, tuple[str, ...]]:
-        shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
-        if self.kernel is not None:
-            gamma = "median" if self.kernel in ("rbf", "laplacian") else None
-            return KernelPCA(self.n_components, kernel=self.kernel, gamma=gamma, **shared).fit(relit), ()
-        model = PCA(self.n_components, **shared)
-        count = len(relit) if self.n_components is None else self.n_components
-        if not isinstance(count, (int, np.integer)) or 2 * count <= len(relit):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RankWarning)
-                model.fit(relit)
-            if model.rank_ == model.n_components_:
-                return model, ()
-        # What is small beside the rest needs float64 to be found, not to be kept.
-        model.fit(relit.astype(np.float64))
-        model.components_ = model.components_.astype(np.float32)
-        model.mean_ = model.mean_.astype(np.float32)
-        return model, ("computed in float64, because float32 may not resolve the last components",)
 
     def _remember(self, relit: Pictures, people: npt.NDArray[Any] | None) -> None:
         found: Any = self.decomposition_

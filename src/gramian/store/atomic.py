@@ -13,6 +13,9 @@ from gramian.errors import FileError, InputTypeError, ParameterError
 
 __all__ = ["as_path", "atomic_write"]
 
+# Of a disk, of a user's share of one, of a device.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -26,12 +29,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises
     ------
     FileError
-        If the place cannot be written to or the disk is full.
+        If the place cannot be written to, the disk or device is full, or the reader of a named pipe is gone.
     """
     target = as_path(path)
     existing = _existing_mode(target)
     if existing is not None and not stat.S_ISREG(existing):
-        with open(target, "wb") as file:
+        with _written_directly(target, existing) as file:
             yield file
         return
     target = Path(os.path.realpath(target))
@@ -55,10 +58,30 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if isinstance(error, OSError) and error.errno in FULL:
             raise FileError(f"{target} was not written: {error.strerror}. Free some space.") from error
         raise
     _sync_folder(target.parent)
+
+
+@contextmanager
+def _written_directly(target: Path, mode: int) -> Iterator[BinaryIO]:
+    with _as_file_error(target):
+        opened = open(target, "wb")  # noqa: SIM115
+    try:
+        with opened as file:
+            yield file
+    except OSError as error:
+        if error.errno in FULL:
+            raise FileError(f"{target} was not written: {error.strerror}. Free some space.") from error
+        # A pipe under /dev, such as /dev/stdout, is one that the process was given: who reads it may stop
+        # when it has enough, as head does, and that is no mistake.
+        given = target.is_relative_to("/dev") or target.is_relative_to("/proc")
+        if error.errno == errno.EPIPE and stat.S_ISFIFO(mode) and not given:
+            raise FileError(
+                f"{target} was not written to its end: the program that read it is gone. Start it again."
+            ) from error
+        raise
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:

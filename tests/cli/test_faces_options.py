@@ -1,0 +1,55 @@
+"""Options that several commands of ``gramian faces`` have, on drawn faces."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gramian as package
+from gramian.cli.faces_options import Comparing, FacesReading
+from gramian.faces import drawn_faces
+
+FACES = drawn_faces(12, 4, size=(40, 48), seed=0)
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, picture in zip(FACES.names, FACES.pictures, strict=True):
+        (tmp_path / "faces" / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(tmp_path / "faces" / name)
+    return tmp_path
+
+
+def test_what_is_not_given_is_left_to_the_library():
+    assert set(asdict(Comparing()).values()) == {None}
+    assert asdict(FacesReading()) == {"size": None, "strict": False}
+
+
+def test_pictures_are_moved_for_a_model_and_its_gallery(work, gramian):
+    ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--components", "20", "--shift", "0.05")
+    assert ran.code == 0, ran.err
+    assert "Fitted also on copies of the pictures moved by 2 pixels." in ran.out
+    shifts = package.load("m.gramian").shift_covariance_
+    assert gramian("faces", "enroll", "m.gramian", "people.gallery", "faces").code == 0
+    with package.faces.Gallery.open("people.gallery") as gallery:
+        np.testing.assert_allclose(gallery.shift_covariance, shifts, rtol=1e-6)
+        assert gallery.recogniser(far=0.1).discriminant_ is not None
+
+
+def test_pictures_are_moved_in_an_evaluation(work, gramian):
+    ran = gramian("faces", "evaluate", "faces", "--splits", "1", "-r", "30", "--shift", "0.05")
+    assert ran.code == 0, ran.err
+    assert "light equalise, shift 0.05, distance" in ran.out
+    # 24 pictures are enrolled: without their copies there are 23 components.
+    assert "        30  " in ran.out
+
+
+@pytest.mark.parametrize("command", [("fit", "faces", "-o", "m.gramian"), ("evaluate", "faces")])
+@pytest.mark.parametrize("shift", ["0.5", "-0.1", "nan"])
+def test_a_shift_that_is_none(work, gramian, command, shift):
+    ran = gramian("faces", *command, "--shift", shift)
+    assert ran.code == 2
+    assert "is not a share of the width of a picture from 0 to 0.25" in ran.err
+    assert not (work / "m.gramian").exists()
