@@ -85,7 +85,7 @@ def discriminants(
     Regularized discriminant analysis, for the shrinkage.
     """
     kept = _chosen(people)
-    values, owners = as_float64(vectors)[kept], people[kept]
+    values, owners = as_float64(vectors[kept]), people[kept]
     if len(np.unique(owners)) < 2:
         raise DataError(
             "Discriminants need two people with two pictures each. Enroll more pictures, or take "

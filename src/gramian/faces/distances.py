@@ -122,10 +122,11 @@ class Index:
 
 def directions(vectors: npt.NDArray[Any]) -> Vectors:
     """Return vectors divided by their lengths, float32; 0 stays 0."""
-    values = as_float64(vectors)
-    lengths = np.linalg.norm(values, axis=1, keepdims=True)
-    unit = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
-    return np.asarray(unit, dtype=np.float32)
+    values = np.asarray(vectors, dtype=np.float32)
+    # Squares of float32 can overflow and vanish; a copy of all vectors in float64 would be large.
+    squares = np.einsum("ij,ij->i", values, values, dtype=np.float64)
+    lengths = np.sqrt(squares).astype(np.float32)[:, None]
+    return np.asarray(np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0))
 
 
 def _squares(rows: Vectors) -> Vectors:
