@@ -249,7 +249,8 @@ def faces_identify(
     """Say who is on pictures.
 
     A person of the gallery, an unknown person, or not a face. Exits with 0 when every picture was answered
-    with a person, with 1 when one was not.
+    with a person, with 1 when one was not. There is no liveness check: a photograph held before the camera is as
+    good as its owner.
     """
     from gramian.cli import faces_gallery
 
@@ -272,7 +273,8 @@ def faces_verify(
 ) -> None:
     """Say whether pictures show a certain person.
 
-    Exits with 0 when every picture does, with 1 when one does not.
+    Exits with 0 when every picture does, with 1 when one does not. There is no liveness check: a photograph
+    held before the camera is as good as its owner.
     """
     from gramian.cli import faces_gallery
 

@@ -36,7 +36,7 @@ GalleryFile = Annotated[
 ]
 Pictures = Annotated[
     list[str],
-    typer.Argument(metavar="PICTURE..", help="Picture files or folders of them.", show_default=False),
+    typer.Argument(metavar="PICTURE..", help="Picture files, folders or zips of them, or an .npz file.", show_default=False),
 ]
 Far = Annotated[
     float | None,
@@ -80,7 +80,7 @@ class Comparing:
 
     distance: Annotated[
         str | None,
-        typer.Option("--distance", metavar="NAME", help="euclidean, cosine or mahalanobis."),
+        typer.Option("--distance", metavar="NAME", help="cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
     ] = None
     discriminant: Annotated[
         bool | None,
@@ -91,5 +91,5 @@ class Comparing:
     ] = None
     match: Annotated[
         str | None,
-        typer.Option("--match", metavar="HOW", help="nearest picture of a person, or the mean of them."),
+        typer.Option("--match", metavar="HOW", help="nearest picture of a person, or the mean of them. [nearest]"),
     ] = None
