@@ -1,5 +1,6 @@
 """``faces demo``: all commands on drawn faces."""
 
+import os
 import re
 
 import pytest
@@ -51,3 +52,12 @@ def test_a_command_that_fails_ends_it(small, gramian, monkeypatch):
     assert ran.code == 1
     assert "it rains" in ran.err
     assert "gramian faces fit ended with 1, so the demonstration ends here." in ran.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+def test_a_link_that_leads_nowhere_is_refused(small, gramian):
+    (small / "link").symlink_to(small / "nothing")
+    ran = gramian("faces", "demo", "-o", "link")
+    assert (ran.code, ran.out) == (1, "")
+    assert "link is a link to " in ran.err
+    assert not (small / "nothing").exists()

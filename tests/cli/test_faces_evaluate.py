@@ -67,6 +67,7 @@ def test_pictures_are_resized(evaluate):
         (("--match", "best"), 2, "--match='best'"),
         (("--far", "0"), 2, "is not a share of strangers"),
         (("--splits", "0"), 2, "splits=0"),
+        (("--splits", 10**21), 2, "at most 10,000 are possible"),
         (("--seed", "-1"), 2, "--seed -1"),
         (("-r", "many"), 2, "-r many is not understood"),
         (("--leave-out", "10"), 2, "leave_out=10 of 11 people"),

@@ -162,7 +162,7 @@ def test_pictures_of_another_size_are_resized_with_a_note(place, faces):
     assert ran.code == 0
     assert "2 of 3 pictures were resized to 24x28, the first of them twice.png from 48x56" in ran.err
     assert (
-        "warning: 1 of 3 pictures have other proportions than the model's 24x28 and were stretched" in ran.err
+        "warning: 1 of 3 pictures has other proportions than the model's 24x28 and was stretched" in ran.err
     )
     assert "the first wide.png of 60x28. Crop and align them" in ran.err
 
@@ -510,3 +510,129 @@ def test_a_rate_stored_in_the_gallery_holds_in_the_shell(enrolled, faces):
         faces("identify", "m.gramian", "g.db", "new", "--json", "--far", "0.5").json["calibration"]["far"]
         == 0.5
     )
+
+
+# ------------------------------------------------------------------ what cannot be read, and what was put in
+
+
+def test_everything_that_can_be_read_is_answered(enrolled, faces):
+    Path("text.png").write_text("no picture")
+    Path("empty").mkdir()
+    for bad in ("text.png", "empty", "nowhere"):
+        for options in ([], ["--json"]):
+            ran = faces("identify", "m.gramian", "g.db", "people/p02", bad, *options)
+            assert ran.code == 1
+            assert f"gramian: skipped: {bad} " in ran.err
+        assert [answer["person"] for answer in ran.json["answers"]] == ["p02"] * 3
+        assert [entry["picture"] for entry in ran.json["skipped"]] == [bad]
+        ran = faces("verify", "m.gramian", "g.db", bad, "people/p02/4.png", "--person", "p02")
+        assert ran.code == 1
+        assert ran.out.startswith("people/p02/4.png: p02")
+
+
+@pytest.mark.parametrize("bad", [["text.png"], ["text.png", "nowhere"], ["nowhere"], ["empty"]])
+def test_json_also_where_nothing_can_be_read(enrolled, faces, bad):
+    Path("text.png").write_text("no picture")
+    Path("empty").mkdir()
+    ran = faces("identify", "m.gramian", "g.db", *bad, "--json")
+    assert ran.code == 1
+    assert ran.json["answers"] == []
+    assert [entry["picture"] for entry in ran.json["skipped"]] == bad
+    assert bad[0] in ran.err
+    ran = faces("identify", "m.gramian", "g.db", *bad)
+    assert (ran.code, ran.out) == (1, "")
+    assert bad[0] in ran.err
+
+
+def test_everything_that_can_be_read_is_enrolled(place, faces):
+    Path("empty").mkdir()
+    ran = faces("enroll", "m.gramian", "g.db", "empty", "people", "--strict")
+    assert (ran.code, Path("g.db").exists()) == (1, False)
+    ran = faces("enroll", "m.gramian", "g.db", "empty", "people", "--json")
+    assert ran.code == 0
+    assert [entry["picture"] for entry in ran.json["skipped"]] == ["empty"]
+    assert people() == EVERYBODY
+
+
+def test_a_path_that_leads_out_of_an_archive_is_nobodys(place, faces):
+    with zipfile.ZipFile("people.zip", "w") as archive:
+        for path in sorted(Path("people").rglob("*.png")):
+            archive.write(path, path.relative_to("people").as_posix())
+        for name in ("../../outside.png", "/etc/x/1.png", "p01/../../1.png", r"..\out\1.png"):
+            archive.writestr(name, Path("people/p02/4.png").read_bytes())
+    ran = faces("enroll", "m.gramian", "g.db", "people.zip")
+    assert ran.code == 0
+    assert "leads outside of the archive" in ran.err
+    assert "is not enrolled" not in ran.err
+
+
+def change(*statements):
+    with sqlite3.connect("g.db") as other:
+        for statement in statements:
+            other.execute(statement)
+    other.close()
+
+
+COMMANDS = [
+    ["list", "g.db"],
+    ["identify", "m.gramian", "g.db", "new/p01"],
+    ["enroll", "m.gramian", "g.db", "new/p01", "--person", "p01"],
+    ["forget", "g.db", "--person", "p02"],
+]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "CREATE TRIGGER t BEFORE DELETE ON people BEGIN SELECT RAISE(IGNORE); END",
+            "g.db was altered by another program: it holds the trigger t, which gramian did not make",
+        ),
+        (
+            "UPDATE meta SET value = '{\"n_components\": 999}' WHERE key = 'settings'",
+            "g.db is damaged: its settings are not what can be chosen: n_components=999 but vectors have 15",
+        ),
+        ("UPDATE meta SET value = char(27) WHERE key = 'created'", r"when it was created is '\x1b'"),
+    ],
+)
+def test_an_altered_gallery_is_refused_by_every_command(enrolled, faces, statement, said):
+    change(statement)
+    before = Path("g.db").read_bytes()
+    for command in COMMANDS:
+        ran = faces(*command)
+        assert (ran.code, ran.out) == (1, "")
+        assert said in ran.err
+    assert Path("g.db").read_bytes() == before
+
+
+def test_a_name_that_was_put_in_is_shown_as_what_it_is(enrolled, faces):
+    change("UPDATE people SET name = char(27) || '[2J' || char(10) || 'p99  7' WHERE name = 'p02'")
+    ran = faces("list", "g.db")
+    assert "\x1b" not in ran.out
+    assert len(ran.out.splitlines()) == 3 + PEOPLE
+    assert r"\x1b[2J\np99  7" in ran.out
+    assert "\x1b" not in faces("identify", "m.gramian", "g.db", "people/p02").out
+    ran = faces("list", "g.db", "--json")
+    assert "\x1b[2J\np99  7" in [person["name"] for person in ran.json["people"]]
+    change("UPDATE people SET name = 'p' || char(0x9b, 0x202e) WHERE name = 'p03'")
+    ran = faces("list", "g.db", "--json")
+    assert not {"\x9b", "\u202e"} & set(ran.out)
+    assert "p\x9b\u202e" in [person["name"] for person in ran.json["people"]]
+    ran = faces("forget", "g.db", "--person", r"p\x9b\u202e")
+    assert ran.out == "p\\x9b\\u202e is forgotten: 3 pictures removed from g.db.\n"
+
+
+@pytest.mark.parametrize("command", ["list", "identify", "enroll", "forget"])
+def test_a_link_that_leads_nowhere(place, faces, command):
+    Path("dangling.db").symlink_to("nothing.db")
+    Path("loop.db").symlink_to("loop.db")
+    for name, said in {
+        "dangling.db": "dangling.db is a link to nothing.db, which does not exist. Remove the link, or name",
+        "loop.db": "loop.db is a link that leads back to itself",
+    }.items():
+        arguments = [name] if command in ("list", "forget") else ["m.gramian", name, "people"]
+        options = ["--person", "p01"] if command == "forget" else []
+        ran = faces(command, *arguments, *options)
+        assert (ran.code, ran.out) == (1, "")
+        assert said in ran.err
+    assert not Path("nothing.db").exists()

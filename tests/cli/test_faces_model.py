@@ -117,9 +117,12 @@ def test_what_was_decided_is_said(work, gramian):
         (("faces", "-o", "m.gramian", "--light", "sun"), 2, "--light='sun' is not known"),
         (("faces", "-o", "m.gramian", "--kernel", "rfb"), 2, "rfb"),
         (("faces", "-o", "m.gramian", "--size", "big"), 2, "size='big' is not understood"),
+        (("faces", "-o", "m.gramian", "--size", "7x7"), 2, "nothing of a face is left below 8 pixels a side"),
+        (("faces", "-o", "m.gramian", "--size", "100000x8"), 2, "a side may have at most 30,000 pixels"),
+        (("fa\x1b[31mces", "-o", "m.gramian"), 1, "fa\ufffd[31mces: there is no such file"),
         (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "--seed -1 must be a whole number"),
         (("faces/p01/1.png", "-o", "m.gramian"), 1, "There is 1 picture, and a space of faces needs"),
-        (("empty", "-o", "m.gramian"), 1, "holds no pictures but no files"),
+        (("empty", "-o", "m.gramian"), 1, "holds no pictures and no other files"),
     ],
 )
 def test_what_cannot_be_fitted(arguments, code, message, work, gramian):
@@ -268,3 +271,13 @@ def test_transform_writes_vectors_and_reconstruct_names_its_own_command(model, w
     ran = gramian("reconstruct", model, "faces/p01", "-o", "back")
     assert ran.code == 2
     assert "needs a PCA, and this is a FaceSpace. For a model of faces: gramian faces reconstruct." in ran.err
+
+
+def test_names_are_printed_without_what_a_terminal_obeys(model, gramian):
+    odd = "s\x1b[31m"
+    ran = gramian("faces", "show", model, "-o", f"{odd}.png")
+    assert ran.out.startswith("Written: s\ufffd[31m.png, the mean face")
+    ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", f"{odd}.png")
+    assert ran.out.endswith("Written: s\ufffd[31m.png\n")
+    ran = gramian("faces", "show", model, "-o", f"{odd}.txt")
+    assert (ran.code, "-o s\ufffd[31m.txt: the sheet is written to a .png file" in ran.err) == (2, True)

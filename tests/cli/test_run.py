@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -47,6 +48,11 @@ def test_a_wrong_expression_is_shown_with_a_mark_under_the_column(gramian):
     first, shown, mark = ran.err.splitlines()
     assert first.startswith("gramian: kernel='rbf + rfb(sigma=1)', column 7: kernel 'rfb' is not known.")
     assert shown[mark.index("^") :].startswith("rfb")
+
+
+def test_help_waits_for_no_arithmetic():
+    program = "import sys, gramian.cli.run; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
 
 
 def test_nothing_asked_shows_the_help(gramian):
@@ -135,3 +141,61 @@ def test_a_full_output_is_a_line(arguments):
     assert ran.returncode == 1
     assert ran.stderr.decode().startswith("gramian: standard output was not written: No space left")
     assert len(ran.stderr.splitlines()) == 1
+
+
+def test_the_package_is_the_command():
+    ran = subprocess.run([sys.executable, "-m", "gramian", "--version"], capture_output=True, timeout=120)
+    assert (ran.returncode, ran.stdout.split()[0]) == (0, b"gramian")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
+@pytest.mark.parametrize(("arguments", "code"), [("--version", 0), ("fit no.csv -o m.gramian", 1)])
+def test_closed_streams_change_no_code(folder, arguments, code):
+    ran = subprocess.run(
+        f'"{sys.executable}" -m gramian {arguments} >&- 2>&-', shell=True, capture_output=True, timeout=120
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (code, b"", b"")
+
+
+def test_names_that_are_too_long_are_a_line(folder, gramian):
+    name = 300 * "x"
+    for arguments in (
+        ("fit", name, "-o", "m.gramian"),
+        ("fit", "flowers.csv", "-o", f"{name}.gramian"),
+        ("fit", "flowers.csv", "-o", f"{name}/"),
+        ("info", name),
+        ("whiten", "faces.npz", "-o", f"{name}.csv"),
+        ("faces", "demo", "-o", name),
+    ):
+        ran = gramian(*arguments)
+        assert (ran.code, ran.out) == (1, "")
+        assert "too long" in ran.err
+        assert len(ran.err.splitlines()) == 1
+
+
+def test_what_the_system_refuses_is_a_line(folder, gramian, monkeypatch):
+    def refused(*_):
+        raise PermissionError(errno.EACCES, "Permission denied", "a/b.csv")
+
+    monkeypatch.setattr(fitting, "fit", refused)
+    ran = gramian("fit", "flowers.csv", "-o", "r")
+    expected = "gramian: a/b.csv cannot be used: Permission denied. Check its name and permissions.\n"
+    assert (ran.code, ran.err) == (1, expected)
+
+
+def test_a_disk_that_is_full_is_not_standard_output(folder, gramian, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "r")
+
+    monkeypatch.setattr(fitting, "fit", full)
+    ran = gramian("fit", "flowers.csv", "-o", "r")
+    assert ran.err == "gramian: r was not written: No space left on device. Free some space.\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_messages_that_nobody_reads_change_no_code(folder):
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [*GRAMIAN, "fit", "no.csv", "-o", "m.gramian"], stdout=subprocess.PIPE, stderr=full, timeout=120
+        )
+    assert (ran.returncode, ran.stdout) == (1, b"")

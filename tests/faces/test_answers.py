@@ -62,3 +62,17 @@ def test_scores_without_their_threshold():
 def test_another_number_of_scores():
     with pytest.raises(DataError, match="2 vectors but face scores of shape"):
         as_face_scores([1.0], 0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("scores", "threshold", "error", "message"),
+    [
+        (None, 0.5, ParameterError, "face_threshold was given without face_scores. Give both, or neither"),
+        ([0.1], "a", ParameterError, "face_threshold='a' is not a number"),
+        ([0.1], float("nan"), ParameterError, "face_threshold=nan is not a number"),
+        (["a"], 0.5, DataError, "face_scores are no numbers"),
+    ],
+)
+def test_scores_and_thresholds_that_are_none(scores, threshold, error, message):
+    with pytest.raises(error, match=message):
+        as_face_scores(scores, threshold, 1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gramian import DataError
+from gramian.errors import InputTypeError
 from gramian.faces import FaceSpace, Recogniser, drawn_faces
 from gramian.faces.asking import identify, verify
 
@@ -56,3 +57,11 @@ def test_what_cannot_be_asked(drawn, space, recogniser):
         DataError, match="The vectors have 5 components, and those of the people enrolled have 20"
     ):
         identify(other, recogniser, drawn)
+
+
+def test_what_is_no_model_and_no_recogniser(drawn, space, recogniser):
+    for ask in (identify, lambda *given: verify(*given, "p03")):
+        with pytest.raises(InputTypeError, match=r"model is str\. Give a FaceSpace"):
+            ask("m.gramian", recogniser, drawn)
+        with pytest.raises(InputTypeError, match=r"recogniser is NoneType\. Give a Recogniser"):
+            ask(space, None, drawn)

@@ -5,7 +5,16 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from gramian import PCA
-from gramian.faces.detector import COMPONENTS, HEIGHT, fit_detector, sketches, unlikeness
+from gramian.faces import detector
+from gramian.faces.detector import (
+    COMPONENTS,
+    HEIGHT,
+    WIDEST,
+    _narrowed,
+    fit_detector,
+    sketches,
+    unlikeness,
+)
 from gramian.faces.drawn import drawn_faces, drawn_others
 
 FACES = drawn_faces(20, 4, size=(40, 48), seed=0).pictures
@@ -72,3 +81,17 @@ def test_things_are_less_like_faces_than_new_faces_are():
     assert np.mean(things > new.max()) > 0.9
     flat = np.full((1, 48, 40), 90, dtype=np.uint8)
     assert unlikeness(models, flat)[0] == pytest.approx(1.0)
+
+
+def test_very_wide_pictures_have_sketches_of_bounded_width():
+    picture = np.random.default_rng(0).random((1, 2, 9000))
+    narrow = picture.repeat(WIDEST, axis=2).reshape(1, 2, WIDEST, 9000).mean(axis=3)
+    np.testing.assert_allclose(_narrowed(picture, WIDEST), narrow, rtol=1e-9)
+    for height in (2, 30):
+        assert sketches(picture.repeat(height // 2, axis=1), "grey").shape == (1, min(height, HEIGHT), WIDEST)
+
+
+def test_pictures_in_blocks_are_those_one_by_one(monkeypatch):
+    together = sketches(FACES[:5], "log")
+    monkeypatch.setattr(detector, "BLOCK_BYTES", 1)
+    np.testing.assert_array_equal(sketches(FACES[:5], "log"), together)

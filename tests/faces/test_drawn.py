@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.errors import ParameterError
+from gramian.errors import InputTypeError, ParameterError
 from gramian.faces.drawn import drawn_faces, drawn_others
 
 
@@ -63,8 +63,18 @@ def test_things():
         ({"n_people": 0}, "n_people=0 must be a whole number of at least 1"),
         ({"n_pictures": 2.5}, r"n_pictures=2\.5 must be a whole number"),
         ({"size": (4, 50)}, "size=4x50: each must be at least 8 pixels"),
+        ({"size": (50, 10**6)}, "size=50x1000000: each must be at least 8 pixels and at most 4,096"),
+        ({"seed": -1}, "seed=-1 must be a whole number of at least 0"),
+        ({"seed": "a"}, "seed='a' must be a whole number of at least 0"),
     ],
 )
 def test_what_cannot_be_drawn(arguments, message):
     with pytest.raises(ParameterError, match=message):
         drawn_faces(**arguments)
+
+
+@pytest.mark.parametrize("size", ["24x28", 24, (24,), (24.0, 28.0), None])
+def test_sizes_that_are_none(size):
+    for draw in (drawn_faces, drawn_others):
+        with pytest.raises(InputTypeError, match=r"is not two whole numbers\. Give width and height"):
+            draw(2, size=size)

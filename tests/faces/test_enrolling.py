@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from gramian import DataError, FileError
+from gramian import DataError, FileError, InputTypeError
 from gramian.faces import enrolling
 from gramian.faces.enrolling import enroll_into
 from gramian.faces.gallery import Gallery
@@ -83,3 +83,26 @@ def test_two_that_make_the_same_gallery(path, monkeypatch):
     monkeypatch.setattr(enrolling, "create_file", late)
     assert enroll_into(path, Model, ["Ben"], VECTORS[1:2], HASHES[1:2]).counts == {"Ben": 1}
     assert names(path) == ["Anna", "Ben"]
+
+
+def test_what_comes_one_after_the_other_is_taken(path):
+    def once(things):
+        return (thing for thing in things)
+
+    for places, counts in ((slice(0, 2), {"Anna": 1, "Ben": 1}), (slice(2, 4), {"Anna": 1, "Ben": 1})):
+        enrolled = enroll_into(
+            path, Model, once(["Anna", "Ben"]), VECTORS[places], once(HASHES[places]), sources=once("ab")
+        )
+        assert enrolled.counts == counts
+
+
+def test_a_link_that_leads_nowhere(path):
+    path.symlink_to("nothing")
+    with pytest.raises(FileError, match="is a link to nothing, which does not exist"):
+        enroll_into(path, Model, ["Anna"], VECTORS[:1], HASHES[:1])
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_is_no_fitted_model(path):
+    with pytest.raises(InputTypeError, match=r"The model is NoneType\. Give a fitted FaceSpace"):
+        enroll_into(path, None, ["Anna"], VECTORS[:1], HASHES[:1])

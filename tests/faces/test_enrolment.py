@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import DataError, InputTypeError
-from gramian.faces.enrolment import LONGEST_NAME, Enrolled, as_batch, person_name
+from gramian.faces.enrolment import Enrolled, as_batch, as_list
 
 
 def digest(text):
@@ -16,48 +16,6 @@ def digest(text):
 def batch(people=("Anna", "Ben"), vectors=((1, 2), (3, 4)), hashes=None, sources=None, pictures=None):
     hashes = [digest(str(i)) for i in range(len(vectors))] if hashes is None else hashes
     return as_batch(people, vectors, hashes, sources, pictures, 2)
-
-
-@pytest.mark.parametrize(
-    ("given", "stored"),
-    [
-        ("Anna", "Anna"),
-        ("  Anna Maria\t", "Anna Maria"),
-        ("Zoe\u0308", "Zo\u00eb"),
-        ("Пётр Ильи́ч", "Пётр Ильи́ч"),
-        ("王小明", "王小明"),
-        ("محمد\u200cعلی", "محمد\u200cعلی"),  # a joiner inside of a word is part of how it is written
-        ("O'Brien; DROP TABLE people", "O'Brien; DROP TABLE people"),
-        ("👩🏽\u200d🔬", "👩🏽\u200d🔬"),
-        ("é" * LONGEST_NAME, "é" * LONGEST_NAME),
-    ],
-)
-def test_names_of_people(given, stored):
-    assert person_name(given) == stored
-
-
-@pytest.mark.parametrize(
-    ("name", "match"),
-    [
-        ("", r"The name of a person is empty \(''\)"),
-        (" \n ", r"The name of a person is empty"),
-        ("a" * 201, r"'aaaaaaaaaaaaaaaaaaaa'\.\.\. has 201 characters; at most 200 are stored\. Shorten it"),
-        ("An\nna", r"The name 'An\\nna' holds the character '\\n', which no line of text can show"),
-        ("An\0na", r"holds the character '\\x00'"),
-        ("An\x1b[31mna", r"holds the character '\\x1b'"),
-        ("Anna\u202ecod", r"holds the character '\\u202e'"),
-        ("An\udc80na", r"holds the character '\\udc80'"),
-        ("An\ufffdna", r"holds the character '\\ufffd'"),
-    ],
-)
-def test_names_that_cannot_be(name, match):
-    with pytest.raises(DataError, match=match):
-        person_name(name)
-
-
-def test_a_name_is_text():
-    with pytest.raises(InputTypeError, match=r"The name of a person is bytes. Give text"):
-        person_name(b"Anna")
 
 
 def test_a_batch_is_what_is_stored():
@@ -111,6 +69,19 @@ def test_what_does_not_fit_together(given, match):
 def test_arguments_of_another_kind():
     with pytest.raises(InputTypeError, match=r"people is the text 'Anna'. Give a list with one name"):
         batch(people="Anna")
+    with pytest.raises(InputTypeError, match=r"hashes is NoneType\. Give a list with the SHA-256 of each"):
+        as_batch(["Anna"], [[1, 2]], None, None, None, 2)
+    with pytest.raises(InputTypeError, match=r"hashes is the text '12'"):
+        batch(hashes="12")
+    with pytest.raises(InputTypeError, match=r"sources is the text 'ab'\. Give a list with the name of each"):
+        batch(sources="ab")
+    with pytest.raises(InputTypeError, match=r"pictures is int\. Give a list with the bytes"):
+        batch(pictures=5)
+    with pytest.raises(InputTypeError, match=r"people is NoneType\. Give a list with one name"):
+        batch(people=None)
+    for name in (None, ["Anna"], 5, b"Anna"):
+        with pytest.raises(InputTypeError, match=r"The name of a person is \w+\. Give text"):
+            batch(people=["Anna", name])
     with pytest.raises(InputTypeError, match=r"A picture to keep is str. Give the bytes of its file"):
         batch(pictures=["a.png", "b.png"])
 
@@ -123,3 +94,17 @@ def test_what_was_stored_in_words():
     assert str(Enrolled({"Anna": 1}, ())) == "1 picture of 1 person enrolled"
     several = Enrolled({"Anna": 1000, "Ben": 0}, (("Ben", "b.png"),))
     assert str(several) == "1,000 pictures of 2 people enrolled, 1 known already"
+
+
+def test_what_comes_one_after_the_other_is_taken():
+    made = batch(
+        people=(name for name in ("Anna", "Ben")),
+        hashes=(digest(str(i)) for i in range(2)),
+        sources=iter(["a.png", "b.png"]),
+        pictures=iter([b"0", b"1"]),
+    )
+    assert [(name, source, picture) for name, _, _, source, picture in made] == [
+        ("Anna", "a.png", b"0"),
+        ("Ben", "b.png", b"1"),
+    ]
+    assert as_list("people", np.array(["Anna"])) == ["Anna"]

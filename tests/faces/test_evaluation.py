@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.faces import FaceSpace, drawn_faces, read_faces
 from gramian.faces.drawn import drawn_others
@@ -132,6 +132,7 @@ def test_others_of_another_size(faces):
     ("settings", "message"),
     [
         ({"splits": 0}, "splits=0 must be a whole number of at least 1"),
+        ({"splits": 10**21}, "splits=1000000000000000000000 is too many: at most 10,000 are possible"),
         ({"light": "bright"}, "light='bright'"),
         ({"distance": "far"}, "distance='far'"),
         ({"far": 2}, "far=2 is not a share"),
@@ -142,6 +143,18 @@ def test_others_of_another_size(faces):
 def test_parameters_outside_of_what_they_may_be(faces, settings, message):
     with pytest.raises(ParameterError, match=message):
         evaluate_faces(faces, **settings)
+
+
+def test_what_is_no_faces(faces):
+    with pytest.raises(InputTypeError, match=r"faces is ndarray\. Give Faces"):
+        evaluate_faces(faces.pictures)
+    with pytest.raises(InputTypeError, match=r"others is str\. Give Faces"):
+        evaluate_faces(faces, others="things")
+
+
+def test_one_number_of_components(faces):
+    alone = evaluate_faces(faces, n_components=999, splits=1, far=0.1)
+    assert [row.n_components for row in alone.at] == [41]
 
 
 # ------------------------------------------------------------------ real faces

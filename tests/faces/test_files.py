@@ -1,6 +1,7 @@
 """The files of pictures, opened once more."""
 
 import hashlib
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -82,3 +83,35 @@ def test_arrays_have_no_files(folder):
             ParameterError, match=r"faces.npz.* is an array of pictures, and only picture files"
         ):
             file_bytes(source, faces)
+
+
+ODD = ["tab\there", "new\nline", "esc\x1b[31m", "byte\udcff"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of arbitrary bytes exist on POSIX only")
+@pytest.mark.parametrize("inside", ["folder", "zip", "list"])
+def test_names_that_cannot_be_printed(inside, tmp_path):
+    rng = np.random.default_rng(0)
+    names = ODD if inside != "zip" else ODD[:3]
+    for name in names:
+        path = tmp_path / "people" / name / f"{name}.png"
+        try:
+            path.parent.mkdir(parents=True)
+        except OSError:
+            pytest.skip("this file system takes only Unicode names")
+        Image.fromarray(rng.integers(0, 255, (40, 40), dtype=np.uint8)).save(path)
+    source = tmp_path / "people"
+    if inside == "zip":
+        with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
+            for path in source.rglob("*.png"):
+                archive.write(path, path.relative_to(source))
+        source = tmp_path / "p.zip"
+    if inside == "list":
+        source = sorted(source.rglob("*.png"))
+    faces = read_faces(source, size=(30, 40))
+    assert len(faces) == len(names)
+    assert not any(letter in "".join(faces.names) for letter in "\t\n\x1b\udcff")
+    assert [hashlib.sha256(data).hexdigest() for data in file_bytes(source, faces)] == list(faces.hashes)
+    assert [name for name, _ in stretched(source, faces)] == list(faces.names)
+    last = faces.take([len(faces) - 1])
+    assert len(file_bytes(source, last)) == 1

@@ -9,8 +9,10 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from gramian import DataError, FileError, ParameterError
+from gramian import DataError, FileError, InputTypeError, ParameterError
+from gramian.faces import FaceSpace
 from gramian.faces import gallery as module
 from gramian.faces.gallery import Gallery
 from gramian.faces.gallery_file import GalleryFile
@@ -146,6 +148,29 @@ def test_a_gallery_is_not_made_over_another(gallery, path):
         Gallery.create(path, Model)
 
 
+def test_a_gallery_needs_a_fitted_model(gallery, path):
+    for use in (lambda model: Gallery.open(path, model), lambda model: Gallery.create(f"{path}2", model)):
+        with pytest.raises(NotFittedError, match="This FaceSpace instance is not fitted yet"):
+            use(FaceSpace(3))
+        with pytest.raises(InputTypeError, match=r"The model is str\. Give a fitted FaceSpace"):
+            use("m.gramian")
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_arguments_of_another_kind(gallery):
+    vectors, hashes, _ = pictures_of("Anna")
+    with pytest.raises(InputTypeError, match=r"hashes is NoneType\. Give a list with the SHA-256"):
+        gallery.enroll("Anna", vectors, None)
+    with pytest.raises(InputTypeError, match=r"The name of a person is list\. Give text"):
+        gallery.enroll(["Anna"], vectors, hashes)
+    with pytest.raises(InputTypeError, match=r"The name of a person is NoneType\. Give text"):
+        gallery.forget(None)
+    with pytest.raises(InputTypeError, match="None is not a path"):
+        Gallery.open(None)
+    gallery.enroll_many((name for name in ("Anna", "Ben")), vectors, iter(hashes))
+    assert [person.name for person in gallery.people()] == ["Anna", "Ben"]
+
+
 def test_opened_for_reading(gallery, path):
     enroll(gallery, "Anna")
     with Gallery.open(path, Model, read_only=True) as reader:
@@ -197,6 +222,27 @@ def test_nor_where_another_program_moved_rows_without_overwriting(gallery, path)
     gallery._file.connection.execute("PRAGMA secure_delete = ON")
     assert gallery.forget("Jane Doe") == 155
     assert traces(path, "Jane Doe", 155) == []
+
+
+def test_what_would_undo_forgetting_is_noticed(gallery, path):
+    enroll(gallery, "Anna", "Ben")
+    # Put in by another program after the file was opened.
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TRIGGER t BEFORE DELETE ON pictures BEGIN SELECT RAISE(IGNORE); END")
+    other.close()
+    with pytest.raises(FileError, match="is damaged: Anna cannot be removed, something is left each time"):
+        gallery.forget("Anna")
+    assert len(gallery) == 4
+    with pytest.raises(FileError, match="was altered by another program: it holds the trigger t"):
+        Gallery.open(path)
+
+
+def test_a_name_that_could_not_be_enrolled_is_forgotten_as_it_is_shown(gallery, path):
+    enroll(gallery, "Anna", "Ben")
+    gallery._file.connection.execute("UPDATE people SET name = 'Eve' || char(10) WHERE name = 'Anna'")
+    assert gallery.person(r"Eve\n") == "Eve\n"
+    assert gallery.forget(r"Eve\n") == 2
+    assert len(gallery) == 2
 
 
 def test_forgetting_everybody(gallery, path):
@@ -453,6 +499,16 @@ def test_settings_are_stored_and_may_be_overruled(path, recorded):
         for use in (gallery.configure, gallery.recogniser):
             with pytest.raises(ParameterError, match=r"fars is no setting of a gallery.*Did you mean far\?"):
                 use(fars=0.1)
+        gallery.configure(far=np.float32(0.25), n_components=np.int64(3), discriminant=np.bool_(True))
+        assert gallery.settings == {
+            "distance": "cosine",
+            "discriminant": True,
+            "far": 0.25,
+            "n_components": 3,
+        }
+        for use in (gallery.configure, gallery.recogniser):
+            with pytest.raises(ParameterError, match=rf"n_components=17 but vectors have {K} components"):
+                use(n_components=17)
     with pytest.raises(ParameterError, match="is no setting of a gallery"):
         Gallery.create(path.with_name("new"), Model, matching="mean")
     assert os.listdir(path.parent) == [path.name]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gramian import FileError, ParameterError
+from gramian import FileError, InputTypeError, ParameterError
+from gramian.faces.creating import create_file
 from gramian.faces.gallery_file import GalleryFile
-from gramian.faces.schema import create_file
 from gramian.faces.settings import described
 
 
@@ -107,3 +107,19 @@ def test_closed(file):
     file.close()
     with pytest.raises(FileError, match="has been closed"):
         names(file)
+
+
+def test_what_a_killed_process_left_is_removed_when_opened_for_a_change(path):
+    pytest.importorskip("fcntl")
+    left = path.with_name(f".gramian-{'0' * 16}.lock")
+    for name in (left, left.with_suffix(".tmp")):
+        name.touch()
+    GalleryFile(path, read_only=True, timeout=0).close()
+    assert left.exists()
+    GalleryFile(path, read_only=False, timeout=0).close()
+    assert [name.name for name in path.parent.iterdir()] == ["g"]
+
+
+def test_what_is_no_path():
+    with pytest.raises(InputTypeError, match="None is not a path"):
+        GalleryFile(None, read_only=True, timeout=0)

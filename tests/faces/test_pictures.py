@@ -1,10 +1,13 @@
 """Pictures in memory, of whatever kind they come."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import gramian
-from gramian.errors import DataError
+from gramian.errors import DataError, InputTypeError
 from gramian.faces.pictures import Faces, as_pictures
 
 
@@ -23,9 +26,16 @@ def test_some_of_them(places):
     assert len(faces) == 2
 
 
+def test_one_of_them():
+    faces = replace(some(), paths=("a\x1b", "b", "c", "d")).take([0])
+    assert faces.paths == ("a\x1b",)
+    assert repr(faces) == "Faces(1 picture of 1 person, 8x9, source='memory')"
+
+
 def test_without_people():
     faces = Faces(some().pictures, None, some().names, some().hashes)
     assert faces.take([0]).people is None
+    assert faces.take([0]).paths is None
     assert repr(faces) == "Faces(4 pictures, 8x9, source='memory')"
 
 
@@ -51,4 +61,41 @@ def test_arrays_files_and_other_libraries(array_kind, tmp_path):
 )
 def test_what_is_no_picture(given, message):
     with pytest.raises(DataError, match=message):
+        as_pictures(given)
+
+
+def test_a_picture_that_is_not_finite_is_named():
+    pictures = np.zeros((70, 9, 8), dtype=np.float32)
+    pictures[66, 3, 3] = np.inf
+    with pytest.raises(DataError, match=r"^Picture 66 \(counted from 0\) contains infinity.*Leave it out"):
+        as_pictures(pictures)
+    pictures[66, 3, 4] = np.nan
+    with pytest.raises(DataError, match=r"^Picture 66 \(counted from 0\) contains NaN") as found:
+        as_pictures(pictures)
+    assert "missing" not in str(found.value)
+
+
+def test_lists_of_several_sizes():
+    with pytest.raises(DataError, match=r"these 2 cannot be stacked.*Bring them to one size"):
+        as_pictures([np.zeros((9, 8)), np.zeros((9, 7))])
+
+
+@pytest.mark.parametrize("dtype", [object, bool])
+def test_objects_that_are_numbers_and_black_and_white(dtype):
+    assert as_pictures(np.ones((2, 9, 8), dtype=dtype)).dtype.kind in "fu"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "this is NoneType. Give what read_faces returned, or an array"),
+        (5, "this is int. Give what"),
+        ({"a": 1}, "this is dict. Give what"),
+        ("people", r"this is str. Read files with read_faces\(path\)"),
+        (b"people", "this is bytes. Read files"),
+        (Path("people"), "Path. Read files"),
+    ],
+)
+def test_what_is_no_array(given, message):
+    with pytest.raises(InputTypeError, match=message):
         as_pictures(given)

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
+from gramian.errors import (
+    DataError,
+    FileError,
+    GramianError,
+    InputTypeError,
+    MemoryLimitError,
+    MissingExtraError,
+    ParameterError,
+)
 from gramian.faces.reading import read_faces
 
 
@@ -151,9 +159,39 @@ def test_colours_of_print_animations_and_floats(tmp_path):
     faces = read_faces(tmp_path)
     np.testing.assert_array_equal(faces.pictures[0], grey(1))
     assert np.abs(faces.pictures[1].astype(int) - 155).max() <= 3
-    assert faces.notes == ("1 pictures have several frames: the first was used",)
+    assert faces.notes == ("1 picture has several frames: the first was used",)
     values = np.full((12, 10), 0.25, dtype=np.float32)
     assert read_faces(write(tmp_path / "float", {"1.tif": encoded(values, "TIFF")})).pictures[0, 0, 0] == 0.25
+
+
+def test_grey_of_unknown_white_among_others_is_bad(tmp_path):
+    deep = encoded(grey(0).astype(np.int32) * -70_000, "TIFF")
+    floats = encoded(grey(1).astype(np.float32), "TIFF")
+    files = {"1.png": grey(2), "2.png": grey(3, dtype=np.uint16), "3.tif": deep, "4.tif": floats}
+    faces = read_faces(write(tmp_path / "all", files))
+    assert faces.names == ("1.png", "2.png")
+    assert faces.notes == ("Grey values of different depths were brought to 0..255",)
+    assert [name for name, _ in faces.skipped] == ["3.tif", "4.tif"]
+    assert faces.skipped[0][1].startswith("has int32 grey values and the others 8- or 16-bit ones")
+    with pytest.raises(DataError, match=r"^3\.tif has int32 grey values"):
+        read_faces(tmp_path / "all", strict=True)
+    # Where there are as many of each, the known white is kept.
+    faces = read_faces(write(tmp_path / "two", {"1.tif": floats, "2.png": grey(2)}))
+    assert (faces.names, faces.pictures.dtype, faces.notes) == (("2.png",), np.uint8, ())
+
+
+@pytest.mark.parametrize("kind", ["int32", "float32"])
+def test_grey_of_unknown_white_alone_is_kept_as_it_is(kind, tmp_path):
+    files = {f"{i}.tif": encoded(grey(i).astype(kind) * -1000, "TIFF") for i in range(2)}
+    faces = read_faces(write(tmp_path, files))
+    np.testing.assert_array_equal(faces.pictures[1], grey(1) * -1000.0)
+    assert faces.notes == (f"Grey values are {kind} and were kept as they are, not brought to 0..255",)
+
+
+def test_deep_portable_maps_are_brought_to_the_same_scale(tmp_path):
+    deep = grey(1, dtype=np.uint16)
+    faces = read_faces(write(tmp_path, {"1.png": grey(0), "2.pgm": encoded(deep, "PPM")}))
+    np.testing.assert_allclose(faces.pictures[1], deep / 257, rtol=1e-6)
 
 
 def test_floats_that_are_no_numbers_are_bad(tmp_path):
@@ -172,7 +210,7 @@ def test_pictures_are_turned_upright(tmp_path):
 
 def test_copies_are_noticed(tmp_path):
     faces = read_faces(write(tmp_path, {"a/1.png": grey(0), "b/1.png": grey(0)}))
-    assert faces.notes == ("1 pictures are copies of others, byte for byte",)
+    assert faces.notes == ("1 picture is a copy of another, byte for byte",)
 
 
 # ------------------------------------------------------------------ bad pictures
@@ -209,7 +247,7 @@ def test_when_no_picture_is_left(tmp_path):
 
 
 def test_an_empty_folder_and_an_empty_list(tmp_path):
-    with pytest.raises(DataError, match="holds no pictures but no files"):
+    with pytest.raises(DataError, match="holds no pictures and no other files"):
         read_faces(tmp_path)
     with pytest.raises(DataError, match="list of pictures is empty"):
         read_faces([])
@@ -243,7 +281,7 @@ def test_50_megapixels(tmp_path, monkeypatch):
     Image.new("L", (10_000, 5_000), 90).save(tmp_path / "huge.png")
     assert (read_faces(tmp_path, size=(20, 10)).pictures == 90).all()
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "100MB")
-    with pytest.raises(MemoryLimitError, match=r"1 pictures of 10000x5000 pixels need 0\.2 GB, and 0\.1 GB"):
+    with pytest.raises(MemoryLimitError, match=r"1 picture of 10000x5000 pixels needs 0\.2 GB, and 0\.1 GB"):
         read_faces(tmp_path)
 
 
@@ -300,24 +338,69 @@ def test_only_what_is_read_here_is_offered(tmp_path, name):
         assert not any(suffix in offered for suffix in (".csv", ".txt", ".parquet"))
 
 
-# ------------------------------------------------------------------ arrays
+# ------------------------------------------------------------------ what is no source
 
 
-def test_arrays_with_people_and_names(tmp_path):
-    pictures = np.stack([grey(seed) for seed in range(3)])
-    np.savez(tmp_path / "f.npz", X=pictures, y=[7, 7, 8], name=["a", "b", "c"])
-    faces = read_faces(tmp_path / "f.npz")
-    assert (faces.people, faces.names) == (("7", "7", "8"), ("a", "b", "c"))
-    assert faces.hashes[0] == hashlib.sha256(pictures[0].tobytes()).hexdigest()
-    np.save(tmp_path / "f.npy", pictures)
-    faces = read_faces(tmp_path / "f.npy", size=(5, 6))
-    assert (faces.people, faces.names, faces.pictures.shape) == (None, ("0", "1", "2"), (3, 6, 5))
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        (5, r"5 \(int\)"),
+        ([5], r"5 \(int\)"),
+        (None, r"None \(NoneType\)"),
+        ([None], r"None \(NoneType\)"),
+        (b"people", r"b'people' \(bytes\)"),
+        ({"a": 1}, r"\{'a': 1\} \(dict\)"),
+    ],
+)
+def test_what_is_no_source(source, what):
+    with pytest.raises(InputTypeError, match=f"^{what} is no path of pictures. Give a folder, a .zip,"):
+        read_faces(source)
 
 
-def test_arrays_that_are_no_pictures(tmp_path):
-    np.save(tmp_path / "f.npy", np.eye(3))
-    with pytest.raises(DataError, match=r"three axes \(n, height, width\).*shape \(3, 3\)"):
-        read_faces(tmp_path / "f.npy")
+def test_an_array_is_no_source():
+    with pytest.raises(InputTypeError, match=r"^This \(ndarray\) is no path.*to the method itself, as fit"):
+        read_faces(np.zeros((3, 12, 10)))
+
+
+@pytest.mark.parametrize("name", ["x.zip", "x.npz", "x.npy", "x.png"])
+def test_a_pipe_under_the_name_of_a_file_is_not_waited_for(name, tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / name).symlink_to(tmp_path / "pipe")
+    with pytest.raises(GramianError, match=rf"^{tmp_path / name} is no regular file\."):
+        read_faces(tmp_path / name)
+
+
+def test_the_only_picture_is_named_once(tmp_path):
+    write(tmp_path, {"1.png": b"text"})
+    with pytest.raises(DataError, match=rf"^{tmp_path / '1.png'} is no picture"):
+        read_faces(tmp_path / "1.png")
+
+
+@pytest.mark.parametrize("size", ["1x1", "7x7", "100x7"])
+def test_a_size_in_which_no_face_is_left(size, tmp_path):
+    with pytest.raises(ParameterError, match=f"size={size}: nothing of a face is left below 8 pixels"):
+        read_faces(write(tmp_path, PEOPLE), size=size)
+
+
+def test_names_in_notes_can_be_printed(tmp_path):
+    inside = tmp_path / "a\x1b[31m"
+    inside.mkdir()
+    write(inside, {"p/1.png": grey(0), "\n.txt": b""})
+    faces = read_faces(inside)
+    assert faces.source == f"{tmp_path}/a\ufffd[31m"
+    assert faces.notes == (f"1 other file was skipped in folder {faces.source}: \ufffd.txt",)
+
+
+def test_folders_whose_names_are_shown_alike(tmp_path):
+    write(tmp_path, PEOPLE | {"a\x1b/1.png": grey(5), "a\t/1.png": grey(6), "b\t/1.png": grey(7)})
+    faces = read_faces(tmp_path)
+    assert set(faces.people) == {"zoë", "Юрий Ж", "山田", "b\ufffd"}
+    assert [name for name, _ in faces.skipped] == ["a\ufffd/1.png"] * 2
+    assert "shown like that of another one. Rename the folder" in faces.skipped[0][1]
+    with pytest.raises(DataError, match="shown like that of another one"):
+        read_faces(tmp_path, strict=True)
 
 
 def test_without_pillow_nothing_is_skipped_in_silence(tmp_path, monkeypatch):

@@ -343,6 +343,24 @@ def test_vectors_that_are_none(world):
             Recogniser().fit(vectors, world.people, world.variances)
 
 
+def test_what_is_no_name_and_no_variance(world):
+    with pytest.raises(InputTypeError, match="people is NoneType"):
+        Recogniser().fit(world.vectors, None, world.variances)
+    for name, error in ((None, InputTypeError), ("", ParameterError), (float("nan"), ParameterError)):
+        with pytest.raises(error, match=r"people\[0\] is "):
+            Recogniser().fit(world.vectors, [name] * 60, world.variances)
+    with pytest.raises(InputTypeError, match="variances are no numbers"):
+        Recogniser().fit(world.vectors, world.people, "abc")
+
+
+def test_a_threshold_of_faces_without_scores_is_refused(world):
+    recogniser = world.recogniser(far=0.05)
+    with pytest.raises(ParameterError, match="face_threshold was given without face_scores"):
+        recogniser.identify(world.vectors[:1], face_threshold=0.5)
+    with pytest.raises(ParameterError, match="face_threshold='a' is not a number"):
+        recogniser.verify(world.vectors[:1], "p00", [0.1], "a")
+
+
 def test_names_and_variances_that_do_not_fit(world):
     with pytest.raises(DataError, match="60 vectors but 2 people"):
         Recogniser().fit(world.vectors, ["a", "b"], world.variances)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from gramian import FileError
-from gramian.faces import schema
-from gramian.faces.schema import APPLICATION, connect, create_file, plainly, read_meta, transaction
+from gramian.faces.creating import create_file
+from gramian.faces.meta import read_meta
+from gramian.faces.schema import APPLICATION, connect, plainly, transaction
 
 META = {
     "fingerprint": "ab" * 32,
@@ -48,15 +49,6 @@ def refused(path, match, **options):
         opened(path, **options).close()
 
 
-def test_a_file_that_was_made_before_shifts_has_none(path):
-    with sqlite3.connect(path) as connection:
-        connection.execute("DELETE FROM meta WHERE key = 'shifts'")
-    connection.close()
-    connection = opened(path)
-    assert read_meta(path, connection) == META
-    connection.close()
-
-
 def test_a_new_file_is_a_private_database_with_four_tables(path):
     connection = opened(path)
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -70,59 +62,6 @@ def test_a_new_file_is_a_private_database_with_four_tables(path):
     assert os.listdir(path.parent) == [path.name]
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_nothing_is_written_over(path):
-    before = path.read_bytes()
-    with pytest.raises(FileError, match=r"people\.gallery exists already"):
-        create_file(path, META, empty)
-    assert path.read_bytes() == before
-
-
-def test_a_name_taken_at_the_last_moment_is_not_written_over(tmp_path, monkeypatch):
-    path, link = tmp_path / "g", os.link
-
-    def late(source, target):
-        path.write_text("somebody else's")
-        link(source, target)
-
-    monkeypatch.setattr(os, "link", late)
-    with pytest.raises(FileError, match="exists already"):
-        create_file(path, META, empty)
-    assert path.read_text() == "somebody else's"
-    assert os.listdir(tmp_path) == ["g"]
-
-
-def test_a_disk_without_hard_links(tmp_path, monkeypatch):
-    def refuse(source, target):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    create_file(tmp_path / "g", META, empty)
-    opened(tmp_path / "g").close()
-    assert os.listdir(tmp_path) == ["g"]
-
-
-def test_what_fails_half_way_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(schema, "TABLES", schema.TABLES + "; nonsense")
-    with pytest.raises(FileError, match="damaged: near"):
-        create_file(tmp_path / "g", META, empty)
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(FileError, match=r"there is no folder .*nowhere\. Create it first"):
-        create_file(tmp_path / "nowhere" / "g", META, empty)
-
-
-@posix_user
-def test_a_protected_folder(tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(FileError, match=r"cannot be written: Permission denied\. Choose another place"):
-            create_file(tmp_path / "g", META, empty)
-    finally:
-        tmp_path.chmod(0o700)
 
 
 def test_what_is_no_gallery(tmp_path, path):
@@ -173,26 +112,6 @@ def test_a_newer_schema(path):
         connection.execute("PRAGMA user_version = -1")
     connection.close()
     refused(path, "is damaged: its schema version is -1")
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ("DELETE FROM meta WHERE key = 'fingerprint'", "its fingerprint is missing or malformed"),
-        ("UPDATE meta SET value = 'two' WHERE key = 'components'", "its components is missing or malformed"),
-        ("UPDATE meta SET value = x'00' WHERE key = 'shifts'", "covariance of shifts is not of the size"),
-        ("UPDATE meta SET value = 3 WHERE key = 'components'", "variances are not one for each component"),
-        ("UPDATE meta SET value = '{' WHERE key = 'settings'", "its settings is missing or malformed"),
-        ("UPDATE meta SET value = '[]' WHERE key = 'settings'", "its settings is missing or malformed"),
-        ("DROP TABLE meta", "is damaged: no such table: meta"),
-    ],
-)
-def test_what_every_gallery_says_about_itself(path, change, match):
-    connection = opened(path)
-    connection.execute(change)
-    with pytest.raises(FileError, match=match):
-        read_meta(path, connection)
-    connection.close()
 
 
 def test_waiting_for_another_program_ends(path):
@@ -332,3 +251,69 @@ def test_names_of_files_that_an_address_would_take_apart(tmp_path):
         connection.execute("INSERT INTO people (name) VALUES ('Anna')")
         connection.close()
         assert b"Anna" in (tmp_path / name).read_bytes()
+
+
+# ------------------------------------------------------------ what gramian did not make
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x"
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        (
+            ["CREATE TRIGGER t BEFORE DELETE ON people BEGIN SELECT RAISE(IGNORE); END"],
+            "it holds the trigger t, which gramian did not make",
+        ),
+        (["CREATE TABLE hidden AS SELECT * FROM pictures"], "it holds the table hidden"),
+        (["CREATE VIEW v AS SELECT 1"], "it holds the view v"),
+        (["CREATE INDEX i ON people (upper(name))"], "it holds the index i"),
+        (["CREATE VIRTUAL TABLE r USING rtree(id, a, b)"], "it holds the table r"),
+        (["ANALYZE"], "it holds the table sqlite_stat1"),
+        (["ALTER TABLE people ADD COLUMN g AS (abs(id))"], "its table people is not as gramian made it"),
+        (["ALTER TABLE pictures DROP COLUMN source"], "its table pictures is not as gramian made it"),
+        (["DROP TABLE originals"], "its table originals is missing"),
+        (["DROP INDEX pictures_person"], "its index pictures_person is missing"),
+        (
+            ["DROP TABLE people", f"CREATE VIEW people AS {ENDLESS} AS id, 'a' || x AS name FROM c"],
+            "it holds the view people",
+        ),
+        (["DROP TABLE meta", f"CREATE VIEW meta AS {ENDLESS} AS key, 1 AS value FROM c"], "the view meta"),
+        (['CREATE TABLE "\x1b[2J\n" (a)'], r"the table \\x1b\[2J\\n, which"),
+        ([f"CREATE TABLE {'a' * 300} (a)"], f"the table {'a' * 80}\\.\\.\\., which"),
+    ],
+)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_was_put_into_a_file_is_refused_before_anything_is_asked(path, changes, match, read_only):
+    other = sqlite3.connect(path, isolation_level=None)
+    for change in changes:
+        other.execute(change)
+    other.close()
+    before = path.read_bytes()
+    refused(path, f"people.gallery was altered by another program: .*{match}", read_only=read_only)
+    assert path.read_bytes() == before
+
+
+def test_the_same_thing_twice(path):
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA writable_schema = ON")
+    other.execute("INSERT INTO sqlite_master SELECT * FROM sqlite_master WHERE type = 'table'")
+    other.close()
+    refused(path, "is damaged: malformed database schema|was altered by another program")
+
+
+def test_a_file_that_was_rebuilt_by_another_program_is_one(path):
+    with sqlite3.connect(path) as other:
+        other.execute("VACUUM")
+    other.close()
+    opened(path).close()
+
+
+def test_a_link_that_leads_nowhere(tmp_path, path):
+    (tmp_path / "dangling").symlink_to("nothing")
+    refused(tmp_path / "dangling", "dangling is a link to nothing, which does not exist")
+    (tmp_path / "loop").symlink_to("loop")
+    refused(tmp_path / "loop", "loop is a link that leads back to itself")
+    (tmp_path / "link").symlink_to(path.name)
+    opened(tmp_path / "link").close()
+    refused(tmp_path / ("x" * 300), "does not exist")

@@ -1,14 +1,16 @@
 """The space of faces against the definition of PCA, and what is asked of it with bad input."""
 
+import os
+import stat
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import gramian
 from gramian import DataError, KernelPCA, ParameterError
-from gramian.errors import RankWarning
 from gramian.faces import FaceSpace, drawn_faces, read_faces
 from gramian.faces.drawn import drawn_others
 from gramian.faces.light import LIGHTS, relight
@@ -217,11 +219,50 @@ def test_one_picture_makes_no_space():
         FaceSpace().fit(FACES.take([0]))
 
 
-def test_pictures_that_are_all_the_same():
-    with pytest.warns(RankWarning, match="has rank 0"):
-        space = FaceSpace(1).fit(FACES.pictures[:1].repeat(5, axis=0))
-    assert (space.transform(NEW) == 0).all()
-    np.testing.assert_allclose(space.errors(NEW, [1]), 1.0)
+def test_pictures_that_are_all_the_same_teach_nothing():
+    same = FACES.pictures[:1].repeat(5, axis=0)
+    for shift in (0.0, 0.05):
+        with pytest.raises(DataError, match="All 5 pictures are the same, so there is nothing to learn"):
+            FaceSpace(1, shift=shift).fit(same)
+    grey = np.arange(5)[:, None, None] * np.ones((5, 24, 20), dtype=np.uint8)
+    with pytest.raises(DataError, match="All 5 pictures are the same after light='equalise'"):
+        FaceSpace(1, light="equalise").fit(grey)
+
+
+def test_what_is_not_fitted_says_so():
+    space = FaceSpace(3)
+    for ask in (
+        lambda: space.transform(NEW),
+        lambda: space.face_score(NEW),
+        lambda: space.reconstruct(NEW),
+        lambda: space.reconstruct(NEW, 2),
+        lambda: space.errors(NEW, 2),
+        lambda: space.component_pictures(),
+        lambda: space.component_pictures(1),
+        lambda: space.get_feature_names_out(),
+        lambda: space.save("m.gramian"),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask()
+    properties = [name for name, value in vars(FaceSpace).items() if isinstance(value, property)]
+    assert {"variances_", "rank_", "plan_", "n_features_in_"} <= set(properties)
+    for name in properties:
+        assert not hasattr(space, name)
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(space, name)
+
+
+def test_errors_of_one_number_of_components():
+    space = FaceSpace(5).fit(FACES)
+    np.testing.assert_array_equal(space.errors(NEW, 3), space.errors(NEW, [3]))
+    with pytest.raises(ParameterError, match="n_components is empty"):
+        space.errors(NEW, [])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="about POSIX permissions")
+def test_a_model_can_be_read_by_its_owner_only(tmp_path):
+    FaceSpace(2).fit(FACES).save(tmp_path / "m.gramian")
+    assert stat.S_IMODE((tmp_path / "m.gramian").stat().st_mode) == 0o600
 
 
 def test_parameters_that_cannot_be():

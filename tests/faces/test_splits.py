@@ -5,15 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.faces import drawn_faces
 from gramian.faces.splits import (
+    as_faces,
     check_leave_out,
     choose,
     component_counts,
     noise_pictures,
     population,
     size_text,
+    whole_number,
 )
 
 
@@ -95,6 +97,24 @@ def test_numbers_of_components():
         component_counts([], 5, notes)
     with pytest.raises(ParameterError, match="n_components=0"):
         component_counts([0], 5, notes)
+    assert component_counts(7, 9, notes) == [7]
+    assert component_counts(np.int64(7), 9, notes) == [7]
+    for wrong in ("7", None):
+        with pytest.raises(InputTypeError, match="is no number of components"):
+            component_counts(wrong, 9, notes)
+
+
+def test_numbers_have_bounds():
+    assert whole_number("splits", np.int64(3), 1, 3) == 3
+    with pytest.raises(ParameterError, match=r"splits=4 is too many: at most 3 are possible\. Give fewer"):
+        whole_number("splits", 4, 1, 3)
+
+
+def test_pictures_that_do_not_know_where_they_are_from(faces):
+    assert as_faces("others", faces) is faces
+    for wrong in (faces.pictures, "people", None):
+        with pytest.raises(InputTypeError, match=rf"others is {type(wrong).__name__}. Give Faces"):
+            as_faces("others", wrong)
 
 
 def test_noise_has_the_form_of_faces(faces):

@@ -110,6 +110,7 @@ def test_a_smaller_rate_needs_more_and_never_all():
     assert values == sorted(values)
     assert len(set(values)) == len(values)
     assert scores.max() < values[-1] < 1
+    assert values[-1] < tail(scores, 0.0, 20.0) <= 1
 
 
 def test_counting_goes_over_into_the_tail():

@@ -71,3 +71,18 @@ def test_a_large_gallery_is_sampled(monkeypatch):
 
     found = trials(vectors, people, build)
     assert (len(found.strangers), len(found.own), len(built)) == (15, 5, 2)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    vectors, people = some_people(12, 4)
+
+    def found():
+        return trials(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
+
+    whole = found()
+    monkeypatch.setattr(module, "PAIRS", 40)
+    parts = found()
+    assert parts.n_pairs == whole.n_pairs > 40
+    assert len(parts.pairs) < len(whole.pairs)
+    for name in ("strangers", "who", "closest", "own"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))

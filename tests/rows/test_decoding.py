@@ -93,3 +93,19 @@ def test_names_that_cannot_be_printed():
     assert readable("a\udcff.png").encode() == "a\ufffd.png".encode()
     assert readable("\x1b[2J\n\x9b.png") == "\ufffd[2J\ufffd\ufffd.png"
     assert readable("Zoë 山田\u00a0.png") == "Zoë 山田\u00a0.png"
+
+
+def test_16_bit_grey_that_is_decoded_to_wider_integers():
+    deep = grey(dtype=np.uint16)
+    found = decode_picture(picture(encoded(deep, "PPM"))).values
+    assert found.dtype == np.uint16
+    np.testing.assert_array_equal(found, deep)
+
+
+@pytest.mark.parametrize("side", [40, 400])
+def test_pixels_are_limited_and_the_limit_is_said(side, monkeypatch):
+    # Pillow warns of the first and refuses the second, and gives two limits.
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    message = rf"too large to be decoded safely: it has {side * side:,}, more than the 1,000 pixels that"
+    with pytest.raises(DataError, match=message):
+        picture_form(picture(encoded(grey(side, side))))

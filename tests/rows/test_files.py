@@ -262,3 +262,21 @@ def test_file_without_permission(tmp_path):
     path.chmod(0)
     with pytest.raises(FileError, match="Permission denied"):
         read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["x.zip", "x.npz", "x.npy", "x.png", "x.parquet"])
+def test_a_pipe_named_like_an_archive_is_not_waited_for(name, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / name).symlink_to(tmp_path / "pipe")
+    with pytest.raises(FileError, match=rf"{name} is no regular file\. Save what comes from it as a file"):
+        read(tmp_path / name)
+
+
+def test_names_in_messages_can_be_printed():
+    with pytest.raises(FileError, match=r"^a\ufffd\[2J\.csv: there is no such file"):
+        locate("a\x1b[2J.csv")
+    with pytest.raises(
+        FileError, match=r"^'x{117}\.\.\.' cannot be opened: the name is too long .*\. Check the path"
+    ):
+        locate("x" * 300)

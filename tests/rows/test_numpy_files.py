@@ -146,9 +146,6 @@ def test_no_damage_raises_anything_foreign(place, flip):
     [
         (np.array([3, 1]), ("3", "1")),
         (np.array(["zoë", "a b"]), ("zoë", "a b")),
-        (np.array([1.5, 2.0]), None),
-        (np.array([1, 2, 3]), None),
-        (np.eye(2, dtype=int), None),
     ],
 )
 def test_names_beside_a_table(y, expected):
@@ -157,3 +154,19 @@ def test_names_beside_a_table(y, expected):
     assert read_npz_names(io.BytesIO(data), "z", 2, "memory") is None
     with pytest.raises(FileError, match="memory cannot be read: it is truncated"):
         read_npz_names(io.BytesIO(data[:-40]), "y", 2, "memory")
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1.5, np.nan], "y holds 2 float64, and one text or whole number for each picture is needed"),
+        ([1, 2, 3], r"y has 3 entries for 2 pictures\. Give one for each, or leave it out"),
+        (np.eye(2, dtype=int), "y holds 2 x 2 int64"),
+        ("a", "y holds single <U1"),
+        (["a", " "], r"entry 1 of y \(counted from 0\) is empty"),
+        (np.array(["a", None]), "y holds Python objects, and one text or whole number"),
+    ],
+)
+def test_what_names_nobody(y, message):
+    with pytest.raises(DataError, match=f"memory: {message}"):
+        read_npz_names(io.BytesIO(archived(X=np.eye(2), y=y)), "y", 2, "memory")

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -18,6 +19,8 @@ from gramian.errors import DataError, FileError, GramianError, MissingExtraError
 from gramian.rows.pictures import (
     Picture,
     natural_key,
+    open_member,
+    opened_zip,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
@@ -130,7 +133,7 @@ def test_several_frames_are_noted():
     buffer = io.BytesIO()
     frames = [Image.fromarray(grey(seed=seed)) for seed in (0, 1)]
     frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:])
-    assert read(buffer.getvalue()).notes == ("1 pictures have several frames: the first was used",)
+    assert read(buffer.getvalue()).notes == ("1 picture has several frames: the first was used",)
 
 
 @pytest.mark.parametrize("data", [b"", b"hello, I am text", b"\x89PNG\r\n\x1a\n"])
@@ -185,7 +188,7 @@ def test_folder_in_natural_order_with_a_note_of_what_was_skipped(tmp_path):
 
 
 def test_folder_without_pictures(tmp_path):
-    with pytest.raises(DataError, match="holds no pictures but no files"):
+    with pytest.raises(DataError, match="holds no pictures and no other files"):
         pictures_in_folder(tmp_path)
     for index in range(5):
         (tmp_path / f"{index}.csv").write_text("1")
@@ -245,7 +248,10 @@ def test_zip():
 
 
 def test_zip_without_pictures_or_with_giants(monkeypatch):
-    with archive(**{"a.txt": b"x"}) as file, pytest.raises(DataError, match="no pictures but 1"):
+    with (
+        archive(**{"a.txt": b"x"}) as file,
+        pytest.raises(DataError, match=r"no pictures but 1 other file \(a\.txt\)"),
+    ):
         pictures_in_zip(file, "x.zip")
     monkeypatch.setattr("gramian.rows.pictures.LARGEST_FILE", 10)
     with archive(**{"a.png": b"x" * 11}) as file, pytest.raises(DataError, match="unpacks to 11"):
@@ -260,6 +266,79 @@ def test_giants_can_be_left_out(monkeypatch):
     assert [picture.name for picture in found] == ["b.png"]
     assert bad[0][0] == "a.png"
     assert "unpacks to 201 bytes" in bad[0][1]
+
+
+def test_a_run_of_zeros_is_no_picture():
+    long = encoded(grey()) + bytes(17 << 20)
+    with archive(**{"a.png": long, "b.png": encoded(grey())}) as file:
+        bad = []
+        found, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(str(error)))
+        assert [picture.name for picture in found] == ["b.png"]
+        assert re.search(r"^a\.png in x\.zip unpacks to 178\d+ bytes, .*may unpack to 200 times", bad[0])
+        file.getinfo("a.png").file_size = (64 << 20) + 1
+        with pytest.raises(DataError, match=r"more than the 67108864 that a compressed picture may have"):
+            pictures_in_zip(file, "x.zip")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_no_more_is_unpacked_than_a_member_says_to_hold(method, tmp_path):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w", method) as file:
+        file.writestr("a.png", encoded(grey()) + bytes(5 << 20))
+    with opened_zip(path) as file:
+        file.getinfo("a.png").file_size = 1000
+        with pytest.raises(zipfile.BadZipFile, match="CRC"):
+            open_member(file, file.getinfo("a.png"))
+        (picture,), _ = pictures_in_zip(file, "x.zip")
+        with pytest.raises(FileError, match=r"a\.png cannot be read: it is truncated or damaged \(Bad CRC"):
+            read_pictures([picture], "x.zip")
+
+
+def test_encrypted_members():
+    with archive(**{"a.png": encoded(grey()), "b.png": encoded(grey())}) as file:
+        file.getinfo("a.png").flag_bits |= 1
+        with pytest.raises(FileError, match=r"^a\.png is encrypted\. Unpack it first, or leave it out"):
+            pictures_in_zip(file, "x.zip")
+        bad = []
+        found, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(name))
+        assert ([picture.name for picture in found], bad) == (["b.png"], ["a.png"])
+        file.getinfo("b.png").flag_bits |= 1
+        with pytest.raises(FileError, match=r"^x\.zip is encrypted\. Unpack it first, and give the folder"):
+            pictures_in_zip(file, "x.zip")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
+        file.writestr("a\x1b.png", encoded(grey()))
+        file.writestr("a\x1b.png", encoded(grey(seed=1)))
+        found, notes = pictures_in_zip(file, "x.zip")
+        np.testing.assert_array_equal(read_pictures(found, "x.zip").values, [grey(seed=1)])
+    assert notes == ("1 name occurs more than once in x.zip, and the last one counts: a\ufffd.png",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"x\.zip is empty \(0 bytes\)"),
+        (b"hello", r"x\.zip is no zip archive, whatever its name says"),
+        (b"PK\x03\x04 and then nothing", r"x\.zip is a truncated or damaged zip archive"),
+    ],
+)
+def test_what_is_no_archive(content, message, tmp_path):
+    (tmp_path / "x.zip").write_bytes(content)
+    with pytest.raises(FileError, match=message), opened_zip(tmp_path / "x.zip"):
+        pass
+    with (
+        pytest.raises(FileError, match=r"gone\.zip cannot be opened: No such file"),
+        opened_zip(tmp_path / "gone.zip"),
+    ):
+        pass
+
+
+def test_names_of_other_files_can_be_printed():
+    with archive(**{"a.png": b"x", "\x1b[2Jx.txt": b"x"}) as file:
+        assert pictures_in_zip(file, "x.zip")[1] == ("1 other file was skipped in x.zip: \ufffd[2Jx.txt",)
 
 
 def test_hash_covers_names_and_contents():

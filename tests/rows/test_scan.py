@@ -128,6 +128,8 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"size": "0x5"}, ParameterError, "each must be 1 to"),
         ({"size": (3, 4, 5)}, InputTypeError, "not two integers"),
         ({"size": 3}, InputTypeError, "not two integers"),
+        ({"size": (True, True)}, InputTypeError, "not two integers"),
+        ({"size": "24×28"}, ParameterError, "not understood. Give width and height in pixels: size="),
         ({"size": "3x4", "label": "kind"}, ParameterError, "size is for pictures; transpose"),
     ],
 )

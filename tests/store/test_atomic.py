@@ -76,6 +76,43 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
     assert names(tmp_path) == []
 
 
+def test_a_file_that_would_be_too_large_is_said_and_leaves_nothing(tmp_path):
+    with (
+        pytest.raises(FileError, match=r"not written: the file would be larger than .*Raise the limit"),
+        atomic_write(tmp_path / "out.csv"),
+    ):
+        raise OSError(errno.EFBIG, "File too large")
+    assert names(tmp_path) == []
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    with (
+        pytest.raises(FileError, match=r"the name is too long .*Choose another name for it"),
+        atomic_write(tmp_path / (300 * "x")),
+    ):
+        pytest.fail("the block must not run")
+    assert names(tmp_path) == []
+
+
+def test_the_name_of_a_folder_is_refused(tmp_path):
+    with (
+        pytest.raises(FileError, match=r"out\.csv/ names a folder\. Name a file"),
+        atomic_write(f"{tmp_path}/out.csv/"),
+    ):
+        pytest.fail("the block must not run")
+    assert names(tmp_path) == []
+
+
+@needs_posix
+def test_a_new_file_may_be_for_its_owner_only(tmp_path):
+    target = tmp_path / "out.csv"
+    for expected in (0o600, 0o640):
+        with atomic_write(target, mode=0o600) as file:
+            file.write(b"all")
+        assert stat.S_IMODE(target.stat().st_mode) == expected
+        target.chmod(0o640)
+
+
 def test_other_errors_of_the_block_are_its_own(tmp_path):
     with pytest.raises(BrokenPipeError, match="pipe"), atomic_write(tmp_path / "out.csv"):
         raise BrokenPipeError(errno.EPIPE, "pipe")

@@ -1,9 +1,11 @@
 import io
 import json
 import math
+import os
 import pickle
 import re
 import signal
+import stat
 import subprocess
 import sys
 import zlib
@@ -184,6 +186,23 @@ def test_kind_is_needed(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(FileError, match=r"nowhere does not exist\. Check the name"):
         read_model(tmp_path / "nowhere")
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    with pytest.raises(FileError, match=r"cannot be read: the name is too long"):
+        read_model(tmp_path / (300 * "x"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="about POSIX permissions")
+def test_a_private_model_is_for_its_owner_only(tmp_path):
+    for private, others in ((False, 0o044), (True, 0)):
+        target = tmp_path / f"{private}.gramian"
+        mask = os.umask(0o022)
+        try:
+            write_model(target, "pca", {}, ARRAYS, private=private)
+        finally:
+            os.umask(mask)
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600 | others
 
 
 def test_folder(tmp_path):

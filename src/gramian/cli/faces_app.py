@@ -249,8 +249,8 @@ def faces_identify(
     """Say who is on pictures.
 
     A person of the gallery, an unknown person, or not a face. Exits with 0 when every picture was answered
-    with a person, with 1 when one was not. There is no liveness check: a photograph held before the camera is as
-    good as its owner.
+    with a person, with 1 when one was not. There is no liveness check: a photograph held before the
+    camera is as good as its owner.
     """
     from gramian.cli import faces_gallery
 
@@ -305,14 +305,19 @@ def faces_evaluate(
     ] = None,
     splits: Annotated[
         int,
-        typer.Option("--splits", metavar="N", help="Random splits. [10]", show_default=False),
+        typer.Option("--splits", metavar="N", help="Random splits, at most 10000. [10]", show_default=False),
     ] = 10,
     light: Annotated[
         str | None,
-        typer.Option("--light", metavar="HOW", help="none, log, equalise or dog. [what does best]"),
+        typer.Option("--light", metavar="HOW", help="none, log, equalise or dog. [equalise]"),
     ] = None,
     shift: Shift = 0.0,
-    far: Far = None,
+    far: Annotated[
+        float | None,
+        typer.Option(
+            "--far", metavar="SHARE", help="Share of strangers that may be taken for someone. [0.001]"
+        ),
+    ] = None,
     leave_out: Annotated[
         int | None,
         typer.Option("--leave-out", metavar="N", help="People left out of the gallery, as strangers."),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from gramian.cli.faces_model import check_seed, read_counts, read_pictures
+from gramian.cli.outputs import print_json
 from gramian.cli.progress import progress
 
 __all__ = ["evaluate"]
@@ -34,9 +34,10 @@ def evaluate(
     from gramian.estimators.inputs import check_choice
     from gramian.faces.calibration import check_far
     from gramian.faces.distances import DISTANCES, MATCHES
-    from gramian.faces.evaluation import evaluate_faces
+    from gramian.faces.evaluation import MOST_SPLITS, evaluate_faces
     from gramian.faces.light import LIGHTS
     from gramian.faces.shifts import shift_pixels
+    from gramian.faces.splits import whole_number
 
     given = {"light": light, "distance": distance, "match": match, "discriminant": discriminant, "far": far}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -45,6 +46,7 @@ def evaluate(
     if far is not None:
         check_far(far)
     shift_pixels(shift, 1)
+    whole_number("--splits", splits, 1, MOST_SPLITS)
     check_seed(seed)
     if counts is not None:
         chosen["n_components"] = read_counts(counts)
@@ -62,4 +64,7 @@ def evaluate(
             random_state=seed,
             **chosen,
         )
-    print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) if as_json else found)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print(found)

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from gramian.cli.faces_model import open_model, report_reading
-from gramian.cli.outputs import check_file
+from gramian.cli.faces_model import open_model
+from gramian.cli.faces_reading import Reading, read_arguments, skipped_facts, without_pictures
+from gramian.cli.outputs import check_file, print_json
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, ParameterError
+from gramian.faces.names import person_name, shown
 
 __all__ = ["enroll", "forget", "identify", "list_people", "verify"]
 
 SHOWN = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """What was read from one argument, or from several picture files in a row."""
-
-    source: str | list[str]
-    faces: Any
-
-    @property
-    def names(self) -> list[str]:
-        """Name of each picture, as it can be found from where the command was called."""
-        if isinstance(self.source, list):
-            return list(self.faces.names)
-        return [f"{self.source.rstrip('/')}/{name}" for name in self.faces.names]
 
 
 # ------------------------------------------------------------------ enroll
@@ -55,11 +42,13 @@ def enroll(
     name = None if person is None else _checked_name(person)
     space = open_model(model)
     # Before long work: is this a gallery, of this model, that may be changed?
-    if Path(gallery).exists():
+    if os.path.lexists(gallery):
         Gallery.open(gallery, space).close()
     else:
         check_file(gallery)
-    readings = _read(pictures, space, strict=strict)
+    readings, skipped, error = read_arguments(pictures, space, strict=strict, all_there=True)
+    if error is not None:
+        raise error
     people = [who for reading in readings for who in _people(reading, name)]
     originals = _originals(readings) if keep_pictures else None
     with progress("projecting"):
@@ -74,52 +63,18 @@ def enroll(
             originals,
             sources=[source for reading in readings for source in reading.names],
         )
-    facts = _enrolled_facts(gallery, enrolled, readings, strange)
+    facts = _enrolled_facts(gallery, enrolled, readings, strange) | {"skipped": skipped_facts(skipped)}
     if as_json:
-        print(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(facts)
     else:
-        print("\n".join(_enrolled_lines(facts, enrolled)))
+        _print_lines(_enrolled_lines(facts, enrolled))
 
 
 def _checked_name(person: str) -> str:
-    from gramian.faces.enrolment import person_name
-
     try:
         return person_name(person)
     except DataError as error:
         raise ParameterError(f"--person: {error}") from error
-
-
-def _read(pictures: Sequence[str], space: Any, *, strict: bool = False) -> list[Reading]:
-    """Read all pictures in the model's size, and say what was skipped, resized and stretched."""
-    from gramian.faces.files import stretched
-    from gramian.faces.reading import read_faces
-    from gramian.rows.pictures import PICTURE_SUFFIXES
-
-    sources: list[str | list[str]] = []
-    for picture in pictures:
-        if Path(picture).is_dir() or Path(picture).suffix.lower() not in PICTURE_SUFFIXES:
-            sources.append(picture)
-        elif sources and isinstance(sources[-1], list):
-            sources[-1].append(picture)
-        else:
-            sources.append([picture])
-    readings = []
-    height, width = space.picture_shape_
-    for source in sources:
-        with progress(f"reading {source if isinstance(source, str) else 'pictures'}"):
-            faces = read_faces(source, size=(width, height), strict=strict)
-            other = stretched(source, faces)
-        report_reading(faces)
-        if other:
-            first, (w, h) = other[0]
-            say(
-                f"gramian: warning: {len(other)} of {len(faces)} pictures have other proportions than the "
-                f"model's {width}x{height} and were stretched, the first {first} of {w}x{h}. "
-                "Crop and align them, or the answers mean little."
-            )
-        readings.append(Reading(source, faces))
-    return readings
 
 
 def _people(reading: Reading, person: str | None) -> list[str]:
@@ -127,30 +82,25 @@ def _people(reading: Reading, person: str | None) -> list[str]:
     faces, folders = reading.faces, reading.faces.people
     if person is None:
         if folders is None:
-            shown = faces.names[0] if isinstance(reading.source, list) else reading.source
+            first = faces.names[0] if isinstance(reading.source, list) else reading.source
             raise ParameterError(
-                f"{shown}: who is it? Give --person NAME, or a folder that has a folder for each person."
+                f"{shown(first)}: who is it? Give --person NAME, or a folder that has a folder for each "
+                "person."
             )
         _report_lost(faces)
         return list(folders)
     if folders is not None and len(set(folders)) > 1:
         raise ParameterError(
-            f"{reading.source} has folders of {len(set(folders)):,} people, and all of them would become "
-            f"{person}. Leave --person out, or name one folder of it."
+            f"{shown(reading.source)} has folders of {len(set(folders)):,} people, and all of them would "
+            f"become {person}. Leave --person out, or name one folder of it."
         )
     return [person] * len(faces)
 
 
 def _report_lost(faces: Any) -> None:
     """Say who cannot be enrolled because all pictures in the folder were skipped."""
-    if not faces.skipped:
-        return
-    first = [unicodedata.normalize("NFC", part) for part in PurePosixPath(faces.names[0]).parts]
-    level = first.index(faces.people[0])
-    skipped = [PurePosixPath(name).parts for name, _ in faces.skipped]
-    lost = {parts[level] for parts in skipped if len(parts) > level + 1} - set(faces.people)
-    for who in sorted(lost):
-        say(f"gramian: warning: {who} is not enrolled: none of the pictures can be used.")
+    for who in without_pictures(faces):
+        say(f"gramian: warning: {shown(who)} is not enrolled: none of the pictures can be used.")
 
 
 def _originals(readings: list[Reading]) -> list[bytes]:
@@ -164,16 +114,20 @@ def _projected(readings: list[Reading], space: Any) -> tuple[Any, list[str]]:
     """Return the vectors of all pictures, and the names of those that look like no face."""
     import numpy as np
 
+    from gramian.faces.enrolment import counted
+
     vectors = np.concatenate([space.transform(reading.faces) for reading in readings])
     strange = []
     for reading in readings:
         scores = space.face_score(reading.faces)
         strange += [reading.names[i] for i in np.flatnonzero(scores > space.face_threshold_)]
     if strange:
-        shown = ", ".join(strange[:SHOWN]) + (", ..." if len(strange) > SHOWN else "")
+        names = ", ".join(shown(name) for name in strange[:SHOWN]) + (", ..." if len(strange) > SHOWN else "")
+        one = len(strange) == 1
         say(
-            f"gramian: warning: {len(strange)} of {len(vectors)} pictures look like no face to the model and "
-            f"were enrolled all the same: {shown}. Look at them."
+            f"gramian: warning: {len(strange)} of {counted(len(vectors), 'picture')} "
+            f"{'looks' if one else 'look'} like no face to the model and {'was' if one else 'were'} enrolled "
+            f"all the same: {names}. Look at {'it' if one else 'them'}."
         )
     return vectors, strange
 
@@ -191,13 +145,8 @@ def _enrolled_facts(
         ],
         "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
         "looks_like_no_face": strange,
-        "skipped": _skipped_facts(readings),
         "notes": [note for reading in readings for note in reading.faces.notes],
     }
-
-
-def _skipped_facts(readings: list[Reading]) -> list[dict[str, str]]:
-    return [{"picture": name, "why": why} for reading in readings for name, why in reading.faces.skipped]
 
 
 def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
@@ -207,7 +156,16 @@ def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
         known = f", {entry['known_already']} known already" if entry["known_already"] else ""
         lines.append(f"{_padded(entry['person'], width)}  {entry['enrolled']} enrolled{known}")
     skipped = f", {len(facts['skipped'])} skipped" if facts["skipped"] else ""
-    return [*lines, "", f"{enrolled}{skipped}: {facts['gallery']}"]
+    return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
+
+
+def _print_json(facts: dict[str, Any]) -> None:
+    text = json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False)
+    # What a terminal would not show, or would obey, is written as JSON can.
+    if all(line == shown(line) for line in text.split("\n")):
+        print_json(facts)
+    else:
+        print(json.dumps(facts, indent=2, allow_nan=False))
 
 
 def _columns(text: str) -> int:
@@ -231,7 +189,7 @@ def forget(*, gallery: str, person: str) -> None:
     name = _checked_name(person)
     with Gallery.open(gallery) as opened, progress("forgetting"):
         removed = opened.forget(name)
-    print(f"{name} is forgotten: {counted(removed, 'picture')} removed from {gallery}.")
+    print(f"{name} is forgotten: {counted(removed, 'picture')} removed from {shown(gallery)}.")
 
 
 def list_people(*, gallery: str, as_json: bool) -> None:
@@ -252,7 +210,7 @@ def list_people(*, gallery: str, as_json: bool) -> None:
             "pictures": pictures,
             "people": [asdict(person) for person in people],
         }
-        print(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(facts)
         return
     lines = [
         f"{counted(len(people), 'person')}, {counted(pictures, 'picture')}; made "
@@ -261,12 +219,12 @@ def list_people(*, gallery: str, as_json: bool) -> None:
     ]
     if settings:
         lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
-    width = max([_columns("person"), *(_columns(person.name) for person in people)])
+    names = [shown(person.name) for person in people]
+    width = max([_columns("person"), *(_columns(name) for name in names)])
     lines += ["", f"{_padded('person', width)}  pictures  stored  first enrolled        last enrolled"]
-    for person in people:
+    for name, person in zip(names, people, strict=True):
         first, last = _shown_time(person.first), _shown_time(person.last)
-        name = _padded(person.name, width)
-        lines.append(f"{name}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
+        lines.append(f"{_padded(name, width)}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
     print("\n".join(lines if people else lines[:-2]))
 
 
@@ -310,10 +268,10 @@ def _answer(
     space = open_model(model)
     with Gallery.open(gallery, space, read_only=True) as opened:
         if person is not None:
-            opened.person(person)
+            person = opened.person(person)
         with progress("reading the gallery"):
             recogniser = opened.recogniser(far=far)
-    readings = _read(pictures, space)
+    readings, skipped, error = read_arguments(pictures, space)
     answered: list[tuple[str, Any]] = []
     with progress("comparing"):
         for reading in readings:
@@ -323,20 +281,27 @@ def _answer(
                 else asking.verify(space, recogniser, reading.faces, person)
             )
             answered += zip(reading.names, found, strict=True)
-    skipped, calibration = _skipped_facts(readings), _calibration(recogniser, person)
+    calibration = _calibration(recogniser, person)
     if as_json:
         facts = {
             "gallery": gallery,
             "calibration": calibration,
             "answers": [{"picture": name} | asdict(answer) for name, answer in answered],
-            "skipped": skipped,
+            "skipped": skipped_facts(skipped),
         }
-        print(json.dumps(plain(facts), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        for name, answer in answered:
-            print(f"{name}: {answer}")
-        print("\n" + _calibration_text(calibration, person))
+        _print_json(plain(facts))
+    if error is not None:
+        raise error
+    if not as_json:
+        _print_lines(f"{name}: {answer}" for name, answer in answered)
+        print()
+        _print_lines(_calibration_lines(calibration, person))
     return not skipped and all(answer.kind == "person" for _, answer in answered)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(shown(line))
 
 
 def _calibration(recogniser: Any, person: str | None) -> dict[str, Any]:
@@ -355,7 +320,7 @@ def _calibration(recogniser: Any, person: str | None) -> dict[str, Any]:
     }
 
 
-def _calibration_text(facts: dict[str, Any], person: str | None) -> str:
+def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
     from gramian.faces.enrolment import counted
 
     whom = "strangers are predicted to get a name"
@@ -369,4 +334,4 @@ def _calibration_text(facts: dict[str, Any], person: str | None) -> str:
         f"{counted(facts['people'], 'person')} enrolled; a likeness of {facts['threshold']:.3g} is needed. "
         f"By that {100 * facts['predicted_false_accept']:.3g} % of the pictures of {whom}, and {own}."
     )
-    return "\n".join([first, *facts["notes"]])
+    return [first, *facts["notes"]]

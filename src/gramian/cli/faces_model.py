@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -94,10 +95,17 @@ def read_pictures(data: Any, *, size: Any = None, strict: bool = False) -> Any:
     """
     from gramian.faces.reading import read_faces
 
-    with progress(f"reading {data if isinstance(data, str) else 'pictures'}"):
+    with progress(f"reading {_plain(data) if isinstance(data, str) else 'pictures'}"):
         faces = read_faces(data, size=size, strict=strict)
     report_reading(faces)
     return faces
+
+
+def _plain(name: str) -> str:
+    """Return a path as it can be printed, without characters that a terminal obeys."""
+    from gramian.rows.decoding import readable
+
+    return readable(name)
 
 
 def report_reading(faces: Any) -> None:
@@ -121,7 +129,7 @@ def open_model(model: str) -> Any:
     found = read_model(model)
     if not isinstance(found, FaceSpace):
         raise ParameterError(
-            f"{model} holds a {type(found).__name__}, which is no model of faces. Make one with: "
+            f"{_plain(model)} holds a {type(found).__name__}, which is no model of faces. Make one with: "
             "gramian faces fit DIR -o faces.gramian"
         )
     return found
@@ -175,7 +183,7 @@ def show(*, model: str, out: str, components: int | None) -> None:
     with progress("drawing"):
         pictures = space.component_pictures(count)
         face_sheet(space.mean_face_, pictures, component_titles(space, count)).save(out)
-    print(f"Written: {out}, the mean face and {count} of {space.n_components_:,} components.")
+    print(f"Written: {_plain(out)}, the mean face and {count} of {space.n_components_:,} components.")
 
 
 def reconstruct(*, model: str, picture: str, out: str, counts: str | None, as_json: bool) -> None:
@@ -193,12 +201,12 @@ def reconstruct(*, model: str, picture: str, out: str, counts: str | None, as_js
             f"-r {asked[-1]}: the model has {space.n_components_:,} components. Ask for at most that, or fit "
             f"a model with more: gramian faces fit DIR --components {asked[-1]}"
         )
-    if Path(picture).is_dir():
-        raise ParameterError(f"{picture} is a folder. Name one picture in it.")
+    if os.path.isdir(picture):
+        raise ParameterError(f"{_plain(picture)} is a folder. Name one picture in it.")
     height, width = space.picture_shape_
     faces = read_pictures(picture, size=(width, height), strict=True)
     if len(faces) != 1:
-        raise ParameterError(f"{picture} holds {len(faces):,} pictures. Name one picture.")
+        raise ParameterError(f"{_plain(picture)} holds {len(faces):,} pictures. Name one picture.")
     with progress("rebuilding"):
         found = _rebuilt(space, faces, asked)
     captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(asked, found["relative"], strict=True))]
@@ -206,11 +214,11 @@ def reconstruct(*, model: str, picture: str, out: str, counts: str | None, as_js
     if as_json:
         print(json.dumps(_rebuilt_facts(found, asked, faces, out, space), indent=2, allow_nan=False))
         return
-    print(f"{faces.names[0]}, rebuilt by {model}\n")
+    print(f"{faces.names[0]}, rebuilt by {_plain(model)}\n")
     print(f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}")
     for r, relative, rmse in zip(asked, found["relative"], found["rmse"], strict=True):
         print(f"{r:>10}{relative:>17.4f}{rmse:>24.3f}")
-    print(f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {out}")
+    print(f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {_plain(out)}")
 
 
 def demo(*, out: str) -> None:
@@ -258,7 +266,7 @@ def _rebuilt_facts(found: Any, counts: list[int], faces: Any, out: str, space: A
 
 def _check_suffix(out: str, suffix: str, what: str) -> None:
     if Path(out).suffix.lower() != suffix:
-        raise ParameterError(f"-o {out}: {what} is written to a {suffix} file. Name one.")
+        raise ParameterError(f"-o {_plain(out)}: {what} is written to a {suffix} file. Name one.")
 
 
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
@@ -307,5 +315,5 @@ def _fit_lines(model: Any, faces: Any, out: str) -> list[str]:
         "",
         str(model.certificate_),
         "",
-        f"Written: {out}. It is made of the pictures and can show them: keep it like them.",
+        f"Written: {_plain(out)}. It is made of the pictures and can show them: keep it like them.",
     ]

@@ -36,7 +36,11 @@ GalleryFile = Annotated[
 ]
 Pictures = Annotated[
     list[str],
-    typer.Argument(metavar="PICTURE..", help="Picture files, folders or zips of them, or an .npz file.", show_default=False),
+    typer.Argument(
+        metavar="PICTURE..",
+        help="Picture files, folders or zips of them, or an .npz file.",
+        show_default=False,
+    ),
 ]
 Far = Annotated[
     float | None,
@@ -80,7 +84,9 @@ class Comparing:
 
     distance: Annotated[
         str | None,
-        typer.Option("--distance", metavar="NAME", help="cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
+        typer.Option(
+            "--distance", metavar="NAME", help="cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"
+        ),
     ] = None
     discriminant: Annotated[
         bool | None,
@@ -91,5 +97,7 @@ class Comparing:
     ] = None
     match: Annotated[
         str | None,
-        typer.Option("--match", metavar="HOW", help="nearest picture of a person, or the mean of them. [nearest]"),
+        typer.Option(
+            "--match", metavar="HOW", help="nearest picture of a person, or the mean of them. [nearest]"
+        ),
     ] = None

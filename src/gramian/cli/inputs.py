@@ -53,7 +53,7 @@ def model_path(model: str) -> Path:
     """Return the model file that is meant: the one in it, for a folder written by fit."""
     path = Path(model)
     inside = path / "model.gramian"
-    return inside if os.path.isdir(path) and inside.exists() else path
+    return inside if os.path.isdir(path) and os.path.exists(inside) else path
 
 
 def read_model(model: str) -> Any:

@@ -1,11 +1,16 @@
 """Where results go: checked before any work."""
 
+import codecs
+import json
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 from gramian.errors import FileError, ParameterError
+from gramian.refusals import reason, shown
 
-__all__ = ["check_file", "check_not_input", "check_place", "is_model_file"]
+__all__ = ["check_file", "check_not_input", "check_place", "is_model_file", "print_json"]
 
 # Names that ask for a file, which a results folder is not.
 FILE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz", ".json", ".png", ".svg", ".md", ".zip")
@@ -21,7 +26,7 @@ def is_model_file(out: str) -> bool:
     """
     if out == "-":
         raise ParameterError("-o - is for tables; fit writes a .gramian file or a folder. Name one.")
-    named_folder = out.endswith(("/", os.sep)) or Path(out).is_dir()
+    named_folder = out.endswith(("/", os.sep)) or os.path.isdir(out)
     suffix = Path(out).suffix.lower()
     if suffix == ".gramian" and not named_folder:
         return True
@@ -42,11 +47,14 @@ def check_file(out: str) -> None:
         If it is a folder, or its folder is not there or protected.
     """
     path = Path(out)
-    if path.is_dir():
+    if os.path.isdir(out):
         raise FileError(f"{out} is a folder. Name a file in it.")
+    if out.endswith(("/", os.sep)):
+        raise FileError(f"{shown(out)} names a folder. Name a file: leave out the {out[-1]} at the end.")
+    _check_name(path)
     if not path.parent.is_dir():
         raise FileError(f"{out} cannot be written: there is no folder {path.parent}. Create it first.")
-    _check_access(path if path.exists() else path.parent, out)
+    _check_access(path if os.path.exists(path) else path.parent, out)
 
 
 def check_place(folder: Path) -> None:
@@ -58,11 +66,29 @@ def check_place(folder: Path) -> None:
         If it is a file, or the folder that it would be made in is protected.
     """
     existing = folder
-    while not existing.exists():
+    while not os.path.exists(existing):
+        _check_name(existing)
+        if existing.is_symlink():
+            raise FileError(
+                f"{existing} is a link to {os.readlink(existing)}, which is not there, so there is no folder "
+                f"{folder}. Choose another name, or remove the link."
+            )
         existing = existing.parent
-    if not existing.is_dir():
+    if not os.path.isdir(existing):
         raise FileError(f"{existing} is a file, so there is no folder {folder}. Choose another name.")
     _check_access(existing, str(folder))
+
+
+def _check_name(path: Path) -> None:
+    """Refuse a name that no file can have."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    except OSError as error:
+        raise FileError(
+            f"{shown(path)} cannot be written: {reason(error)}. Choose another name for it."
+        ) from error
 
 
 def _check_access(path: Path, out: str) -> None:
@@ -79,6 +105,13 @@ def check_not_input(out: str, *inputs: str) -> None:
         If the output is one of the inputs.
     """
     for name in inputs:
-        place = Path(name.rpartition("::")[0] if "::" in name and not Path(name).exists() else name)
-        if name != "-" and place.exists() and Path(out).exists() and os.path.samefile(place, Path(out)):
+        place = name.rpartition("::")[0] if "::" in name and not os.path.exists(name) else name
+        if name != "-" and os.path.exists(place) and os.path.exists(out) and os.path.samefile(place, out):
             raise ParameterError(f"-o {out} is what is read. Choose another name for the output.")
+
+
+def print_json(facts: Any) -> None:
+    """Print what is valid JSON in every encoding: names as they are in UTF-8, escaped in any other."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    readable = codecs.lookup(encoding).name == "utf-8"
+    print(json.dumps(facts, indent=2, ensure_ascii=not readable, allow_nan=False))

@@ -4,7 +4,7 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 __all__ = ["progress", "say"]
@@ -18,7 +18,9 @@ def say(text: str) -> None:
     text = " ".join(text.split())
     if _shown and _shown[-1].print(text):
         return
-    print(text, file=sys.stderr, flush=True)
+    # What was done counts, whether or not somebody reads about it.
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager

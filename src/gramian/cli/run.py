@@ -1,16 +1,17 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
-import errno
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 import typer
 
 from gramian.cli.app import app
 from gramian.cli.progress import say
+from gramian.cli.streams import prepare_streams
 from gramian.errors import (
     CertificateWarning,
     CostWarning,
@@ -20,10 +21,10 @@ from gramian.errors import (
     PreimageWarning,
     RankWarning,
 )
+from gramian.refusals import FULL, not_written, reason, shown
 
 __all__ = ["run"]
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
@@ -37,6 +38,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         By default those of the process.
     """
+    prepare_streams()
     with warnings.catch_warnings():
         for category in (RankWarning, CertificateWarning, CostWarning, PreimageWarning):
             warnings.simplefilter("always", category)
@@ -51,7 +53,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
                 raise
             _quiet()
             code = _fail(
-                f"standard output was not written: {error.strerror}. Free some space, or send it elsewhere.",
+                f"standard output was not written: {reason(error)}. Free some space, or send it elsewhere.",
                 DATA_ERROR,
             )
         return code
@@ -69,6 +71,11 @@ def _invoke(arguments: list[str]) -> int:
         return _fail(str(error), DATA_ERROR)
     except MemoryError as error:
         return _fail(f"memory ran out. {error}".strip(), DATA_ERROR)
+    except OSError as error:
+        # Those of standard output have no name of a file.
+        if not isinstance(error.filename, str):
+            raise
+        return _fail(_refused(error, error.filename), DATA_ERROR)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except SystemExit as end:
@@ -86,9 +93,16 @@ def _fail(message: str, code: int) -> int:
         return code
     # An expression with a mark under the column where reading stopped.
     say(f"gramian: {first}")
-    for line in drawn:
-        print(line, file=sys.stderr, flush=True)
+    with suppress(OSError):
+        for line in drawn:
+            print(line, file=sys.stderr, flush=True)
     return code
+
+
+def _refused(error: OSError, name: str) -> str:
+    if error.errno in FULL:
+        return str(not_written(name, error))
+    return f"{shown(name)} cannot be used: {reason(error)}. Check its name and permissions."
 
 
 def _parser_error(error: Any) -> int:

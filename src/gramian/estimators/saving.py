@@ -27,6 +27,7 @@ class Saved:
     """Gives an estimator ``save``; a subclass is known to :func:`load` by its name."""
 
     known: ClassVar[dict[str, type[Any]]] = {}
+    private: ClassVar[bool] = False  # whether only the owner may read a new file
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -49,7 +50,7 @@ class Saved:
         arrays: dict[str, Any] = {}
         encode = import_module(ENCODING).encode
         header = {part: encode(values, part, arrays) for part, values in contents(self).items()}
-        import_module(STORE).write_model(path, type(self).__name__, header, arrays)
+        import_module(STORE).write_model(path, type(self).__name__, header, arrays, private=self.private)
 
 
 def contents(model: Any) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,22 +103,34 @@ def answer(
     )
 
 
-def as_face_scores(scores: Any, threshold: float | None, count: int) -> Sequence[float | None]:
+def as_face_scores(scores: Any, threshold: Any, count: int) -> Sequence[float | None]:
     """Return one score for each picture, or None for each.
 
     Raises
     ------
     DataError, ParameterError
-        For another number of them, and where only one of both is given.
+        For another number of them, what are no numbers, and where only one of both is given.
     """
-    if scores is None:
+    if scores is None and threshold is None:
         return [None] * count
-    if threshold is None:
+    if scores is None or threshold is None:
+        given, verb, missing = "face_scores", "were", "face_threshold"
+        if scores is None:
+            given, verb, missing = "face_threshold", "was", "face_scores"
         raise ParameterError(
-            "face_scores were given without face_threshold. Give both, or neither: face_threshold_ of the "
-            "model."
+            f"{given} {verb} given without {missing}. Give both, or neither: face_score(pictures) "
+            "and face_threshold_ of the model."
         )
-    values = as_float64(scores)
+    if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
+        raise ParameterError(
+            f"face_threshold={threshold!r} is not a number. Give face_threshold_ of the model."
+        )
+    try:
+        values = as_float64(scores)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"face_scores are no numbers ({error}). Give face_score(pictures) of the model."
+        ) from error
     if values.shape != (count,):
         raise DataError(
             f"{count:,} vectors but face scores of shape {values.shape}. Give one number for each vector."

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from gramian.arrays import blas_threads
+from gramian.errors import InputTypeError
 from gramian.faces.pictures import as_pictures
 from gramian.faces.recognition import Answer, Recogniser
 from gramian.faces.space import FaceSpace
@@ -39,6 +40,8 @@ def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answe
     ------
     DataError
         For pictures of another size, and a recogniser of another model's vectors.
+    InputTypeError
+        For what is no model, or no recogniser.
 
     Examples
     --------
@@ -51,6 +54,7 @@ def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answe
     >>> verify(space, recogniser, faces.take([0]), "p02")[0].kind
     'unknown'
     """
+    _check(model, recogniser)
     return _answers(model, recogniser.identify, faces)
 
 
@@ -68,11 +72,22 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
     DataError
         As :func:`identify`, and for somebody who is not enrolled.
     """
+    _check(model, recogniser)
 
     def asked(vectors: Any, **likeness: Any) -> list[Answer]:
         return recogniser.verify(vectors, person, **likeness)
 
     return _answers(model, asked, faces)
+
+
+def _check(model: Any, recogniser: Any) -> None:
+    if not isinstance(model, FaceSpace):
+        raise InputTypeError(f"model is {type(model).__name__}. Give a FaceSpace; gramian.load opens one.")
+    if not isinstance(recogniser, Recogniser):
+        raise InputTypeError(
+            f"recogniser is {type(recogniser).__name__}. Give a Recogniser; that of a gallery is "
+            "gallery.recogniser()."
+        )
 
 
 def _answers(model: FaceSpace, ask: Callable[..., list[Answer]], faces: Any) -> list[Answer]:

@@ -76,7 +76,7 @@ def check_far(far: Any) -> float:
         Unless it is above 0 and below 1.
     """
     try:
-        value = float(far)
+        value = math.nan if isinstance(far, str) else float(far)
     except (TypeError, ValueError):
         value = math.nan
     if not 0 < value < 1:

@@ -19,19 +19,22 @@ __all__ = ["COMPONENTS", "HEIGHT", "fit_detector", "sketches", "unlikeness"]
 
 # Chosen on ORL faces, dogs and cats; docs/faces.md has the figures.
 HEIGHT = 24
+WIDEST = 512  # of a sketch, which only pictures more than twenty times as wide as high would exceed
+PIECE = 4096  # columns averaged at a time
 COMPONENTS = 75
 INNER, OUTER = 1.0, 2.0
 VALUES = ("grey", "log")
 BLOCK = 256
+BLOCK_BYTES = 64 << 20
 
 
 def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]:
     """Return small pictures of edges, all at one contrast.
 
-    Pictures are made 24 pixels high by averaging areas. Their grey values, or the logarithms of these, are
-    smoothed by a Gaussian of 1 pixel less the same smoothed by one of 2, and divided by the root of their
-    mean square: neither the brightness nor the contrast of a picture matters, nor light that changes slowly
-    across it.
+    Pictures are made 24 pixels high by averaging areas, and at most 512 wide. Their grey values, or the
+    logarithms of these, are smoothed by a Gaussian of 1 pixel less the same smoothed by one of 2, and divided
+    by the root of their mean square: neither the brightness nor the contrast of a picture matters, nor light
+    that changes slowly across it.
 
     Parameters
     ----------
@@ -45,10 +48,11 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
     """
     _, h, w = pictures.shape
     down = _areas(h, min(HEIGHT, h))
-    across = _areas(w, max(1, round(w * min(1.0, HEIGHT / h))))
-    small = np.empty((len(pictures), len(down), len(across)), dtype=np.float32)
-    for start in range(0, len(pictures), BLOCK):
-        block = down @ as_float64(grey_scale(pictures[start : start + BLOCK])) @ across.T
+    width = max(1, min(WIDEST, round(w * min(1.0, HEIGHT / h))))
+    small = np.empty((len(pictures), len(down), width), dtype=np.float32)
+    step = max(1, min(BLOCK, BLOCK_BYTES // (8 * h * w)))
+    for start in range(0, len(pictures), step):
+        block = _narrowed(down @ as_float64(grey_scale(pictures[start : start + step])), width)
         if values == "log":
             block = np.log1p(np.maximum(block, 0.0))
         inner, outer = (gaussian_filter(block, s, axes=(1, 2), mode="mirror") for s in (INNER, OUTER))
@@ -56,15 +60,30 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
         root = np.sqrt(np.mean(edges**2, axis=(1, 2), keepdims=True))
         # A picture of one grey has no edges, only rounding.
         rounding = 1e-12 * np.maximum(np.abs(block).max(axis=(1, 2), keepdims=True), 1e-300)
-        small[start : start + BLOCK] = np.where(root > rounding, edges / np.maximum(root, rounding), 0.0)
+        small[start : start + step] = np.where(root > rounding, edges / np.maximum(root, rounding), 0.0)
     return small
 
 
-def _areas(size: int, wanted: int) -> FloatArray:
-    """Return the matrix that averages ``size`` pixels into ``wanted``, by the overlap of their areas."""
+def _narrowed(pictures: FloatArray, width: int) -> FloatArray:
+    """Return pictures of this width, by averaging areas."""
+    w = pictures.shape[2]
+    narrow = np.zeros((*pictures.shape[:2], width))
+    # A piece at a time, so that the matrix stays small.
+    for start in range(0, w, PIECE):
+        piece = slice(start, min(start + PIECE, w))
+        filled = slice(piece.start * width // w, -(-piece.stop * width // w))
+        narrow[..., filled] += pictures[..., piece] @ _areas(w, width, piece, filled).T
+    return narrow
+
+
+def _areas(size: int, wanted: int, piece: slice = slice(None), filled: slice = slice(None)) -> FloatArray:
+    """Return the matrix that averages ``size`` pixels into ``wanted``, by the overlap of their areas.
+
+    Of its columns a piece, and of its rows those that are to be filled.
+    """
     edges = np.arange(wanted + 1) * (size / wanted)
-    low, high = edges[:-1, None], edges[1:, None]
-    pixels = np.arange(size)[None, :]
+    low, high = edges[:-1, None][filled], edges[1:, None][filled]
+    pixels = np.arange(size)[None, piece]
     overlap = np.clip(np.minimum(high, pixels + 1) - np.maximum(low, pixels), 0.0, None)
     return np.asarray(overlap / (high - low))
 

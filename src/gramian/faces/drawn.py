@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import ParameterError
+from gramian.errors import InputTypeError, ParameterError
 from gramian.faces.drawing import (
     Canvas,
     Expression,
@@ -25,6 +26,7 @@ from gramian.faces.reading import SMALLEST, Faces
 
 __all__ = ["drawn_faces", "drawn_others"]
 
+LARGEST = 4096
 OTHERS = ("house", "tree", "cup", "stripes", "blobs")
 
 
@@ -38,8 +40,10 @@ def drawn_faces(
     n_people, n_pictures : int
         How many people, and pictures of each.
     size : (width, height)
+        From 8 to 4096 each.
     seed : int
-        The same seed gives the same pictures, and the same people whatever the number of pictures.
+        Not negative. The same seed gives the same pictures, and the same people whatever the number of
+        pictures.
 
     Returns
     -------
@@ -52,7 +56,7 @@ def drawn_faces(
     >>> faces.pictures.shape, faces.people[:3], faces.names[2]
     ((6, 28, 24), ('p01', 'p01', 'p02'), 'p02/1.png')
     """
-    _check(size, n_people=n_people, n_pictures=n_pictures)
+    size = _checked(size, seed, n_people=n_people, n_pictures=n_pictures)
     digits = max(2, len(str(n_people)))
     pictures, people, names = [], [], []
     for number, person_seed in enumerate(np.random.SeedSequence(seed).spawn(n_people), start=1):
@@ -74,7 +78,7 @@ def drawn_others(n: int = 5, *, size: tuple[int, int] = (46, 56), seed: int = 0)
     >>> drawn_others(2, size=(24, 28)).names
     ('house1.png', 'tree2.png')
     """
-    _check(size, n=n)
+    size = _checked(size, seed, n=n)
     pictures, names = [], []
     for number, child in enumerate(np.random.SeedSequence(seed).spawn(n)):
         rng = np.random.default_rng(child)
@@ -84,13 +88,27 @@ def drawn_others(n: int = 5, *, size: tuple[int, int] = (46, 56), seed: int = 0)
     return _as_faces(pictures, None, names, f"drawn things (seed {seed})")
 
 
-def _check(size: tuple[int, int], **counts: int) -> None:
+def _checked(size: Any, seed: Any, **counts: Any) -> tuple[int, int]:
+    """Return width and height, when everything is as it may be."""
     for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        if not _is_whole(count) or count < 1:
             raise ParameterError(f"{name}={count!r} must be a whole number of at least 1.")
-    width, height = size
-    if min(width, height) < SMALLEST:
-        raise ParameterError(f"size={width}x{height}: each must be at least {SMALLEST} pixels.")
+    if not _is_whole(seed) or seed < 0:
+        raise ParameterError(f"seed={seed!r} must be a whole number of at least 0.")
+    if isinstance(size, str) or np.shape(size) != (2,) or not all(_is_whole(side) for side in size):
+        raise InputTypeError(
+            f"size={size!r} is not two whole numbers. Give width and height, such as (46, 56)."
+        )
+    width, height = (int(side) for side in size)
+    if not SMALLEST <= min(width, height) <= max(width, height) <= LARGEST:
+        raise ParameterError(
+            f"size={width}x{height}: each must be at least {SMALLEST} pixels and at most {LARGEST:,}."
+        )
+    return width, height
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _as_faces(pictures: list[Pixels], people: list[str] | None, names: list[str], source: str) -> Faces:

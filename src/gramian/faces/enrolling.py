@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from gramian.errors import FileError
-from gramian.faces.enrolment import Enrolled, as_batch
+from gramian.faces.creating import create_file
+from gramian.faces.enrolment import Enrolled, as_batch, as_list
 from gramian.faces.gallery import Gallery
 from gramian.faces.queries import add_pictures
-from gramian.faces.schema import create_file
-from gramian.faces.settings import FittedModel, described
+from gramian.faces.settings import FittedModel, check_model, described
+from gramian.store.atomic import as_path
 
 __all__ = ["enroll_into"]
 
@@ -20,12 +20,12 @@ __all__ = ["enroll_into"]
 def enroll_into(
     path: str | os.PathLike[str],
     model: FittedModel,
-    people: Sequence[str],
+    people: Iterable[str],
     vectors: Any,
-    hashes: Sequence[str],
-    pictures: Sequence[bytes] | None = None,
+    hashes: Iterable[str],
+    pictures: Iterable[bytes] | None = None,
     *,
-    sources: Sequence[str] | None = None,
+    sources: Iterable[str] | None = None,
     timeout: float = 5.0,
 ) -> Enrolled:
     """Add pictures of people to a gallery, and make the gallery if there is none: all of them, or none.
@@ -45,13 +45,19 @@ def enroll_into(
     DataError, FileError
         As for :meth:`Gallery.open` and :meth:`Gallery.enroll_many`; no new gallery is left then.
     """
-    if not Path(path).exists():
+    check_model(model)
+    target = as_path(path)
+    # Given one after the other they are there once, and may be needed twice.
+    people, hashes = as_list("people", people), as_list("hashes", hashes)
+    sources = None if sources is None else as_list("sources", sources)
+    pictures = None if pictures is None else as_list("pictures", pictures)
+    if not os.path.exists(target):
         batch = as_batch(people, vectors, hashes, sources, pictures, model.n_components_)
         try:
             return create_file(path, described(model, {}), lambda connection: add_pictures(connection, batch))
         except FileError:
             # Another process may have made it meanwhile.
-            if not Path(path).exists():
+            if not os.path.exists(target):
                 raise
     with Gallery.open(path, model, timeout=timeout) as gallery:
         return gallery.enroll_many(people, vectors, hashes, pictures, sources=sources)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +13,17 @@ import numpy.typing as npt
 
 from gramian.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError
+from gramian.faces.names import person_name
 
-__all__ = ["LONGEST_NAME", "Batch", "Enrolled", "as_batch", "person_name"]
+__all__ = ["Batch", "Enrolled", "as_batch", "as_list", "counted"]
 
-LONGEST_NAME = 200
-# What a line of text cannot show: control characters, halves of characters, ends of lines, and marks that
-# turn the direction of writing, by which one name could pass for another.
-UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffd]")
 HASH = re.compile("[0-9a-f]{64}")
+WANTED = {
+    "people": "one name for each vector",
+    "hashes": "the SHA-256 of each picture file",
+    "sources": "the name of each picture",
+    "pictures": "the bytes of each picture file",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,58 +85,40 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
-def person_name(name: Any) -> str:
-    """Return a person's name as it is stored: composed (NFC), without blanks around it.
+def as_list(what: str, given: Any) -> list[Any]:
+    """Return one of the arguments of :func:`as_batch` as a list.
 
     Raises
     ------
     InputTypeError
-        For what is not text.
-    DataError
-        For a name that is empty, longer than 200 characters, or holds characters that cannot be shown.
-
-    Examples
-    --------
-    >>> person_name(" Zoe\u0308 ") == "Zo\u00eb"
-    True
+        For a single text, and for what is no sequence.
     """
-    if not isinstance(name, str):
-        raise InputTypeError(f"The name of a person is {type(name).__name__}. Give text.")
-    normal = unicodedata.normalize("NFC", name).strip()
-    if not normal:
-        raise DataError(f"The name of a person is empty ({name!r}). Give at least one letter.")
-    if len(normal) > LONGEST_NAME:
-        raise DataError(
-            f"The name {normal[:20]!r}... has {len(normal)} characters; at most {LONGEST_NAME} are stored. "
-            "Shorten it."
-        )
-    found = UNSHOWN.search(normal)
-    if found:
-        raise DataError(
-            f"The name {normal!a} holds the character {found[0]!a}, which no line of text can show. "
-            "Leave it out."
-        )
-    return normal
+    if isinstance(given, str | bytes):
+        raise InputTypeError(f"{what} is the text {given!r}. Give a list with {WANTED[what]}.")
+    try:
+        return list(given)
+    except TypeError:
+        raise InputTypeError(f"{what} is {type(given).__name__}. Give a list with {WANTED[what]}.") from None
 
 
 def as_batch(
-    people: Sequence[str],
+    people: Iterable[str],
     vectors: Any,
-    hashes: Sequence[str],
-    sources: Sequence[str] | None,
-    pictures: Sequence[bytes] | None,
+    hashes: Iterable[str],
+    sources: Iterable[str] | None,
+    pictures: Iterable[bytes] | None,
     n_components: int,
 ) -> Batch:
     """Check what is to be enrolled.
 
     Parameters
     ----------
-    people : sequence of str
+    people : iterable of str
     vectors : array-like of shape (n, n_components)
-    hashes : sequence of str
+    hashes : iterable of str
         SHA-256 of each picture file, 64 hexadecimal digits.
-    sources : sequence of str or None
-    pictures : sequence of bytes or None
+    sources : iterable of str or None
+    pictures : iterable of bytes or None
     n_components : int
 
     Raises
@@ -142,9 +126,13 @@ def as_batch(
     DataError, InputTypeError
         For anything that cannot be stored as it is.
     """
-    if isinstance(people, str):
-        raise InputTypeError(f"people is the text {people!r}. Give a list with one name for each vector.")
     values = _as_vectors(vectors, n_components)
+    people, hashes = as_list("people", people), as_list("hashes", hashes)
+    sources = None if sources is None else as_list("sources", sources)
+    pictures = None if pictures is None else as_list("pictures", pictures)
+    for name in people:
+        if not isinstance(name, str):
+            raise InputTypeError(f"The name of a person is {type(name).__name__}. Give text.")
     names = {name: person_name(name) for name in dict.fromkeys(people)}
     given = {"people": people, "hashes": hashes, "sources": sources, "pictures": pictures}
     for what, entries in given.items():

@@ -25,6 +25,7 @@ from gramian.faces.space import FaceSpace
 from gramian.faces.splits import (
     Chosen,
     Population,
+    as_faces,
     check_leave_out,
     choose,
     component_counts,
@@ -35,11 +36,12 @@ from gramian.faces.splits import (
 )
 from gramian.records import FloatArray
 
-__all__ = ["COUNTS", "LIGHT", "evaluate_faces"]
+__all__ = ["COUNTS", "LIGHT", "MOST_SPLITS", "evaluate_faces"]
 
 COUNTS = (25, 50, 100, 200, 300, 400)
-LIGHT = "equalise"  # does best over ORL and Extended Yale B together: docs/faces_evaluation.md
+LIGHT = "equalise"  # as good as others on ORL, best on Extended Yale B: docs/faces_evaluation.md
 KEEP = 0.99
+MOST_SPLITS = 10_000
 CONFUSIONS = 10
 logger = logging.getLogger("gramian.faces")
 
@@ -47,7 +49,7 @@ logger = logging.getLogger("gramian.faces")
 def evaluate_faces(
     faces: Faces,
     *,
-    n_components: Sequence[int] = COUNTS,
+    n_components: int | Sequence[int] = COUNTS,
     enrolled: int | None = None,
     splits: int = 10,
     light: str = LIGHT,
@@ -71,11 +73,12 @@ def evaluate_faces(
     ----------
     faces : Faces
         With people.
-    n_components : sequence of int
+    n_components : int or sequence of int
         Numbers of components; those that the enrolled pictures do not have become the largest they have.
     enrolled : int, optional
         Pictures of each person enrolled; by default half of what the person with the fewest has.
     splits : int, default=10
+        At most 10,000.
     light, shift, distance, discriminant, match, far
         As in :class:`FaceSpace` and :class:`Recogniser`.
     leave_out : int, default=0
@@ -93,6 +96,8 @@ def evaluate_faces(
         Without people, or where fewer than two have enough pictures.
     ParameterError
         A parameter outside of what it may be.
+    InputTypeError
+        For an array or text instead of ``Faces``.
 
     References
     ----------
@@ -108,7 +113,8 @@ def evaluate_faces(
     """
     check_choice("light", light, LIGHTS)
     check_far(far)
-    splits = whole_number("splits", splits, 1)
+    splits = whole_number("splits", splits, 1, MOST_SPLITS)
+    faces = as_faces("faces", faces)
     people, notes, usable = population(faces, enrolled)
     given, codes = faces.take(usable), people.codes
     leave_out = check_leave_out(leave_out, people)
@@ -118,7 +124,7 @@ def evaluate_faces(
     rngs = generators(random_state, splits + 1)
     if others is None:
         others = noise_pictures(given, rngs[-1])
-    _check_others(others, given)
+    _check_others(as_faces("others", others), given)
     settings: dict[str, Any] = {
         "distance": distance,
         "discriminant": discriminant,

@@ -13,8 +13,9 @@ from typing import IO
 
 from gramian.errors import DataError, ParameterError
 from gramian.faces.pictures import Faces
-from gramian.rows.decoding import Picture, picture_content, picture_form
+from gramian.rows.decoding import Picture, picture_content, picture_form, readable
 from gramian.rows.files import locate
+from gramian.rows.pictures import open_member, open_picture, opened_zip
 
 __all__ = ["TOLERATED", "file_bytes", "stretched"]
 
@@ -44,15 +45,15 @@ def file_bytes(source: Source, faces: Faces) -> tuple[bytes, ...]:
     """
     if _is_array(source):
         raise ParameterError(
-            f"{source} is an array of pictures, and only picture files can be kept. Leave that out, or save "
-            "the pictures as files."
+            f"{readable(str(source))} is an array of pictures, and only picture files can be kept. "
+            "Leave that out, or save the pictures as files."
         )
     found = []
     with _opener(source) as opened:
-        for name, digest in zip(faces.names, faces.hashes, strict=True):
-            data = picture_content(Picture(name, partial(opened, name)))
+        for path, digest in zip(faces.paths or faces.names, faces.hashes, strict=True):
+            data = picture_content(Picture(path, partial(opened, path)))
             if hashlib.sha256(data).hexdigest() != digest:
-                raise DataError(f"{name} was changed while it was read. Try again.")
+                raise DataError(f"{readable(path)} was changed while it was read. Try again.")
             found.append(data)
     return tuple(found)
 
@@ -72,8 +73,8 @@ def stretched(source: Source, faces: Faces) -> tuple[tuple[str, tuple[int, int]]
     height, width = faces.pictures.shape[1:]
     found = []
     with _opener(source) as opened:
-        for name in faces.names:
-            form, _ = picture_form(Picture(name, partial(opened, name)))
+        for name, path in zip(faces.names, faces.paths or faces.names, strict=True):
+            form, _ = picture_form(Picture(path, partial(opened, path)))
             ratio = (form.width * height) / (form.height * width)
             if max(ratio, 1 / ratio) > TOLERATED:
                 found.append((name, (form.width, form.height)))
@@ -89,16 +90,18 @@ def _is_array(source: Source) -> bool:
 
 @contextmanager
 def _opener(source: Source) -> Iterator[Callable[[str], IO[bytes]]]:
-    """Give what opens a picture by the name that it has among those of the source."""
+    """Give what opens a picture by its path within the source, which need not be what is shown of it."""
     path = locate(os.fspath(source)).path if isinstance(source, str | os.PathLike) else None
-    if path is not None and path.is_dir():
-        yield partial(_open, path)
-    elif path is not None and path.suffix.lower() == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            yield archive.open
+    if path is not None and path.suffix.lower() == ".zip" and not path.is_dir():
+        with opened_zip(path) as archive:
+            yield partial(_open_member, archive)
     else:
-        yield partial(_open, Path())
+        yield partial(_open_file, path if path is not None and path.is_dir() else Path())
 
 
-def _open(folder: Path, name: str) -> IO[bytes]:
-    return (folder / name).open("rb")
+def _open_file(folder: Path, name: str) -> IO[bytes]:
+    return open_picture(folder / name, name)
+
+
+def _open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    return open_member(archive, archive.getinfo(name))

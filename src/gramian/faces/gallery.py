@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,28 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, FileError
-from gramian.faces.enrolment import Enrolled, as_batch, person_name
+from gramian.faces.creating import create_file
+from gramian.faces.enrolment import Enrolled, as_batch, as_list
 from gramian.faces.gallery_file import GalleryFile
+from gramian.faces.names import person_name
 from gramian.faces.queries import (
     Person,
     add_pictures,
     list_people,
     person_number,
     read_originals,
-    read_settings,
     read_vectors,
     remove_person,
 )
 from gramian.faces.recognition import Recogniser
-from gramian.faces.schema import create_file
-from gramian.faces.settings import FittedModel, check_settings, described, settings_text
+from gramian.faces.settings import (
+    FittedModel,
+    check_model,
+    check_settings,
+    described,
+    read_settings,
+    settings_text,
+)
 from gramian.records import FloatArray
 
 __all__ = ["Gallery"]
@@ -125,6 +132,8 @@ class Gallery:
         ------
         FileError
             When the name is taken, or the file cannot be written.
+        InputTypeError, NotFittedError
+            For what is no fitted model.
         ParameterError
             For an unknown setting.
         """
@@ -148,7 +157,11 @@ class Gallery:
             When it was made with another model.
         FileError
             As for the class.
+        InputTypeError, NotFittedError
+            For what is no fitted model.
         """
+        if model is not None:
+            check_model(model)
         gallery = cls(path, read_only=read_only, timeout=timeout)
         if model is not None and model.fingerprint_ != gallery.fingerprint:
             gallery.close()
@@ -180,10 +193,10 @@ class Gallery:
         self,
         person: str,
         vectors: Any,
-        hashes: Sequence[str],
-        pictures: Sequence[bytes] | None = None,
+        hashes: Iterable[str],
+        pictures: Iterable[bytes] | None = None,
         *,
-        sources: Sequence[str] | None = None,
+        sources: Iterable[str] | None = None,
     ) -> Enrolled:
         """Add pictures of one person: all of them, or none.
 
@@ -193,11 +206,11 @@ class Gallery:
             At most 200 characters; stored composed (NFC), without blanks around it.
         vectors : array-like of shape (n, n_components)
             What the model's ``transform`` returns; stored as float32.
-        hashes : sequence of str
+        hashes : iterable of str
             SHA-256 of each picture file. A picture that the person has already is not stored again.
-        pictures : sequence of bytes, optional
+        pictures : iterable of bytes, optional
             The picture files themselves, to be stored too. Without them no picture is.
-        sources : sequence of str, optional
+        sources : iterable of str, optional
             Where each picture came from.
 
         Raises
@@ -208,23 +221,23 @@ class Gallery:
         FileError
             When the file cannot be changed.
         """
-        count = len(hashes)
-        return self.enroll_many([person] * count, vectors, hashes, pictures, sources=sources)
+        name, hashes = person_name(person), as_list("hashes", hashes)
+        return self.enroll_many([name] * len(hashes), vectors, hashes, pictures, sources=sources)
 
     def enroll_many(
         self,
-        people: Sequence[str],
+        people: Iterable[str],
         vectors: Any,
-        hashes: Sequence[str],
-        pictures: Sequence[bytes] | None = None,
+        hashes: Iterable[str],
+        pictures: Iterable[bytes] | None = None,
         *,
-        sources: Sequence[str] | None = None,
+        sources: Iterable[str] | None = None,
     ) -> Enrolled:
         """Add pictures of many people: all of them, or none.
 
         Parameters
         ----------
-        people : sequence of str
+        people : iterable of str
             Whom each picture shows.
         vectors, hashes, pictures, sources
             As for :meth:`enroll`.
@@ -283,9 +296,9 @@ class Gallery:
         ParameterError
             For another name, or a value that no recogniser takes.
         """
-        check_settings(settings)
+        check_settings(settings, self.n_components)
         with self._file.changing() as connection:
-            text = settings_text(read_settings(connection) | settings)
+            text = settings_text(read_settings(connection) | settings, self.n_components)
             connection.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
 
     # ------------------------------------------------------------ what is in it
@@ -294,7 +307,7 @@ class Gallery:
     def settings(self) -> dict[str, Any]:
         """What was chosen with :meth:`configure`."""
         with self._file.reading() as connection:
-            return read_settings(connection)
+            return read_settings(connection, self.n_components)
 
     def people(self) -> tuple[Person, ...]:
         """Return who is enrolled, by name."""
@@ -310,8 +323,8 @@ class Gallery:
             When nobody of that name is enrolled; says who has a name like it.
         """
         with self._file.reading() as connection:
-            person_number(connection, name)
-        return person_name(name)
+            number = person_number(connection, name)
+            return str(connection.execute("SELECT name FROM people WHERE id = ?", (number,)).fetchall()[0][0])
 
     def vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.str_]]:
         """Return all vectors, and whom each belongs to, in the order of enrolment.
@@ -358,7 +371,7 @@ class Gallery:
         ParameterError
             For an unknown setting.
         """
-        check_settings(settings)
+        check_settings(settings, self.n_components)
         with self._file.guard:
             given = {name: value for name, value in settings.items() if value is not None}
             version = (self._file.version(), sorted(given.items()))

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from gramian.errors import FileError, ParameterError
-from gramian.faces.schema import connect, plainly, read_meta, transaction
+from gramian.faces.creating import remove_leftovers
+from gramian.faces.meta import REBUILD, read_meta
+from gramian.faces.schema import connect, plainly, transaction
+from gramian.store.atomic import as_path
 
 __all__ = ["GalleryFile"]
-
-REBUILD = "rebuild"
 
 
 class GalleryFile:
@@ -47,15 +48,17 @@ class GalleryFile:
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool, timeout: float) -> None:
         if isinstance(timeout, bool) or not isinstance(timeout, Real) or not 0 <= float(timeout) <= 3600:
             raise ParameterError(f"timeout={timeout!r} must be a number of seconds from 0 to 3600.")
-        self.path: Path = Path(path)
+        self.path: Path = as_path(path)
         self.read_only: bool = read_only
         self.timeout: float = float(timeout)
         self.guard: AbstractContextManager[Any] = threading.RLock()
         self.connection: sqlite3.Connection = connect(path, read_only=read_only, timeout=self.timeout)
         try:
             self.meta: dict[str, Any] = read_meta(path, self.connection)
-            if REBUILD in self.meta and not read_only:
-                self.rebuild()
+            if not read_only:
+                remove_leftovers(Path(os.path.realpath(self.path)).parent)
+                if REBUILD in self.meta:
+                    self.rebuild()
         except BaseException:
             self.close()
             raise

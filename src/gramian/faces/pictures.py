@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import to_numpy
-from gramian.errors import DataError
+from gramian.errors import DataError, InputTypeError
 from gramian.rows import as_rows
 from gramian.rows.scan import Scan
 from gramian.rows.table import Table
 
 __all__ = ["Faces", "Pictures", "as_pictures"]
 
+BLOCK = 64  # pictures looked at together
 Pictures = npt.NDArray[Any]
 
 
@@ -38,6 +41,9 @@ class Faces:
     notes : tuple of str
         What the reader decided by itself.
     source : str
+    paths : tuple of str or None
+        What each is opened by, where its name had to be made printable: as the file system or the archive
+        has it. None where pictures came as an array.
     """
 
     pictures: Pictures
@@ -47,14 +53,16 @@ class Faces:
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     source: str = "memory"
+    paths: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.pictures)
 
     def __repr__(self) -> str:
         n, height, width = self.pictures.shape
-        people = "" if self.people is None else f" of {len(set(self.people))} people"
-        return f"Faces({n} pictures{people}, {width}x{height}, source={self.source!r})"
+        count = 0 if self.people is None else len(set(self.people))
+        people = "" if self.people is None else f" of {count} {'person' if count == 1 else 'people'}"
+        return f"Faces({n} picture{'s' * (n != 1)}{people}, {width}x{height}, source={self.source!r})"
 
     def take(self, places: Any) -> Faces:
         """Return some of the pictures, by a slice, positions or a mask."""
@@ -65,6 +73,7 @@ class Faces:
             people=None if self.people is None else tuple(self.people[i] for i in chosen),
             names=tuple(self.names[i] for i in chosen),
             hashes=tuple(self.hashes[i] for i in chosen),
+            paths=None if self.paths is None else tuple(self.paths[i] for i in chosen),
         )
 
 
@@ -78,7 +87,9 @@ def as_pictures(faces: Any) -> Pictures:
     Raises
     ------
     DataError
-        For another number of axes, NaN, infinity, complex numbers or text.
+        For another number of axes, pictures of several sizes, NaN, infinity, complex numbers or text.
+    InputTypeError
+        For what is no array, such as None or the path of a file.
     """
     if isinstance(faces, Faces):
         return faces.pictures
@@ -86,7 +97,7 @@ def as_pictures(faces: Any) -> Pictures:
         faces = faces.read()
     if isinstance(faces, Table):
         faces = faces.values
-    pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
+    pictures = _array(faces)
     if pictures.ndim != 3:
         raise DataError(
             f"Pictures of faces have three axes (n, height, width), and these have the shape "
@@ -98,5 +109,41 @@ def as_pictures(faces: Any) -> Pictures:
         )
     if pictures.dtype.kind in "ui":
         return pictures
-    as_rows(pictures, estimator="FaceSpace")
+    as_rows(pictures, estimator="FaceSpace", check_finite=False)
+    # Python's numbers in an array of objects, and black and white.
+    pictures = pictures.astype(
+        {"O": np.float64, "b": np.uint8}.get(pictures.dtype.kind, pictures.dtype), copy=False
+    )
+    _require_finite(pictures)
     return pictures
+
+
+def _array(faces: Any) -> Pictures:
+    if hasattr(faces, "shape"):
+        return to_numpy(faces)
+    if not isinstance(faces, Sequence) or isinstance(faces, str | bytes):
+        path = isinstance(faces, str | bytes | os.PathLike)
+        how = "Read files with read_faces(path)." if path else "Give what read_faces returned, or an array."
+        raise InputTypeError(
+            f"Pictures of faces are an array (n, height, width), and this is {type(faces).__name__}. {how}"
+        )
+    try:
+        return np.asarray(faces)
+    except ValueError as error:
+        raise DataError(
+            f"Pictures of faces have one size, and these {len(faces)} cannot be stacked to an array "
+            "(n, height, width). Bring them to one size first."
+        ) from error
+
+
+def _require_finite(pictures: Pictures) -> None:
+    for start in range(0, len(pictures), BLOCK):
+        block = pictures[start : start + BLOCK].astype(np.float64, copy=False)
+        good = np.isfinite(block).all(axis=(1, 2))
+        if not good.all():
+            place = int(np.flatnonzero(~good)[0])
+            what = "NaN" if np.isnan(block[place]).any() else "infinity"
+            raise DataError(
+                f"Picture {start + place} (counted from 0) contains {what}, and grey values are finite. "
+                "Leave it out, or repair it."
+            )

@@ -7,31 +7,37 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import sqlite3
 import zlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.faces.enrolment import Batch, Enrolled, counted, person_name
+from gramian.faces.enrolment import Batch, Enrolled, counted
+from gramian.faces.names import person_name, shown
+from gramian.faces.settings import is_time, now
 from gramian.rows.pictures import natural_key
 
 __all__ = [
     "Person",
     "add_pictures",
     "list_people",
-    "now",
     "person_number",
     "read_originals",
-    "read_settings",
     "read_vectors",
     "remove_person",
 ]
+
+# What a person's number leads to, the farthest first.
+OF_A_PERSON = (
+    "originals WHERE picture IN (SELECT id FROM pictures WHERE person = ?)",
+    "pictures WHERE person = ?",
+    "people WHERE id = ?",
+)
+# Those between the first and the last are looked at too.
+NO_TIME = "enrolled NOT GLOB '????-??-??T??:??:??+00:00'"
 
 
 @dataclass(frozen=True)
@@ -54,11 +60,6 @@ class Person:
     first: str
     last: str
     kept: int
-
-
-def now() -> str:
-    """Return the time, UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def add_pictures(connection: sqlite3.Connection, batch: Batch) -> Enrolled:
@@ -101,6 +102,7 @@ def _added_person(connection: sqlite3.Connection, name: str) -> int:
 
 
 def _other_person(name: str, source: str, owner: str, known_as: str) -> DataError:
+    source, owner, known_as = shown(source), shown(owner), shown(known_as)
     known_as = f" ({known_as})" if known_as and known_as != source else ""
     return DataError(
         f"{source or 'A picture'} is enrolled for {owner} already{known_as}, so it cannot be {name}. "
@@ -115,15 +117,33 @@ def remove_person(connection: sqlite3.Connection, name: str) -> int:
     ------
     DataError
         When nobody of that name is enrolled.
+    sqlite3.DatabaseError
+        When something is left, which the caller's transaction then undoes.
     """
     number = person_number(connection, name)
-    counts = connection.execute("SELECT count(*) FROM pictures WHERE person = ?", (number,)).fetchall()
-    connection.execute("DELETE FROM people WHERE id = ?", (number,))
-    return int(counts[0][0])
+    removed = _count(connection, OF_A_PERSON[1], number)
+    for what in OF_A_PERSON:
+        connection.execute(f"DELETE FROM {what}", (number,))
+        _require_none(connection, what, number, name)
+    # Something in the file that works by itself could also put rows back.
+    for what in OF_A_PERSON:
+        _require_none(connection, what, number, name)
+    return removed
+
+
+def _require_none(connection: sqlite3.Connection, what: str, number: int, name: str) -> None:
+    if _count(connection, what, number):
+        raise sqlite3.DatabaseError(f"{shown(name)} cannot be removed, something is left each time")
+
+
+def _count(connection: sqlite3.Connection, what: str, number: int) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {what}", (number,)).fetchall()[0][0])
 
 
 def person_number(connection: sqlite3.Connection, name: str) -> int:
     """Return the number that stands for somebody in the tables.
+
+    A stored name that could not be enrolled is found as :func:`gramian.faces.names.shown` writes it.
 
     Raises
     ------
@@ -134,24 +154,32 @@ def person_number(connection: sqlite3.Connection, name: str) -> int:
     rows = connection.execute("SELECT id FROM people WHERE name = ?", (name,)).fetchall()
     if rows:
         return int(rows[0][0])
-    known = [str(other) for (other,) in connection.execute("SELECT name FROM people").fetchall()]
-    folded = {other.casefold(): other for other in known}
+    people = {
+        shown(other): int(number)
+        for number, other in connection.execute("SELECT id, name FROM people").fetchall()
+    }
+    if name in people:
+        return people[name]
+    folded = {other.casefold(): other for other in people}
     near = [folded[key] for key in difflib.get_close_matches(name.casefold(), folded, n=3)]
     hint = f"Did you mean {' or '.join(near)}?" if near else "See who is: gramian faces list GALLERY"
-    raise DataError(f"{name} is not among the {counted(len(known), 'person')} of the gallery. {hint}")
+    raise DataError(f"{name} is not among the {counted(len(people), 'person')} of the gallery. {hint}")
 
 
 def list_people(connection: sqlite3.Connection) -> tuple[Person, ...]:
     """Return who is enrolled, by name, numbers in names counting as numbers."""
     rows = connection.execute(
-        "SELECT name, count(*), min(enrolled), max(enrolled), count(originals.picture) FROM people "
+        "SELECT name, count(*), min(enrolled), max(enrolled), count(originals.picture), "
+        f"sum({NO_TIME}) FROM people "
         "JOIN pictures ON pictures.person = people.id "
         "LEFT JOIN originals ON originals.picture = pictures.id GROUP BY people.id"
     ).fetchall()
-    for name, _, first, last, _ in rows:
+    for name, _, first, last, _, others in rows:
         if not all(isinstance(text, str) for text in (name, first, last)):
             raise sqlite3.DatabaseError("a name or a time is no text")
-    return tuple(sorted((Person(*row) for row in rows), key=lambda person: natural_key(person.name)))
+        if others or not (is_time(first) and is_time(last)):
+            raise sqlite3.DatabaseError(f"when {name} was enrolled is no time")
+    return tuple(sorted((Person(*row[:-1]) for row in rows), key=lambda person: natural_key(person.name)))
 
 
 def read_vectors(
@@ -175,7 +203,18 @@ def read_vectors(
             raise sqlite3.DatabaseError(f"a vector of {name} is not as it was stored")
     joined = np.frombuffer(bytearray().join(row[1] for row in rows), dtype="<f4")
     vectors = joined.reshape(len(rows), n_components).astype(np.float32, copy=False)
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(bad):
+        name, source = rows[bad[0]][0], _source(connection, int(bad[0]))
+        raise sqlite3.DatabaseError(f"the vector of {source} of {name} holds NaN or infinity")
     return vectors, np.array([row[0] for row in rows], dtype=np.str_)
+
+
+def _source(connection: sqlite3.Connection, place: int) -> str:
+    found = connection.execute(
+        "SELECT source FROM pictures ORDER BY id LIMIT 1 OFFSET ?", (place,)
+    ).fetchall()
+    return str(found[0][0]) if found and found[0][0] else "a picture"
 
 
 def read_originals(connection: sqlite3.Connection, name: str) -> tuple[tuple[str, bytes], ...]:
@@ -193,23 +232,11 @@ def read_originals(connection: sqlite3.Connection, name: str) -> tuple[tuple[str
         "WHERE person = ? ORDER BY pictures.id",
         (person_number(connection, name),),
     ).fetchall()
-    for _, data, digest in rows:
-        if not isinstance(data, bytes) or hashlib.sha256(data).digest() != digest:
+    for source, data, digest in rows:
+        if (
+            not isinstance(source, str)
+            or not isinstance(data, bytes)
+            or hashlib.sha256(data).digest() != digest
+        ):
             raise sqlite3.DatabaseError(f"a picture of {name} is not as it was stored")
     return tuple((source, data) for source, data, _ in rows)
-
-
-def read_settings(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return the settings that were chosen for a gallery.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        When they are not as they were stored.
-    """
-    rows = connection.execute("SELECT value FROM meta WHERE key = 'settings'").fetchall()
-    try:
-        chosen: dict[str, Any] = dict(json.loads(rows[0][0]))
-    except (IndexError, TypeError, ValueError) as error:
-        raise sqlite3.DatabaseError("its settings are missing or malformed") from error
-    return chosen

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import unicodedata
-import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import memory_limit_bytes
-from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, MissingExtraError
-from gramian.faces.pictures import Faces, Pictures, as_pictures
-from gramian.rows.decoding import Picture, PictureForm, decode_picture, picture_form, readable, resized
+from gramian.errors import DataError, FileError, GramianError, InputTypeError, MissingExtraError
+from gramian.faces.pictures import Faces, Pictures
+from gramian.faces.reading_arrays import read_arrays
+from gramian.faces.sizes import SMALLEST, common_size, require_memory, require_side, wanted_size
+from gramian.rows.decoding import Picture, PictureForm, decode_picture, picture_form, readable
 from gramian.rows.files import Location, locate
-from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
+    frames_note,
+    opened_zip,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
 )
-from gramian.rows.scan import check_size
 
 __all__ = ["SMALLEST", "Faces", "read_faces"]
 
-SMALLEST = 8  # pixels of a side below which nothing of a face is left
+SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
 
 
 def read_faces(
@@ -55,47 +53,64 @@ def read_faces(
         for pictures under another name), an .npy file, or a list of pictures and folders of pictures,
         whose people are not known.
     size : "WIDTHxHEIGHT" or (width, height), optional
-        Resize every picture to this; by default all must have one size.
+        Resize every picture to this, 8 to 30,000 pixels a side; by default all must have one size.
     strict : bool, default=False
         Raise the error of the first bad picture. By default it is skipped and reported in ``skipped``.
 
     Raises
     ------
     DataError
-        When no picture is left, or sizes differ.
+        When no picture is left, sizes differ, or an array does not name people for all of its pictures.
     FileError
-        When there is no such file, or it is damaged.
+        When there is no such file, or it is damaged, encrypted, a pipe or a device.
+    InputTypeError
+        When the source is no path and no list of paths.
     MemoryLimitError
         When so many pixels do not fit.
+    ParameterError
+        When the size is none that a face can have.
     """
-    wanted = check_size(size)
+    wanted = wanted_size(size)
     bad = _Bad(strict)
-    if not isinstance(source, str | os.PathLike):
+    if isinstance(source, list | tuple):
         return _read_list(source, wanted, bad)
     location = _location(source)
     path, suffix = location.path, location.path.suffix.lower()
+    shown = readable(str(path))
     if path.is_dir():
         pictures, notes = pictures_in_folder(path)
-        return _with_people(_read(pictures, str(path), wanted, bad, notes), bad)
+        return _with_people(_read(pictures, shown, wanted, bad, notes), bad)
     if suffix == ".zip":
-        with _archive(path) as archive:
-            pictures, notes = pictures_in_zip(archive, str(path), bad)
+        with opened_zip(path) as archive:
+            pictures, notes = pictures_in_zip(archive, shown, bad)
             inside = [picture for picture in pictures if not _leads_outside(picture.name, bad)]
-            return _with_people(_read(inside, str(path), wanted, bad, notes), bad, zipped=True)
+            return _with_people(_read(inside, shown, wanted, bad, notes), bad, zipped=True)
     if suffix in (".npz", ".npy"):
-        return _read_arrays(location, wanted)
+        return read_arrays(location, wanted)
     if suffix in PICTURE_SUFFIXES:
         return _read_list([path], wanted, bad)
     raise FileError(
-        f"{path} is no folder, .zip archive or picture ({' '.join(PICTURE_SUFFIXES)}), nor an .npz or .npy "
+        f"{shown} is no folder, .zip archive or picture ({' '.join(PICTURE_SUFFIXES)}), nor an .npz or .npy "
         "file of pictures. Give one of them."
     )
 
 
-def _location(source: str | os.PathLike[str]) -> Location:
-    text = os.fspath(source)
+def _location(source: Any) -> Location:
+    text = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    if not isinstance(text, str):
+        advice = (
+            " Give pictures in memory to the method itself, as fit(X)." if hasattr(source, "shape") else ""
+        )
+        raise InputTypeError(
+            f"{_short(source)} ({type(source).__name__}) is no path of pictures. Give {SOURCES}.{advice}"
+        )
     # Of a file that is there the kind is judged by its reader: locate would also offer those of tables.
     return Location(Path(text)) if os.path.isfile(text) else locate(text)
+
+
+def _short(value: Any) -> str:
+    text = readable(repr(value))
+    return text if len(text) <= 40 and "\n" not in text else "This"
 
 
 @dataclass
@@ -110,20 +125,6 @@ class _Bad:
             raise error
         name = readable(name)
         self.skipped.append((name, str(error).removeprefix(f"{name} ")))
-
-
-@contextmanager
-def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise FileError(
-            f"{path} is a truncated or damaged zip archive ({error}). Make or copy it again."
-        ) from error
-    except OSError as error:
-        raise FileError(f"{path} cannot be opened: {error.strerror}. Check the path.") from error
-    with archive:
-        yield archive
 
 
 def _leads_outside(name: str, bad: _Bad) -> bool:
@@ -146,7 +147,7 @@ def _read_list(paths: Sequence[str | os.PathLike[str]], size: tuple[int, int] | 
             notes += more
         else:
             pictures += pictures_in_list([path])
-    source = str(paths[0]) if len(paths) == 1 else f"{len(paths)} paths"
+    source = readable(str(paths[0])) if len(paths) == 1 else f"{len(paths)} paths"
     return _read(pictures, source, size, bad, tuple(notes))
 
 
@@ -163,39 +164,43 @@ def _read(
     """Look at all headers, so that what does not fit is refused before anything is decoded; then decode."""
     good: list[Picture] = []
     forms: list[PictureForm] = []
-    animated = 0
+    frames: list[bool] = []
     for picture in pictures:
         try:
             form, several = picture_form(picture)
-            _require_size(picture, form)
+            require_side(readable(picture.name), form.width, form.height)
         except GramianError as error:
             bad(picture.name, error)
             continue
         good.append(picture)
         forms.append(form)
-        animated += several
+        frames.append(several)
     _require_some(forms, source, bad)
-    width, height = size or _common_size(good, forms)
-    dtype, mixed = _common_dtype(forms)
-    _require_memory(len(good), width, height, dtype)
-    values, names, hashes = _decode(good, (width, height), dtype, bad)
+    kept = _same_scale(good, forms, bad)
+    good, forms = [good[i] for i in kept], [forms[i] for i in kept]
+    animated = sum(frames[i] for i in kept)
+    width, height = size or common_size([readable(picture.name) for picture in good], forms)
+    dtype, said = _common_dtype(forms)
+    require_memory(len(good), width, height, dtype)
+    values, names, hashes, paths = _decode(good, (width, height), dtype, bad)
     _require_some(names, source, bad)
-    said = {
-        f"{animated} pictures have several frames: the first was used": animated,
-        "Grey values of different depths were brought to 0..255": mixed,
-        _resized_note(good, forms, (width, height)): size,
-        _same_note(hashes): len(set(hashes)) < len(hashes),
-    }
-    notes = (*notes, *(text for text, holds in said.items() if holds and text))
-    return Faces(values, None, names, hashes, tuple(bad.skipped), notes, source)
+    found = (
+        frames_note(animated) if animated else "",
+        said,
+        _resized_note(good, forms, (width, height)) if size else "",
+        _same_note(len(hashes) - len(set(hashes))),
+    )
+    notes = (*notes, *(note for note in found if note))
+    return Faces(values, None, names, hashes, tuple(bad.skipped), notes, source, paths)
 
 
 def _decode(
     pictures: Sequence[Picture], size: tuple[int, int], dtype: np.dtype[Any], bad: _Bad
-) -> tuple[Pictures, tuple[str, ...], tuple[str, ...]]:
+) -> tuple[Pictures, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     values = np.empty((len(pictures), size[1], size[0]), dtype=dtype)
     names: list[str] = []
     hashes: list[str] = []
+    paths: list[str] = []
     for picture in pictures:
         try:
             decoded = decode_picture(picture, size)
@@ -210,59 +215,48 @@ def _decode(
         values[len(names)] = found
         names.append(readable(picture.name))
         hashes.append(decoded.sha256)
-    return values[: len(names)], tuple(names), tuple(hashes)
-
-
-def _require_size(picture: Picture, form: PictureForm) -> None:
-    if min(form.width, form.height) < SMALLEST:
-        raise DataError(
-            f"{readable(picture.name)} is {form.width}x{form.height} pixels: nothing of a face is left below "
-            f"{SMALLEST} pixels a side. Leave it out."
-        )
+        paths.append(picture.name)
+    return values[: len(names)], tuple(names), tuple(hashes), tuple(paths)
 
 
 def _require_some(found: Sequence[Any], source: str, bad: _Bad) -> None:
-    if not found:
-        shown = "; ".join(f"{name} {why}" for name, why in bad.skipped[:3])
-        more = f" And {len(bad.skipped) - 3} more." if len(bad.skipped) > 3 else ""
-        raise DataError(f"{source} holds no picture that can be used: {shown}{more}")
+    if found:
+        return
+    if len(bad.skipped) == 1 and bad.skipped[0][0] == source:
+        raise DataError(f"{source} {bad.skipped[0][1]}")
+    shown = "; ".join(f"{name} {why}" for name, why in bad.skipped[:3])
+    more = f" And {len(bad.skipped) - 3} more." if len(bad.skipped) > 3 else ""
+    raise DataError(f"{source} holds no picture that can be used: {shown}{more}")
 
 
-def _common_size(pictures: Sequence[Picture], forms: Sequence[PictureForm]) -> tuple[int, int]:
-    sizes = Counter((form.width, form.height) for form in forms)
-    first: dict[tuple[int, int], str] = {}
-    for picture, form in zip(pictures, forms, strict=True):
-        first.setdefault((form.width, form.height), readable(picture.name))
-    ranked = sizes.most_common()
-    if len(ranked) == 1:
-        return ranked[0][0]
-    parts = [
-        f"{count} {'is' if count == 1 else 'are'} {w}x{h} ({first[w, h]})" for (w, h), count in ranked[:3]
-    ]
-    most = "{}x{}".format(*ranked[0][0])
-    raise DataError(
-        f"pictures of {len(ranked)} different sizes (width x height): {', '.join(parts)}"
-        f"{', ...' if len(ranked) > 3 else ''}. Leave out what does not belong, or resize all, for instance "
-        f'with size="{most}" (--size {most}); faces must then still be aligned.'
-    )
+def _same_scale(pictures: Sequence[Picture], forms: Sequence[PictureForm], bad: _Bad) -> list[int]:
+    """Return the places of pictures whose grey values are on one scale; the others are bad.
+
+    8 and 16 bits are brought to one scale. Of integers of 32 bits and of floats no one knows the white.
+    """
+    scales = ["8- or 16-bit" if form.dtype in (np.uint8, np.uint16) else str(form.dtype) for form in forms]
+    # Where there are as many of two scales, the known one is kept.
+    most = max(Counter(scales).items(), key=lambda item: (item[1], item[0].startswith("8")))[0]
+    for picture, scale in zip(pictures, scales, strict=True):
+        if scale != most:
+            name = readable(picture.name)
+            error = DataError(
+                f"{name} has {scale} grey values and the others {most} ones, on what may be another scale. "
+                "Save it with the depth of the others, or leave it out."
+            )
+            bad(picture.name, error)
+    return [i for i, scale in enumerate(scales) if scale == most]
 
 
-def _common_dtype(forms: Sequence[PictureForm]) -> tuple[np.dtype[Any], bool]:
+def _common_dtype(forms: Sequence[PictureForm]) -> tuple[np.dtype[Any], str]:
+    """Return what pictures of one scale are kept as, and what to say of it."""
     kinds = {form.dtype for form in forms}
-    if len(kinds) == 1 and kinds <= {np.dtype(np.uint8), np.dtype(np.uint16)}:
-        return kinds.pop(), False
-    return np.dtype(np.float32), len(kinds) > 1
-
-
-def _require_memory(count: int, width: int, height: int, dtype: np.dtype[Any]) -> None:
-    # As they are read, and once more as the float32 numbers that are computed with.
-    needed, limit = count * width * height * (dtype.itemsize + 4), memory_limit_bytes(None)
-    if needed > limit:
-        raise MemoryLimitError(
-            f"{count:,} pictures of {width}x{height} pixels need {needed / 1e9:,.1f} GB, and "
-            f"{limit / 1e9:,.1f} GB may be used. Make them smaller while reading, for instance with "
-            'size="92x112" (--size 92x112).'
-        )
+    if len(kinds) > 1:
+        return np.dtype(np.float32), "Grey values of different depths were brought to 0..255"
+    (kind,) = kinds
+    if kind in (np.uint8, np.uint16):
+        return kind, ""
+    return np.dtype(np.float32), f"Grey values are {kind} and were kept as they are, not brought to 0..255"
 
 
 def _resized_note(pictures: Sequence[Picture], forms: Sequence[PictureForm], size: tuple[int, int]) -> str:
@@ -276,9 +270,10 @@ def _resized_note(pictures: Sequence[Picture], forms: Sequence[PictureForm], siz
     )
 
 
-def _same_note(hashes: Sequence[str]) -> str:
-    same = len(hashes) - len(set(hashes))
-    return f"{same} pictures are copies of others, byte for byte"
+def _same_note(count: int) -> str:
+    if count < 2:
+        return "1 picture is a copy of another, byte for byte" if count else ""
+    return f"{count} pictures are copies of others, byte for byte"
 
 
 # ------------------------------------------------------------- who is on them
@@ -286,10 +281,10 @@ def _same_note(hashes: Sequence[str]) -> str:
 
 def _with_people(faces: Faces, bad: _Bad, *, zipped: bool = False) -> Faces:
     """Take people from the folders; pictures that lie beside the folders are bad, where they are fewer."""
-    paths = [PurePosixPath(name).parts for name in faces.names]
+    paths = [PurePosixPath(path).parts for path in faces.paths or ()]
     tops = {path[0] for path in paths}
     if zipped and len(tops) == 1 and min(len(path) for path in paths) > 2:
-        note = f"{tops.pop()} is the only folder in the archive: people are the folders in it"
+        note = f"{readable(tops.pop())} is the only folder in the archive: people are the folders in it"
         faces, paths = replace(faces, notes=(*faces.notes, note)), [path[1:] for path in paths]
     inside = np.array([len(path) > 1 for path in paths])
     if not inside.any():
@@ -300,40 +295,18 @@ def _with_people(faces: Faces, bad: _Bad, *, zipped: bool = False) -> Faces:
             "who is on them is not taken from folders"
         )
         return replace(faces, notes=(*faces.notes, note))
-    for i in np.flatnonzero(~inside):
-        bad(
-            faces.names[i],
-            DataError(
-                f"{faces.names[i]} lies beside the folders, so who is on it is not known. "
-                "Move it into a folder, or leave it out."
-            ),
+    folders = [unicodedata.normalize("NFC", path[0]) for path in paths]
+    people = tuple(readable(folder) for folder in folders)
+    # Names of undecodable bytes can be different and yet be shown as one: nobody's pictures are mixed up.
+    alike = Counter(shown for _, shown in {*zip(folders, people, strict=True)})
+    good = np.array([within and alike[who] == 1 for within, who in zip(inside, people, strict=True)])
+    for i in np.flatnonzero(~good):
+        why = (
+            "is in a folder whose name is shown like that of another one. Rename the folder"
+            if inside[i]
+            else "lies beside the folders, so who is on it is not known. Move it into a folder"
         )
-    people = tuple(unicodedata.normalize("NFC", path[0]) for path in paths)
+        bad(faces.names[i], DataError(f"{faces.names[i]} {why}, or leave it out."))
+    _require_some(np.flatnonzero(good).tolist(), faces.source, bad)
     kept = replace(faces, people=people, skipped=tuple(bad.skipped))
-    return kept if inside.all() else kept.take(inside)
-
-
-# ------------------------------------------------------------- from arrays
-
-
-def _read_arrays(location: Location, size: tuple[int, int] | None) -> Faces:
-    path, source = location.path, str(location)
-    people = names = None
-    try:
-        with path.open("rb") as file:
-            if path.suffix.lower() == ".npy":
-                values = read_npy(file, path.stat().st_size, source)
-            else:
-                values, _ = read_npz(file, location.key, source)
-                people = read_npz_names(file, "y", len(values), source)
-                names = read_npz_names(file, "name", len(values), source)
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{source} cannot be opened: {error.strerror}. Check the path.") from error
-    pictures = as_pictures(values)
-    hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
-    if size is not None:
-        pictures = np.stack([resized(picture, size) for picture in pictures])
-    names = names or tuple(str(place) for place in range(len(pictures)))
-    return Faces(pictures, people, names, hashes, source=source)
+    return kept if good.all() else kept.take(good)

@@ -16,6 +16,7 @@ from gramian.faces.answers import Answer, answer, as_face_scores
 from gramian.faces.calibration import Calibration, calibrate, check_far
 from gramian.faces.discriminants import discriminants, projection, why_none
 from gramian.faces.distances import DISTANCES, MATCHES, Index, Vectors, whitening
+from gramian.faces.labels import as_names
 from gramian.faces.trials import Bools
 from gramian.records import FloatArray
 
@@ -118,14 +119,16 @@ class Recogniser:
         Raises
         ------
         ParameterError
-            A parameter outside of what it may be.
+            A parameter outside of what it may be, and an empty name.
         DataError
             NaN or infinity, no vector, other numbers of people or variances than of vectors.
+        InputTypeError
+            For people who are no names, and variances that are no numbers.
         """
         far = self.check_parameters()
         values = _as_vectors(vectors)
-        names = _as_names(people, len(values))
-        spread = as_float64(variances)
+        names = as_names(people, len(values))
+        spread = _as_variances(variances)
         factors = whitening(spread)
         if len(spread) != values.shape[1]:
             raise DataError(
@@ -360,10 +363,10 @@ def _as_vectors(vectors: Any, *, empty: bool = False) -> Vectors:
     return values
 
 
-def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
-    if isinstance(people, str):
-        raise InputTypeError(f"people is the text {people!r}. Give one name for each vector.")
-    names = [str(name) for name in people]
-    if len(names) != count:
-        raise DataError(f"{count:,} vectors but {len(names):,} people. Give one name for each vector.")
-    return np.array(names, dtype=object)
+def _as_variances(variances: Any) -> FloatArray:
+    try:
+        return as_float64(variances)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"variances are no numbers ({error}). Give eigenvalues_ of the model that made the vectors."
+        ) from error

@@ -6,20 +6,28 @@ change, a reader needs no right to write, and what was removed is in no second f
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
 
 from gramian.errors import FileError
+from gramian.faces.names import shown
 from gramian.store.atomic import as_path
 from gramian.version import __version__
 
-__all__ = ["APPLICATION", "SCHEMA_VERSION", "connect", "create_file", "plainly", "read_meta", "transaction"]
+__all__ = [
+    "APPLICATION",
+    "SCHEMA_VERSION",
+    "TABLES",
+    "broken_link",
+    "connect",
+    "damaged",
+    "plainly",
+    "transaction",
+]
 
 # "GrFa", as the four bytes at offset 68 of the file.
 APPLICATION = 0x47724661
@@ -45,95 +53,14 @@ CREATE TABLE originals (
 );
 """
 
-T = TypeVar("T")
-META = {
-    "fingerprint": str,
-    "components": int,
-    "variances": bytes,
-    "shifts": bytes,
-    "created": str,
-    "settings": str,
+# More than any statement here needs: a second line, should a file hold something that works by itself.
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 1,  # a file is rebuilt in another one
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 10_000,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 3,  # removing somebody removes pictures, and these their files
 }
-
-
-def create_file(
-    path: str | os.PathLike[str], meta: Mapping[str, Any], fill: Callable[[sqlite3.Connection], T]
-) -> T:
-    """Write a new gallery: complete under its name, or not at all, and never over another file.
-
-    Its owner alone may read and write it.
-
-    Parameters
-    ----------
-    path : str or path-like
-    meta : mapping of str to str, int or bytes
-    fill : callable
-        Puts in what the gallery begins with; what it returns is returned.
-
-    Raises
-    ------
-    FileError
-        If the name is taken, or the file cannot be written.
-    """
-    target = Path(os.path.realpath(as_path(path)))
-    if target.exists():
-        raise _taken(target)
-    temporary = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
-    try:
-        with _creating(target):
-            os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        with plainly(target, 0.0), closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
-            result = _filled(connection, meta, fill)
-        with _creating(target):
-            _name(temporary, target)
-        return result
-    finally:
-        for left in (temporary, Path(f"{temporary}-journal")):
-            with suppress(OSError):
-                left.unlink()
-
-
-def _filled(
-    connection: sqlite3.Connection, meta: Mapping[str, Any], fill: Callable[[sqlite3.Connection], T]
-) -> T:
-    with transaction(connection):
-        for statement in TABLES.split(";"):
-            connection.execute(statement)
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        return fill(connection)
-
-
-def _name(temporary: Path, target: Path) -> None:
-    """Give a file its final name unless that is taken, also by another process a moment ago."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise _taken(target) from None
-    except OSError:
-        # A disk without hard links.
-        if target.exists():
-            raise _taken(target) from None
-        os.rename(temporary, target)
-
-
-def _taken(target: Path) -> FileError:
-    return FileError(f"{target} exists already. Open it, or name a new file for another gallery.")
-
-
-@contextmanager
-def _creating(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileError:
-        raise
-    except FileNotFoundError as error:
-        raise FileError(
-            f"{target} cannot be written: there is no folder {target.parent}. Create it first."
-        ) from error
-    except OSError as error:
-        raise FileError(f"{target} cannot be written: {error.strerror}. Choose another place.") from error
+SHOWN = 80
 
 
 def connect(path: str | os.PathLike[str], *, read_only: bool, timeout: float) -> sqlite3.Connection:
@@ -150,12 +77,14 @@ def connect(path: str | os.PathLike[str], *, read_only: bool, timeout: float) ->
     Raises
     ------
     FileError
-        If it is missing, empty, damaged, foreign, of a newer gramian, in use, or may not be opened.
+        If it is missing, empty, damaged, altered, foreign, of a newer gramian, in use, or may not be opened.
     """
     target = as_path(path)
-    if target.is_dir():
+    if os.path.islink(target) and not os.path.exists(target):
+        raise broken_link(target)
+    if os.path.isdir(target):
         raise FileError(f"{target} is a folder. Name the file of the gallery.")
-    if not target.exists():
+    if not os.path.exists(target):
         raise FileError(
             f"{target} does not exist. Check the name, or enroll somebody: "
             "gramian faces enroll MODEL GALLERY PICTURES"
@@ -172,10 +101,13 @@ def connect(path: str | os.PathLike[str], *, read_only: bool, timeout: float) ->
             uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
         )
         try:
-            _check_kind(target, connection)
-            _check_whole(target, connection)
-            for setting in ("foreign_keys = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
+            for limit, most in LIMITS.items():
+                connection.setlimit(limit, most)
+            for setting in ("trusted_schema = OFF", "foreign_keys = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {setting}")
+            _check_kind(target, connection)
+            _check_tables(target, connection)
+            _check_whole(target, connection)
             if read_only:
                 connection.execute("PRAGMA query_only = ON")
             else:
@@ -215,7 +147,48 @@ def _check_kind(target: Path, connection: sqlite3.Connection) -> None:
             f"to schema {SCHEMA_VERSION}: upgrade with pip install -U gramian"
         )
     if version < 1:
-        raise _damaged(target, f"its schema version is {version}")
+        raise damaged(target, f"its schema version is {version}")
+
+
+def _check_tables(target: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file in which anything else is than the tables of a gallery.
+
+    A view can answer without end, and a trigger keep what is removed: nothing is asked of them before this.
+    """
+    found, expected = _content(connection), _expected()
+    known = [row[:2] for row in expected]
+    for row in found:
+        if row[:2] not in known:
+            raise _altered(target, f"it holds the {row[0]} {_cut(row[1])}, which gramian did not make")
+    for kind, name in known:
+        if (kind, name) not in [row[:2] for row in found]:
+            raise _altered(target, f"its {kind} {name} is missing")
+    for row in expected:
+        if found.count(row) != 1 or len(found) != len(expected):
+            raise _altered(target, f"its {row[0]} {row[1]} is not as gramian made it")
+
+
+def _content(connection: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    return [(str(kind), str(name), str(table), str(sql)) for kind, name, table, sql in rows]
+
+
+@cache
+def _expected() -> list[tuple[str, str, str, str]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(TABLES)
+        return _content(connection)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= SHOWN else f"{name[:SHOWN]}..."
+
+
+def _altered(target: Path, how: str) -> FileError:
+    return FileError(
+        f"{shown(target)} was altered by another program: {shown(how)}. Do not use it: restore it from a "
+        "copy, or enroll everybody again."
+    )
 
 
 def _check_whole(target: Path, connection: sqlite3.Connection) -> None:
@@ -226,42 +199,14 @@ def _check_whole(target: Path, connection: sqlite3.Connection) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         size = connection.execute("PRAGMA page_size").fetchone()[0]
         if os.path.getsize(target) < pages * size:
-            raise _damaged(target, "its end is missing")
+            raise damaged(target, "its end is missing")
         # Pictures that are kept may be large. They are checked when they are asked for.
         for table in ("meta", "people", "pictures"):
             found = connection.execute(f"PRAGMA integrity_check({table})").fetchall()
             if found != [("ok",)]:
-                raise _damaged(target, " ".join(str(found[0][0]).split()))
+                raise damaged(target, " ".join(str(found[0][0]).split()))
     finally:
         connection.execute("COMMIT")
-
-
-def read_meta(path: str | os.PathLike[str], connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return what a gallery says about itself.
-
-    Raises
-    ------
-    FileError
-        If something that every gallery has is missing.
-    """
-    with plainly(path, 0.0):
-        meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-    meta.setdefault("shifts", b"")  # galleries made before a model could know of them
-    for key, kind in META.items():
-        if not isinstance(meta.get(key), kind) or (key == "settings" and not _is_mapping(meta[key])):
-            raise _damaged(path, f"its {key} is missing or malformed")
-    if len(meta["variances"]) != 8 * meta["components"]:
-        raise _damaged(path, "its variances are not one for each component")
-    if len(meta["shifts"]) not in (0, 4 * meta["components"] ** 2):
-        raise _damaged(path, "its covariance of shifts is not of the size of its vectors")
-    return meta
-
-
-def _is_mapping(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
 
 
 @contextmanager
@@ -278,8 +223,23 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _damaged(path: str | os.PathLike[str], how: str) -> FileError:
-    return FileError(f"{path} is damaged: {how}. Restore it from a copy, or enroll everybody again.")
+def damaged(path: str | os.PathLike[str], how: str) -> FileError:
+    """Return the error for a file that is not as it was stored."""
+    return FileError(
+        f"{shown(path)} is damaged: {shown(how)}. Restore it from a copy, or enroll everybody again."
+    )
+
+
+def broken_link(path: Path) -> FileError:
+    """Return the error for a link that leads to no file."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        where = f"to {shown(os.readlink(path))}, which does not exist"
+        return FileError(f"{shown(path)} is a link {where}. Remove the link, or name the file itself.")
+    except OSError:
+        pass
+    return FileError(f"{shown(path)} is a link that leads back to itself. Remove it, or name a file.")
 
 
 @contextmanager
@@ -324,4 +284,4 @@ def _plain(path: Path, timeout: float, text: str, code: int | None) -> FileError
         return FileError(f"{path} cannot be read or written ({text}). Check the disk. Nothing was changed.")
     if text.startswith("Cannot operate on a closed"):
         return FileError(f"{path} has been closed. Open the gallery again.")
-    return _damaged(path, text)
+    return damaged(path, text)

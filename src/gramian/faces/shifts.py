@@ -42,7 +42,7 @@ def shift_pixels(shift: Any, width: int) -> int:
     (4, 1, 0)
     """
     try:
-        value = float(shift)
+        value = math.nan if isinstance(shift, str) else float(shift)
     except (TypeError, ValueError):
         value = math.nan
     if isinstance(shift, bool) or not 0 <= value <= LARGEST:

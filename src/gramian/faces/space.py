@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +12,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 from gramian.estimators.inputs import check_choice, generators
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.decomposing import decomposed
 from gramian.faces.detector import fit_detector, unlikeness
+from gramian.faces.enrolment import counted
 from gramian.faces.holdout import folds, keeping
 from gramian.faces.light import LIGHTS, relight
 from gramian.faces.pictures import Faces, as_pictures
+from gramian.faces.rebuilding import as_counts, relative_errors
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, Plan
 
@@ -95,6 +97,7 @@ class FaceSpace(Saved, BaseEstimator):
     True
     """
 
+    private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
     shift_covariance_: FloatArray | None = None  # also of models saved before they could know of shifts
 
     def __init__(
@@ -128,7 +131,8 @@ class FaceSpace(Saved, BaseEstimator):
         Raises
         ------
         DataError
-            For fewer than two pictures, or another number of people than pictures.
+            For fewer than two pictures, pictures that are all the same, or another number of people than
+            pictures.
         ParameterError
             A parameter outside of what it may be.
         """
@@ -142,12 +146,16 @@ class FaceSpace(Saved, BaseEstimator):
             )
         people = _checked_people(faces, people, len(pictures))
         relit = relight(pictures, self.light)
+        _check_varied(relit, pictures, self.light)
         shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
         self.decomposition_, self.notes_ = decomposed(
             with_moved(relit, pixels), self.n_components, self.kernel, **shared
         )
         if pixels:
-            self.notes_ = (*self.notes_, f"fitted also on copies of the pictures moved by {pixels} pixels")
+            self.notes_ = (
+                *self.notes_,
+                f"fitted also on copies of the pictures moved by {counted(pixels, 'pixel')}",
+            )
         self._remember(relit, people)
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
@@ -233,64 +241,35 @@ class FaceSpace(Saved, BaseEstimator):
         ndarray of shape (n, height, width), float32
             In relit units: grey values for ``light="none"``. With a kernel pre-images.
         """
-        count = self._counts([self.n_components_ if n_components is None else n_components])[0]
+        count = self._count(n_components)
         scores = self.transform(faces)
         scores[:, count:] = 0
         return np.asarray(self.decomposition_.inverse_transform(scores), dtype=np.float32)
 
-    def errors(self, faces: Any, n_components: Sequence[int]) -> FloatArray:
+    def errors(self, faces: Any, n_components: int | Sequence[int]) -> FloatArray:
         """Return the relative errors ``||x - x~|| / ||x - mean||`` of reconstructions.
 
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
-        n_components : sequence of int
+        n_components : int or sequence of int
             Numbers of components to rebuild from.
 
         Returns
         -------
-        ndarray of shape (n, len(n_components)), float64
+        ndarray of shape (n, len(n_components)), float64; (n, 1) for one number
             0 for a picture that is the mean.
         """
-        counts = self._counts(n_components)
-        found: FloatArray = self._each_block(faces, lambda relit: self._errors(relit, counts))
+        check_is_fitted(self)
+        counts = as_counts(n_components, self.n_components_)
+        found: FloatArray = self._each_block(
+            faces, lambda relit: relative_errors(self.decomposition_, relit, self.mean_face_, counts)
+        )
         return found
 
-    def _errors(self, relit: Pictures, counts: Sequence[int]) -> FloatArray:
-        sizes = _norms(relit - self.mean_face_)
-        found = np.stack([_norms(left) for left in self._left(relit, counts)], axis=1)
-        known = sizes[:, None] > 0
-        return np.asarray(np.divide(found, sizes[:, None], out=np.zeros_like(found), where=known))
-
-    def _left(self, relit: Pictures, counts: Sequence[int]) -> Iterator[Pictures]:
-        """Yield x - x~ for each number of components; a PCA takes off component after component."""
-        model = self.decomposition_
-        scores = np.asarray(model.transform(relit), dtype=np.float32)
-        if not isinstance(model, PCA):
-            for count in counts:
-                kept = scores.copy()
-                kept[:, count:] = 0
-                yield relit - np.asarray(model.inverse_transform(kept), dtype=np.float32)
-            return
-        components, done = np.asarray(model.components_, dtype=np.float32), 0
-        left = (relit - self.mean_face_).reshape(len(relit), -1)
-        by_count = {}
-        for count in sorted(set(counts)):
-            left = left - scores[:, done:count] @ components[done:count]
-            by_count[count], done = left, count
-        yield from (by_count[count] for count in counts)
-
-    def _counts(self, n_components: Sequence[int]) -> list[int]:
+    def _count(self, wanted: int | None) -> int:
         check_is_fitted(self)
-        for count in n_components:
-            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-                raise ParameterError(f"n_components={count!r} is not a positive number of components.")
-            if count > self.n_components_:
-                raise ParameterError(
-                    f"n_components={count} but the model has {self.n_components_} components. Ask for at "
-                    f"most {self.n_components_}, or fit a model with more."
-                )
-        return [int(count) for count in n_components]
+        return self.n_components_ if wanted is None else as_counts([wanted], self.n_components_)[0]
 
     def face_score(self, faces: Any) -> FloatArray:
         """Return how unlike a face pictures are, shape (n,): above ``face_threshold_`` it is not called one.
@@ -315,7 +294,7 @@ class FaceSpace(Saved, BaseEstimator):
         component changes in the pre-image of the mean.
         """
         check_is_fitted(self)
-        count = self._counts([self.n_components_ if count is None else count])[0]
+        count = self._count(count)
         found = self.decomposition_
         if isinstance(found, PCA):
             return as_float64(found.components_[:count]).reshape(-1, *self.picture_shape_)
@@ -326,49 +305,59 @@ class FaceSpace(Saved, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the scores: PC1, PC2, ..."""
-        return self.decomposition_.get_feature_names_out()
+        return self._found.get_feature_names_out()
+
+    @property
+    def _found(self) -> Any:
+        check_is_fitted(self)
+        return self.decomposition_
 
     @property
     def variances_(self) -> FloatArray:
         """The eigenvalues, under the name that recognisers take them by."""
-        return self.eigenvalues_
+        return self.explained_variance_
 
     @property
     def explained_variance_(self) -> FloatArray:
         """The eigenvalues, under PCA's name for them."""
+        check_is_fitted(self)
         return self.eigenvalues_
 
     @property
     def explained_variance_ratio_(self) -> FloatArray | None:
         """Shares of the total variance; None under a kernel that is not proven valid."""
-        shares: FloatArray | None = self.decomposition_.explained_variance_ratio_
+        shares: FloatArray | None = self._found.explained_variance_ratio_
         return shares
 
     @property
     def rank_(self) -> int:
         """Number of components above the rank tolerance."""
-        return int(self.decomposition_.rank_)
+        return int(self._found.rank_)
 
     @property
     def n_samples_(self) -> int:
         """Number of pictures, under PCA's name."""
+        check_is_fitted(self)
         return self.n_pictures_
 
     @property
     def n_features_in_(self) -> int:
         """Number of pixels."""
+        check_is_fitted(self)
         height, width = self.picture_shape_
         return height * width
 
     @property
     def plan_(self) -> Plan:
         """How the components were computed and why."""
-        return self.decomposition_.plan_
+        plan: Plan = self._found.plan_
+        return plan
 
     @property
     def certificate_(self) -> Certificate:
         """What is guaranteed about the components."""
-        return self.decomposition_.certificate_
+        certificate: Certificate = self._found.certificate_
+        return certificate
 
 
 def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
@@ -382,12 +371,16 @@ def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
     return names.astype(str)
 
 
+def _check_varied(relit: Pictures, pictures: npt.NDArray[Any], light: str) -> None:
+    if (relit != relit[:1]).any():
+        return
+    same = "the same" if (pictures == pictures[:1]).all() else f"the same after light={light!r}"
+    raise DataError(
+        f"All {len(relit)} pictures are {same}, so there is nothing to learn. Give different ones."
+    )
+
+
 def _by_blocks(work: Callable[[Pictures], Any], pictures: Pictures) -> Any:
     step = max(1, BLOCK_BYTES // (4 * int(np.prod(pictures.shape[1:]))))
     parts = [work(pictures[start : start + step]) for start in range(0, max(1, len(pictures)), step)]
     return np.concatenate(parts)
-
-
-def _norms(pictures: Any) -> FloatArray:
-    flat = as_float64(pictures).reshape(len(pictures), -1)
-    return np.asarray(np.linalg.norm(flat, axis=1))

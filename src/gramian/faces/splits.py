@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.faces.enrolment import counted
 from gramian.faces.pictures import Faces
@@ -17,6 +17,7 @@ from gramian.faces.pictures import Faces
 __all__ = [
     "Chosen",
     "Population",
+    "as_faces",
     "check_leave_out",
     "choose",
     "component_counts",
@@ -109,20 +110,38 @@ def check_leave_out(leave_out: Any, people: Population) -> int:
     return count
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
+def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Return a number as int.
 
     Raises
     ------
     ParameterError
-        Unless it is whole and not below ``least``.
+        Unless it is whole, not below ``least`` and not above ``most``.
     """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ParameterError(f"{name}={value!r} must be a whole number of at least {least}.")
+    if most is not None and value > most:
+        raise ParameterError(f"{name}={value!r} is too many: at most {most:,} are possible. Give fewer.")
     return int(value)
 
 
-def component_counts(wanted: Sequence[int], most: int, notes: list[str]) -> list[int]:
+def as_faces(name: str, given: Any) -> Faces:
+    """Return pictures that know where they are from.
+
+    Raises
+    ------
+    InputTypeError
+        For an array, a path, and anything else.
+    """
+    if not isinstance(given, Faces):
+        raise InputTypeError(
+            f"{name} is {type(given).__name__}. Give Faces: read_faces(PATH) reads them, and "
+            "Faces(pictures, people, names, hashes) makes them of an array."
+        )
+    return given
+
+
+def component_counts(wanted: int | Sequence[int], most: int, notes: list[str]) -> list[int]:
     """Return numbers of components in rising order, none above ``most``; add a note where one was.
 
     Examples
@@ -131,7 +150,12 @@ def component_counts(wanted: Sequence[int], most: int, notes: list[str]) -> list
     >>> component_counts([50, 25, 100, 200], 80, notes), notes[0][:28]
     ([25, 50, 80], '100 and 200 components becam')
     """
-    asked = sorted({whole_number("n_components", count, 1) for count in wanted})
+    if isinstance(wanted, str) or wanted is None:
+        raise InputTypeError(
+            f"n_components={wanted!r} is no number of components. Give a whole number, or several."
+        )
+    several: Any = [wanted] if np.ndim(wanted) == 0 else wanted
+    asked = sorted({whole_number("n_components", count, 1) for count in several})
     if not asked:
         raise ParameterError("n_components is empty. Give at least one number of components.")
     counts = sorted({min(count, most) for count in asked})

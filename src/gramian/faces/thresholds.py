@@ -121,5 +121,5 @@ def tail_threshold(closest: FloatArray, n: int, far: float, perfect: float, inde
         return float(np.nextafter(closest[0] if len(closest) else perfect, np.inf))
     reached = np.maximum(distances[:-1], NEAR * widest)
     power = float(np.mean(np.log(widest / reached)))  # 1 / a, where the share within d is d ** a
-    fewer = (len(closest) + 1) / (n + 1) / far
+    fewer = (len(closest) + 1) / (n + 1) / max(far, np.finfo(float).tiny)
     return perfect - widest * math.exp(-power * independent * math.expm1(math.log(fewer) / independent))

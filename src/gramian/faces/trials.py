@@ -95,12 +95,14 @@ def trials(vectors: Any, people: Codes, build: Build) -> Trials:
         if held.all():
             continue
         gallery = build(~held)
-        scores = gallery.similarity(vectors[held])
-        pairs = scores.ravel()
-        every = max(1, -(-len(pairs) // (PAIRS // FOLDS)))
-        parts.append((scores.max(axis=1), people[held], pairs[::every], _largest(pairs, most)))
         shares.append(len(gallery.people) / n_people)
-        n_pairs += len(pairs)
+        strange = np.flatnonzero(held)
+        count = len(strange) * len(gallery.people)
+        every, n_pairs = max(1, -(-count // (PAIRS // FOLDS))), n_pairs + count
+        for block in np.array_split(strange, -(-count // PAIRS)):
+            scores = gallery.similarity(vectors[block])
+            pairs = scores.ravel()
+            parts.append((scores.max(axis=1), people[block], pairs[::every].copy(), _largest(pairs, most)))
     own = [np.empty(0)]
     for held in _positions(people):
         gallery = build(~held)

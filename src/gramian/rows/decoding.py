@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import struct
 import unicodedata
 import warnings
@@ -166,7 +167,8 @@ def _decoding(name: str) -> Iterator[None]:
             yield
     except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
         raise DataError(
-            f"{readable(name)} is too large to be decoded safely ({error}). Make it smaller first."
+            f"{readable(name)} is too large to be decoded safely: it has {_pixels(error)}more than the "
+            f"{image.MAX_IMAGE_PIXELS:,} pixels that a picture may have. Make it smaller first."
         ) from error
     except (GramianError, MemoryError):
         raise
@@ -199,6 +201,12 @@ def _decoding(name: str) -> Iterator[None]:
         ) from error
 
 
+def _pixels(error: Exception) -> str:
+    """Return what Pillow says of the number of pixels: its limit differs from the one that holds here."""
+    found = re.search(r"\((\d+) pixels\)", str(error))
+    return f"{int(found[1]):,}, " if found else ""
+
+
 def _form(image: Any) -> PictureForm:
     width, height = image.size
     if image.getexif().get(_ORIENTATION_TAG) in (5, 6, 7, 8):
@@ -223,7 +231,8 @@ def _grey(image: Any, form: PictureForm) -> npt.NDArray[Any]:
             # Palettes may hold transparency, which Pillow converts only through RGBA.
             image = image.convert("RGBA")
         image = image.convert("L")
-    return resized(np.asarray(image), (form.width, form.height))
+    # 16-bit grey of some formats is decoded to wider integers.
+    return resized(np.asarray(image).astype(form.dtype, copy=False), (form.width, form.height))
 
 
 def resized(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]:

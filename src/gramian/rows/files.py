@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import IO
 
 from gramian.errors import FileError, InputTypeError, ParameterError
+from gramian.refusals import reason, shown
 from gramian.rows.columnar import table_from_columns
+from gramian.rows.decoding import readable
 from gramian.rows.delimited import parse_delimited
 from gramian.rows.numpy_files import read_npy, read_npz
 from gramian.rows.parquet_files import read_parquet
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     Picture,
+    opened_zip,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
@@ -31,7 +34,7 @@ from gramian.rows.pictures import (
 )
 from gramian.rows.table import Choice, Table, table_from_array
 
-__all__ = ["Location", "locate", "read_location", "read_picture_list", "read_stream"]
+__all__ = ["Location", "locate", "read_location", "read_picture_list", "read_stream", "require_regular"]
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
@@ -42,6 +45,8 @@ _KINDS = {
     ".parquet": "parquet",
     ".zip": "zip",
 }
+# Kinds that are read from their end, or whose size is checked first: no pipe gives them.
+_REGULAR = (*PICTURE_SUFFIXES, ".npy", ".npz", ".zip", ".parquet")
 _SUPPORTED = (
     ".csv .tsv .txt (also with .gz), .parquet, .npy, .npz (FILE.npz::KEY), "
     "a picture, and a folder or .zip of pictures"
@@ -84,12 +89,12 @@ def locate(text: str) -> Location:
         location = Location(Path(name), key)
     path = location.path
     if not _exists(path):
-        raise FileError(f"{path}: there is no such file or folder. {_similar(path)}")
+        raise FileError(f"{readable(str(path))}: there is no such file or folder. {_similar(path)}")
     if path.is_dir() or not path.is_file():
         return location
     kind = _kind(path)
     if location.key is not None and kind != "npz":
-        raise ParameterError(f"{text}: ::KEY names an array in an .npz file. Leave out ::{key}.")
+        raise ParameterError(f"{readable(text)}: ::KEY names an array in an .npz file. Leave out ::{key}.")
     return location
 
 
@@ -99,7 +104,8 @@ def _exists(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:
-        raise FileError(f"{str(path)!r} cannot be opened: {error}. Check the path.") from error
+        why = reason(error) if isinstance(error, OSError) else error
+        raise FileError(f"{shown(readable(str(path)))!r} cannot be opened: {why}. Check the path.") from error
     return True
 
 
@@ -107,8 +113,8 @@ def _similar(path: Path) -> str:
     try:
         names = os.listdir(path.parent)
     except OSError:
-        return f"Neither is there a folder {path.parent}."
-    close = difflib.get_close_matches(path.name, names, n=2)
+        return f"Neither is there a folder {readable(str(path.parent))}."
+    close = [readable(name) for name in difflib.get_close_matches(path.name, names, n=2)]
     return f"Did you mean {' or '.join(close)}?" if close else "Check the path."
 
 
@@ -124,8 +130,22 @@ def _kind(path: Path) -> str:
         advice = " Save the sheet as CSV."
     elif suffix in (".pkl", ".pickle", ".joblib", ".mat", ".h5", ".hdf5"):
         advice = " Save the array as .npy."
-    shown = f"of the kind {suffix}" if suffix else "without a suffix"
-    raise FileError(f"{path} is a file {shown}, which is not read. Readable are {_SUPPORTED}.{advice}")
+    kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
+    raise FileError(
+        f"{readable(str(path))} is a file {kind}, which is not read. Readable are {_SUPPORTED}.{advice}"
+    )
+
+
+def require_regular(path: Path) -> None:
+    """Refuse a pipe or a device by the name of an archive or a picture, which may have no end.
+
+    Raises
+    ------
+    FileError
+        As it says.
+    """
+    if path.suffix.lower() in _REGULAR and path.exists() and not path.is_file():
+        raise FileError(f"{readable(str(path))} is no regular file. Save what comes from it as a file first.")
 
 
 @contextmanager
@@ -133,7 +153,9 @@ def _opened(path: Path) -> Iterator[io.BufferedReader]:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise FileError(f"{path} cannot be opened: {error.strerror}. Check the path.") from error
+        raise FileError(
+            f"{readable(str(path))} cannot be opened: {error.strerror}. Check the path."
+        ) from error
     with file:
         yield file
 
@@ -150,10 +172,11 @@ def read_location(location: Location, choice: Choice, size: tuple[int, int] | No
     ParameterError
         If the choice names what is not there, or does not apply to this kind.
     """
-    path, source = location.path, str(location.path)
+    path, source = location.path, readable(str(location.path))
     if path.is_dir():
         pictures, notes = pictures_in_folder(path)
         return _with_notes(_pictures(pictures, choice, size, source), notes)
+    require_regular(path)
     with _opened(path) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return read_stream(file, choice, size, source)
@@ -323,13 +346,7 @@ def _pictures(
 
 
 def _read_zip(file: IO[bytes], choice: Choice, size: tuple[int, int] | None, source: str) -> Table:
-    try:
-        archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise FileError(
-            f"{source} is a truncated or damaged zip archive ({error}). Make or copy it again."
-        ) from error
-    with archive:
+    with opened_zip(file, source) as archive:
         pictures, notes = pictures_in_zip(archive, source)
         return _with_notes(_pictures(pictures, choice, size, source), notes)
 

@@ -178,10 +178,12 @@ def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[
     Returns
     -------
     tuple of str or None
-        Text, or whole numbers as text; None if there is no such array or it holds anything else.
+        Text, or whole numbers as text; None if there is no such array.
 
     Raises
     ------
+    DataError
+        If the array has another length, holds anything else, or an empty text.
     FileError
         If the file is truncated or no archive.
 
@@ -199,10 +201,27 @@ def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[
             return None
         with archive.open(name) as member:
             header = _read_header(member)
-        if header.dtype.kind not in "iuU" or header.shape != (count,):
-            return None
+        _check_names(header, key, count, source)
         with archive.open(name) as member:
-            return tuple(str(value) for value in np.lib.format.read_array(member, allow_pickle=False))
+            names = tuple(str(value) for value in np.lib.format.read_array(member, allow_pickle=False))
+    for place, found in enumerate(names):
+        if not found.strip():
+            raise DataError(f"{source}: entry {place} of {key} (counted from 0) is empty. Name all of them.")
+    return names
+
+
+def _check_names(header: _Header, key: str, count: int, source: str) -> None:
+    if len(header.shape) != 1 or header.dtype.kind not in "iuU":
+        what = "Python objects" if header.dtype.hasobject else str(header)
+        raise DataError(
+            f"{source}: {key} holds {what}, and one text or whole number for each picture is needed. "
+            f"Save it for instance as {key}={key}.astype(str), or leave it out."
+        )
+    if header.shape[0] != count:
+        raise DataError(
+            f"{source}: {key} has {header.shape[0]} entries for {count} pictures. "
+            "Give one for each, or leave it out."
+        )
 
 
 def _read_header(file: IO[bytes]) -> _Header:

@@ -1,10 +1,13 @@
 """Grey pictures from a folder, a list of files, a zip archive or a single file."""
 
 import hashlib
+import io
 import os
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -27,7 +30,11 @@ from gramian.rows.table import Table, pick_rows
 __all__ = [
     "PICTURE_SUFFIXES",
     "Picture",
+    "frames_note",
     "natural_key",
+    "open_member",
+    "open_picture",
+    "opened_zip",
     "pictures_in_folder",
     "pictures_in_list",
     "pictures_in_zip",
@@ -38,7 +45,15 @@ PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip
 
+# What compresses by more than this is no picture, but a few grey values and a long run of zeros.
+LARGEST_MEMBER = 64 << 20
+LARGEST_RATIO = 200
+RATIO_COUNTS_FROM = 16 << 20
+
 _SKIPPED_SHOWN = 3
+_ENCRYPTED = 1
+# Compressed bytes that are expanded together: bzip2 and LZMA make thousands of bytes of one.
+_CHUNK = 4096
 
 
 def natural_key(name: str) -> tuple[object, ...]:
@@ -81,15 +96,15 @@ def pictures_in_folder(folder: Path) -> tuple[list[Picture], tuple[str, ...]]:
     """
 
     def refuse(error: OSError) -> None:
-        raise FileError(f"{error.filename} cannot be listed: {error.strerror}.") from error
+        raise FileError(f"{readable(error.filename)} cannot be listed: {error.strerror}.") from error
 
     names = [
         (Path(parent) / name).relative_to(folder).as_posix()
         for parent, _, files in os.walk(folder, onerror=refuse)
         for name in files
     ]
-    kept, notes = _only_pictures(names, f"folder {folder}")
-    return [Picture(name, partial(_open, folder / name)) for name in kept], notes
+    kept, notes = _only_pictures(names, f"folder {readable(str(folder))}")
+    return [Picture(name, partial(open_picture, folder / name, name)) for name in kept], notes
 
 
 def pictures_in_list(paths: Sequence[Path]) -> list[Picture]:
@@ -103,9 +118,51 @@ def pictures_in_list(paths: Sequence[Path]) -> list[Picture]:
     for path in paths:
         if not _is_picture(path.name):
             raise DataError(
-                f"{path} is not named like a picture. A list of paths is for pictures: {_suffixes()}."
+                f"{readable(str(path))} is not named like a picture. "
+                f"A list of paths is for pictures: {_suffixes()}."
             )
-    return [Picture(path.as_posix(), partial(_open, path)) for path in paths]
+    return [Picture(path.as_posix(), partial(open_picture, path, path.as_posix())) for path in paths]
+
+
+@contextmanager
+def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive, and say what is wrong with one that cannot be.
+
+    Parameters
+    ----------
+    file : Path or binary file
+    source : str, optional
+        Its name in messages; by default the path.
+
+    Raises
+    ------
+    FileError
+        If it is empty, no zip archive, truncated, a pipe or a device, or not there.
+    """
+    source = source or readable(str(file))
+    if isinstance(file, Path):
+        with (
+            open_picture(file, source, "Save what comes from it as a file first.") as opened,
+            opened_zip(opened, source) as archive,
+        ):
+            yield archive
+        return
+    head = file.read(4)
+    if not head:
+        raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
+    try:
+        archive = zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        if not head.startswith(b"PK"):
+            raise FileError(
+                f"{source} is no zip archive, whatever its name says. Give it the suffix of what it is, or "
+                "make it again."
+            ) from error
+        raise FileError(
+            f"{source} is a truncated or damaged zip archive ({error}). Make or copy it again."
+        ) from error
+    with archive:
+        yield archive
 
 
 def pictures_in_zip(
@@ -118,57 +175,118 @@ def pictures_in_zip(
     archive : ZipFile
     source : str
     on_bad : callable, optional
-        Called with the name of a picture that is too large and the error, and the picture is left out; by
-        default the error is raised.
+        Called with the name of a picture that is too large or encrypted and the error, and the picture is
+        left out; by default the error is raised.
 
     Raises
     ------
     DataError
         If there is no picture, or one is too large.
+    FileError
+        If all of them, or one of them, are encrypted.
     """
-    entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+    infos = [info for info in archive.infolist() if not info.is_dir()]
+    entries = {info.filename: info for info in infos}
     kept, notes = _only_pictures(list(entries), source)
+    if all(entries[name].flag_bits & _ENCRYPTED for name in kept):
+        raise FileError(f"{source} is encrypted. Unpack it first, and give the folder.")
+    repeated = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
+    if repeated:
+        names = "1 name occurs" if len(repeated) == 1 else f"{len(repeated)} names occur"
+        notes = (*notes, f"{names} more than once in {source}, and the last one counts: {_shown(repeated)}")
     found = []
     for name in kept:
-        if entries[name].file_size > LARGEST_FILE:
-            error = DataError(
-                f"{name} in {source} unpacks to {entries[name].file_size} bytes, more than the "
-                f"{LARGEST_FILE} that a picture may have. Leave it out or make it smaller."
-            )
-            if on_bad is None:
-                raise error
+        error = _fault(entries[name], source)
+        if error is None:
+            found.append(Picture(name, partial(open_member, archive, entries[name])))
+        elif on_bad is None:
+            raise error
+        else:
             on_bad(name, error)
-            continue
-        found.append(Picture(name, partial(archive.open, entries[name])))
     return found, notes
 
 
-def _open(path: Path) -> IO[bytes]:
-    if path.exists() and not path.is_file():
-        # A named pipe would be waited for, perhaps for ever.
-        raise FileError(f"{readable(str(path))} is no regular file. Leave it out.")
-    return path.open("rb")
+def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
+    """Return what is wrong with a member of an archive, as far as its directory says."""
+    name, size, packed = readable(info.filename), info.file_size, max(info.compress_size, 1)
+    if info.flag_bits & _ENCRYPTED:
+        return FileError(f"{name} is encrypted. Unpack it first, or leave it out.")
+    compressed = info.compress_type != zipfile.ZIP_STORED
+    limit = min(LARGEST_FILE, LARGEST_MEMBER) if compressed else LARGEST_FILE
+    if size > limit:
+        return DataError(
+            f"{name} in {source} unpacks to {size} bytes, more than the {limit} that a "
+            f"{'compressed ' if compressed else ''}picture may have. Leave it out or make it smaller."
+        )
+    if size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed:
+        return DataError(
+            f"{name} in {source} unpacks to {size} bytes, {size // packed} times what it takes there, and "
+            f"above {RATIO_COUNTS_FROM} bytes a picture may unpack to {LARGEST_RATIO} times. Leave it out."
+        )
+    return None
+
+
+def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a member of an archive, of which never more is unpacked than it says to hold."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return archive.open(info)
+    with archive.open(info) as member:
+        return io.BytesIO(b"".join(iter(partial(member.read, _CHUNK), b"")))
+
+
+def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> IO[bytes]:
+    """Open a picture or an archive of them.
+
+    Raises
+    ------
+    FileError
+        For a pipe or a device, which would be waited for, perhaps for ever; and where there is no such file.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise FileError(f"{readable(name)} is no regular file. {advice}")
+        return path.open("rb")
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{readable(name)} cannot be opened: {error.strerror}.") from error
 
 
 def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str, ...]]:
     visible = [name for name in names if not _is_hidden(name)]
     kept = sorted(filter(_is_picture, visible), key=natural_key)
     other = sorted(name for name in visible if not _is_picture(name))
-    shown = ", ".join(other[:_SKIPPED_SHOWN]) + (", ..." if len(other) > _SKIPPED_SHOWN else "")
     if not kept:
-        found = f"{len(other)} other files ({shown})" if other else "no files"
+        files = f"but {len(other)} other file{'s' if len(other) > 1 else ''} ({_shown(other)})"
         raise DataError(
-            f"{source} holds no pictures but {found}. Pictures are {_suffixes()}; "
-            "a table is given by the path of its own file."
+            f"{source} holds no pictures {files if other else 'and no other files'}. Pictures are "
+            f"{_suffixes()}; a table is given by the path of its own file."
         )
     if not other:
         return kept, ()
     plural = "file was" if len(other) == 1 else "files were"
-    return kept, (f"{len(other)} other {plural} skipped in {source}: {shown}",)
+    return kept, (f"{len(other)} other {plural} skipped in {source}: {_shown(other)}",)
+
+
+def _shown(names: Sequence[str]) -> str:
+    shown = ", ".join(readable(name) for name in names[:_SKIPPED_SHOWN])
+    return shown + (", ..." if len(names) > _SKIPPED_SHOWN else "")
 
 
 def _suffixes() -> str:
     return " ".join(PICTURE_SUFFIXES)
+
+
+def frames_note(count: int) -> str:
+    """Say of how many pictures only the first frame was used.
+
+    Examples
+    --------
+    >>> frames_note(2)
+    '2 pictures have several frames: the first was used'
+    """
+    have = "1 picture has" if count == 1 else f"{count} pictures have"
+    return f"{have} several frames: the first was used"
 
 
 def read_pictures(
@@ -214,7 +332,7 @@ def read_pictures(
         name = picture.name.encode("utf-8", "surrogateescape")
         digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
         values[place] = grey_values(picture.name, data, form)
-    notes = (f"{frames} pictures have several frames: the first was used",) if frames else ()
+    notes = (frames_note(frames),) if frames else ()
     return Table(
         values,
         row_names=tuple(readable(picture.name) for picture in pictures),

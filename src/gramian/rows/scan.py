@@ -250,6 +250,12 @@ def _check_name(option: str, name: Any) -> str | None:
     return name
 
 
+def _whole(number: Any) -> int:
+    if isinstance(number, bool):
+        raise TypeError("True and False count nothing")
+    return operator.index(number)
+
+
 def check_size(size: Any) -> tuple[int, int] | None:
     """Return (width, height) of ``"WIDTHxHEIGHT"`` or of two integers; None stays None.
 
@@ -272,7 +278,7 @@ def check_size(size: Any) -> tuple[int, int] | None:
             raise ParameterError(f"size={size!r} is not understood. {how}")
         size = (int(match[1]), int(match[2]))
     try:
-        width, height = map(operator.index, size)
+        width, height = map(_whole, size)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"size={size!r} is not two integers. {how}") from error
     if not (1 <= width <= _LARGEST_SIDE and 1 <= height <= _LARGEST_SIDE):

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gramian.errors import FileError, InputTypeError, ParameterError
+from gramian.refusals import FULL, not_written, reason, shown
 
 __all__ = ["as_path", "atomic_write"]
 
-# Of a disk, of a user's share of one, of a device.
-FULL = (errno.ENOSPC, errno.EDQUOT)
-
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a binary file that appears under its name when the block ends well, or not at all.
 
     Until then it has a temporary name in the same folder. When the block raises anything, the
@@ -26,12 +24,22 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     existing file keeps its permissions, and a device or pipe such as ``/dev/stdout`` is written
     to directly.
 
+    Parameters
+    ----------
+    path : str or path-like
+    mode : int, default=0o666
+        Permissions of a new file, of which the process's umask takes some away.
+
     Raises
     ------
     FileError
         If the place cannot be written to, the disk or device is full, or the reader of a named pipe is gone.
     """
     target = as_path(path)
+    if os.fspath(path).endswith(("/", os.sep)):
+        raise FileError(
+            f"{shown(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
+        )
     existing = _existing_mode(target)
     if existing is not None and not stat.S_ISREG(existing):
         with _written_directly(target, existing) as file:
@@ -43,7 +51,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with _as_file_error(target):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(temporary, flags, 0o666)
+            descriptor = os.open(temporary, flags, mode)
         try:
             # The descriptor outlives the file object: writers such as Arrow's close what they get.
             with os.fdopen(descriptor, "wb", closefd=False) as file:
@@ -59,7 +67,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in FULL:
-            raise FileError(f"{target} was not written: {error.strerror}. Free some space.") from error
+            raise not_written(target, error) from error
         raise
     _sync_folder(target.parent)
 
@@ -73,7 +81,7 @@ def _written_directly(target: Path, mode: int) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         if error.errno in FULL:
-            raise FileError(f"{target} was not written: {error.strerror}. Free some space.") from error
+            raise not_written(target, error) from error
         # A pipe under /dev, such as /dev/stdout, is one that the process was given: who reads it may stop
         # when it has enough, as head does, and that is no mistake.
         given = target.is_relative_to("/dev") or target.is_relative_to("/proc")
@@ -112,11 +120,14 @@ def _as_file_error(target: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise FileError(
-            f"{target} cannot be written: there is no folder {target.parent}. Create it first."
+            f"{shown(target)} cannot be written: there is no folder {shown(target.parent)}. Create it first."
         ) from error
     except OSError as error:
+        if error.errno in FULL:
+            raise not_written(target, error) from error
+        other = "name" if error.errno == errno.ENAMETOOLONG else "place"
         raise FileError(
-            f"{target} cannot be written: {error.strerror}. Choose another place for it."
+            f"{shown(target)} cannot be written: {reason(error)}. Choose another {other} for it."
         ) from error
 
 

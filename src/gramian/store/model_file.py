@@ -10,6 +10,7 @@ import math
 import os
 import platform
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
+from gramian.refusals import reason, shown
 from gramian.store.atomic import as_path, atomic_write
 from gramian.version import __version__
 
@@ -72,6 +74,8 @@ def write_model(
     kind: str,
     header: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
+    *,
+    private: bool = False,
 ) -> None:
     """Write one model file: complete under its name, or not at all.
 
@@ -88,6 +92,8 @@ def write_model(
         them. Tuples come back as lists, NumPy scalars as Python numbers, keys in sorted order.
     arrays : mapping of str to ndarray
         Booleans, integers and floats up to 64 bits, of any shape, order and byte order.
+    private : bool, default=False
+        A new file can be read by its owner only; one that is replaced keeps its permissions.
 
     Raises
     ------
@@ -122,7 +128,7 @@ def write_model(
     text = json.dumps(entry, allow_nan=False, sort_keys=True, separators=(",", ":"))
     sealed = f'{{"checksum":"{_checksum(text, ready)}",{text[1:]}'
     payload = safetensors.numpy.save(ready, metadata={_KEY: sealed})
-    with atomic_write(path) as file:
+    with atomic_write(path, mode=0o600 if private else 0o666) as file:
         file.write(payload)
 
 
@@ -137,9 +143,10 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
         If the file is empty, truncated, altered, of another kind, or of a newer format.
     """
     target = as_path(path)
-    if target.exists() and not target.is_file():
-        raise FileError(f"{target} is not a file. Name the .gramian file itself.")
     try:
+        # A pipe would be waited for.
+        if not stat.S_ISREG(os.stat(target).st_mode):
+            raise FileError(f"{target} is not a file. Name the .gramian file itself.")
         with open(target, "rb") as file:
             outer = _outer_header(target, file)
             text = _own_text(target, outer)
@@ -149,9 +156,11 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
             payload = file.read()
     except FileNotFoundError as error:
         raise FileError(f"{target} does not exist. Check the name and the folder.") from error
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(
-            f"{target} cannot be read: {error.strerror}. Check its name and permissions."
+            f"{shown(target)} cannot be read: {reason(error)}. Check its name and permissions."
         ) from error
     arrays = _arrays(target, payload)
     sealed = _CHECKSUM_ENTRY.match(text)

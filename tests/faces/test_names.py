@@ -1,0 +1,89 @@
+"""Names that can be stored, and texts of unknown origin on a line."""
+
+import pytest
+
+from gramian import DataError, InputTypeError
+from gramian.faces.names import LONGEST_NAME, person_name, shown
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("Anna", "Anna"),
+        ("  Anna Maria\t", "Anna Maria"),
+        ("Zoe\u0308", "Zo\u00eb"),
+        ("Пётр Ильи́ч", "Пётр Ильи́ч"),
+        ("王小明", "王小明"),
+        ("محمد\u200cعلی", "محمد\u200cعلی"),  # a joiner inside of a word is part of how it is written
+        ("O'Brien; DROP TABLE people", "O'Brien; DROP TABLE people"),
+        ("👩🏽\u200d🔬", "👩🏽\u200d🔬"),
+        ("❤\ufe0f", "❤\ufe0f"),
+        ("葛\U000e0100城", "葛\U000e0100城"),  # one of the forms of a character
+        ("श्री\u200dमान", "श्री\u200dमान"),
+        ("é" * LONGEST_NAME, "é" * LONGEST_NAME),
+    ],
+)
+def test_names_of_people(given, stored):
+    assert person_name(given) == stored
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("", r"The name of a person is empty \(''\)"),
+        (" \n ", r"The name of a person is empty"),
+        ("a" * 201, r"'aaaaaaaaaaaaaaaaaaaa'\.\.\. has 201 characters; at most 200 are stored\. Shorten it"),
+        ("An\nna", r"The name 'An\\nna' holds the character '\\n', which no line of text can show"),
+        ("An\u2028na", r"holds the character '\\u2028'"),
+        ("An\x85na", r"holds the character '\\x85'"),
+        ("An\0na", r"holds the character '\\x00'"),
+        ("An\x1b[31mna", r"holds the character '\\x1b'"),
+        ("Anna\u202ecod", r"holds the character '\\u202e'"),
+        ("An\udc80na", r"holds the character '\\udc80'"),
+        ("An\ufffdna", r"holds the character '\\ufffd'"),
+    ],
+)
+def test_names_that_cannot_be(name, match):
+    with pytest.raises(DataError, match=match):
+        person_name(name)
+
+
+def test_a_name_is_text():
+    with pytest.raises(InputTypeError, match=r"The name of a person is bytes. Give text"):
+        person_name(b"Anna")
+
+
+HIDDEN = [
+    *map(chr, [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2060, 0xFEFF]),
+    *map(chr, [0x61C, 0xAD, 0x115F, 0x1160, 0x3164, 0xFFA0, 0x34F, 0x180E, 0xE0041, 0x7F]),
+    *map(chr, [0xFE0F, 0x2800]),
+]
+
+
+@pytest.mark.parametrize("letter", HIDDEN, ids=ascii)
+def test_what_nobody_sees_is_in_no_name(letter):
+    for name in (f"An{letter}na", f"Anna{letter}", letter):
+        with pytest.raises(DataError, match=r"holds the character|is empty"):
+            person_name(name)
+        assert name != f"An{letter}na" or shown(name) == f"An{ascii(letter)[1:-1]}na"
+
+
+@pytest.mark.parametrize("name", ["محمد\u200c", "\u200dعلی", "م\u200c\u200cع", "م\u200cn"])
+def test_a_joiner_stands_between_letters_that_it_joins(name):
+    with pytest.raises(DataError, match=r"holds the character '\\u200"):
+        person_name(name)
+
+
+def test_marks_alone_are_no_name():
+    with pytest.raises(DataError, match=r"The name '\\u0301\\u0302' has no letter. Give at least one"):
+        person_name("\u0301\u0302")
+
+
+@pytest.mark.parametrize("name", ["Anna Maria", "王小明", "محمد\u200cعلی", "Пётр", "👩🏽\u200d🔬", "\ufffd"])
+def test_what_can_be_seen_is_shown_as_it_is(name):
+    assert shown(name) == name
+
+
+def test_everything_is_shown_on_one_line():
+    assert shown("\x1b[31mred\nfake  line\u202e\udcff") == r"\x1b[31mred\nfake  line\u202e\udcff"
+    assert shown(5) == "5"
