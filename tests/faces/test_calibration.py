@@ -57,7 +57,7 @@ def test_own_pictures_are_refused_a_little_more_rarely_than_predicted():
         own = Nearest(vectors, people).similarity(faces_of(centres, rng))[range(30), range(30)]
         refused.append((own < found.identify.value).mean())
         predicted.append(found.identify.false_reject)
-        assert found.notes == ()
+        assert found.identify.notes == ()
     # In the trials each picture is compared with one fewer than a new one is.
     assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.15
 
@@ -65,8 +65,10 @@ def test_own_pictures_are_refused_a_little_more_rarely_than_predicted():
 def test_a_rate_that_few_people_cannot_show():
     found = calibrated(*some_people(8, 3), 0.001)
     assert not found.identify.observed
-    assert found.notes[0].startswith("With 8 people who can stand for strangers a rate of 0.001 cannot be")
-    assert "Rates from 0.11 on can be counted" in found.notes[0]
+    assert found.identify.notes[0].startswith(
+        "With 8 people who can stand for strangers a rate of 0.001 cannot be"
+    )
+    assert "Rates from 0.11 on can be counted" in found.identify.notes[0]
     assert found.identify.false_accept <= 0.001
 
 
@@ -80,15 +82,15 @@ def test_strangers_are_drawn_where_hardly_anybody_is_enrolled(n_people):
     ) >= found.identify.value
     assert named.mean() <= 0.02
     assert not found.identify.observed
-    assert ("1 person" if n_people == 1 else f"{n_people} people") in found.notes[0]
-    assert "is a guess" in found.notes[0]
+    assert ("1 person" if n_people == 1 else f"{n_people} people") in found.identify.notes[0]
+    assert "is a guess" in found.identify.notes[0]
 
 
 def test_nobody_has_two_pictures():
     found = calibrated(*some_people(8, 1), 0.2)
     assert found.identify.false_reject is None
     assert (found.n_genuine, found.n_impostor) == (0, 8)
-    assert "the rate of false rejects is not known" in found.notes[-1]
+    assert "the rate of false rejects is not known" in found.identify.notes[-1]
 
 
 def test_pictures_that_are_all_equally_far_apart_tell_nothing():
@@ -96,4 +98,15 @@ def test_pictures_that_are_all_equally_far_apart_tell_nothing():
     found = calibrated(np.eye(16), people, 0.2)
     assert found.identify.value > 0
     assert found.identify.false_reject == 1
-    assert found.notes[0].startswith("All pictures of different people are equally alike")
+    assert found.identify.notes[0].startswith("All pictures of different people are equally alike")
+
+
+def test_one_to_one_smaller_rates_can_be_counted():
+    found = calibrated(*some_people(30, 3), 0.01)
+    assert not found.identify.observed
+    assert found.verify.observed
+    assert "With 30 people who can stand for strangers a rate of 0.01" in found.identify.notes[0]
+    assert found.verify.notes == ()
+    rarer = calibrated(*some_people(30, 3), 0.0001)
+    assert "With 810 couples of a stranger and a person a rate of 0.0001" in rarer.verify.notes[0]
+    assert "Rates from 0.0012 on" in rarer.verify.notes[0]

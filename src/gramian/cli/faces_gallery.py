@@ -316,7 +316,7 @@ def _calibration(recogniser: Any, person: str | None) -> dict[str, Any]:
         "extrapolated": not used.observed,
         "impostor_pictures": found.n_impostor,
         "genuine_pictures": found.n_genuine,
-        "notes": list(recogniser.notes_),
+        "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
     }
 
 

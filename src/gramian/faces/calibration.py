@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,12 @@ __all__ = ["Calibration", "Threshold", "calibrate", "check_far"]
 
 FEW = 5  # people below which strangers are also drawn
 DRAWN = 20_000
+ALL_ALIKE = (
+    "All pictures of different people are equally alike, so nobody is recognised. So it is after whitening "
+    "with a model that was fitted on the same pictures with as many components. Use fewer components, or "
+    "another distance."
+)
+NOBODY_TWICE = "Nobody has two pictures, so the rate of false rejects is not known."
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Threshold:
         Share of new pictures of enrolled people predicted to be below; None where nobody has two pictures.
     observed : bool
         Whether there were strangers enough to count so small a rate; otherwise the tail was extrapolated.
+    notes : tuple of str
+        What cannot be promised.
     """
 
     value: float
@@ -42,6 +50,7 @@ class Threshold:
     false_accept: float
     false_reject: float | None
     observed: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,15 +65,12 @@ class Calibration:
         For one person: ``far`` is the share of other people's pictures taken for a given person.
     n_impostor, n_genuine : int
         Number of pictures of left-out people, and of pictures compared with others of the same person.
-    notes : tuple of str
-        What cannot be promised.
     """
 
     identify: Threshold
     verify: Threshold
     n_impostor: int
     n_genuine: int
-    notes: tuple[str, ...]
 
 
 def check_far(far: Any) -> float:
@@ -104,46 +110,56 @@ def calibrate(
     """
     found = trials(vectors, people, build)
     n_people = int(people.max()) + 1
+    notes: tuple[str, ...] = ()
     if n_people < FEW:
         drawn = _drawn(build(np.ones(len(people), dtype=bool)), variances)
         identify = _threshold_drawn(drawn.max(axis=1), found.strangers, far, perfect, found.own)
         verify = _threshold_drawn(drawn.ravel(), found.pairs, far, perfect, found.own)
+        notes += (_few(n_people),)
     elif _all_alike(found.pairs):
         # Whatever is asked, the answer would be chance: nobody is recognised.
         nobody = float(np.nextafter(perfect, np.inf))
         identify = verify = Threshold(nobody, far, 0.0, _below(found.own, nobody), False)
+        notes += (ALL_ALIKE,)
     else:
         identify = _identification(found, far, n_people, perfect)
         verify = _verification(found, far, perfect)
-    notes = _notes(found, n_people, far, identify)
-    return Calibration(identify, verify, len(found.strangers), len(found.own), notes)
+    notes += () if len(found.own) else (NOBODY_TWICE,)
+    identify, verify = (replace(one, notes=one.notes + notes) for one in (identify, verify))
+    return Calibration(identify, verify, len(found.strangers), len(found.own))
 
 
 def _identification(found: Trials, far: float, n_people: int, perfect: float) -> Threshold:
     """Return the threshold for the most alike of all people."""
     # As many chances as people, none more likely than that of one comparison.
-    _, value, _ = _one_to_one(found, -math.expm1(math.log1p(-far) / n_people), perfect)
+    value, _ = _one_to_one(found, -math.expm1(math.log1p(-far) / n_people), perfect)
     # Those who were left out were compared with fewer people.
     rate = -math.expm1(math.log1p(-far) * found.share)
     counted = counted_threshold(found.strangers, rate, found.who)
     predicted = far
     if counted is not None and counted[0] <= value:
         value, predicted = counted[0], min(far, counted[1] * far / rate)
-    return Threshold(value, far, predicted, _below(found.own, value), counted is not None)
+    whom = f"{found.n_strangers:,} people who can stand for strangers"
+    notes = () if counted is not None else (_unobserved(far, whom, found.n_strangers),)
+    return Threshold(value, far, predicted, _below(found.own, value), counted is not None, notes)
 
 
 def _verification(found: Trials, far: float, perfect: float) -> Threshold:
-    observed, value, predicted = _one_to_one(found, far, perfect)
-    return Threshold(value, far, predicted, _below(found.own, value), observed)
+    """Return the threshold for one person."""
+    value, predicted = _one_to_one(found, far, perfect)
+    observed = far * (found.n_couples + 1) >= 1
+    whom = f"{found.n_couples:,} couples of a stranger and a person"
+    notes = () if observed else (_unobserved(far, whom, found.n_couples),)
+    return Threshold(value, far, predicted, _below(found.own, value), observed, notes)
 
 
-def _one_to_one(found: Trials, rate: float, perfect: float) -> tuple[bool, float, float]:
-    """Say whether a rate of single comparisons was observed, and return its threshold and prediction."""
+def _one_to_one(found: Trials, rate: float, perfect: float) -> tuple[float, float]:
+    """Return the threshold of single comparisons, and the rate that is predicted."""
     if rate * (found.n_pairs + 1) >= len(found.closest) + 1:
         counted = counted_threshold(found.pairs, rate)
         if counted is not None:
-            return True, *counted
-    return False, tail_threshold(found.closest, found.n_pairs, rate, perfect, found.n_strangers / 2), rate
+            return counted
+    return tail_threshold(found.closest, found.n_pairs, rate, perfect, found.n_strangers / 2), rate
 
 
 def _threshold_drawn(
@@ -175,27 +191,17 @@ def _drawn(gallery: Matcher, variances: FloatArray) -> FloatArray:
     return np.asarray(gallery.similarity(strangers.astype(np.float32)), dtype=np.float64)
 
 
-def _notes(found: Trials, n_people: int, far: float, identify: Threshold) -> tuple[str, ...]:
-    notes = []
-    if n_people < FEW:
-        notes.append(
-            f"With {n_people} {'person' if n_people == 1 else 'people'} enrolled hardly anything is known of "
-            f"strangers: {DRAWN:,} were drawn from a normal distribution with the model's variances. Real "
-            "people differ in other ways, so the rate of false accepts is a guess."
-        )
-    elif _all_alike(found.pairs):
-        notes.append(
-            "All pictures of different people are equally alike, so nobody is recognised. So it is after "
-            "whitening with a model that was fitted on the same pictures with as many components. Use fewer "
-            "components, or another distance."
-        )
-    elif not identify.observed:
-        strangers = found.n_strangers
-        notes.append(
-            f"With {strangers:,} people who can stand for strangers a rate of {far:g} cannot be observed: "
-            "the threshold is extrapolated from those most alike, with a margin for how few they are, and "
-            f"refuses many of one's own. Rates from {1 / (strangers + 1):.2g} on can be counted."
-        )
-    if not len(found.own):
-        notes.append("Nobody has two pictures, so the rate of false rejects is not known.")
-    return tuple(notes)
+def _unobserved(far: float, whom: str, count: int) -> str:
+    return (
+        f"With {whom} a rate of {far:g} cannot be observed: the threshold is extrapolated from those most "
+        "alike, with a margin for how few they are, and refuses more of one's own than it need. Rates from "
+        f"{1 / (count + 1):.2g} on can be counted."
+    )
+
+
+def _few(n_people: int) -> str:
+    return (
+        f"With {n_people} {'person' if n_people == 1 else 'people'} enrolled hardly anything is known of "
+        f"strangers: {DRAWN:,} were drawn from a normal distribution with the model's variances. Real people "
+        "differ in other ways, so the rate of false accepts is a guess."
+    )

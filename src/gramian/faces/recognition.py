@@ -59,8 +59,8 @@ class Recogniser:
         Number of pictures that stood for strangers, and for new pictures of enrolled people.
     discriminant_ : LinearDiscriminantAnalysis or None
     n_vectors_, n_components_ : int
-    notes_ : tuple of str
-        What was decided, and what cannot be promised.
+    notes_, verify_notes_ : tuple of str
+        What was decided, and what cannot be promised of identification and of verification.
 
     Notes
     -----
@@ -237,7 +237,8 @@ class Recogniser:
         self.predicted_false_accept_ = found.identify.false_accept
         self.predicted_false_reject_ = found.identify.false_reject
         self.n_impostor_, self.n_genuine_ = found.n_impostor, found.n_genuine
-        self.notes_ += found.notes
+        self.verify_notes_ = self.notes_ + found.verify.notes
+        self.notes_ += found.identify.notes
 
     # -------------------------------------------------------------- answers
 

@@ -71,6 +71,11 @@ class Trials:
         """Number of people who were left out."""
         return len(np.unique(self.who))
 
+    @property
+    def n_couples(self) -> int:
+        """Number of couples of somebody who was left out and somebody who was not."""
+        return round(self.n_pairs * self.n_strangers / max(1, len(self.who)))
+
 
 def trials(vectors: Any, people: Codes, build: Build) -> Trials:
     """Compare enrolled pictures with each other, as if each had not been enrolled.
