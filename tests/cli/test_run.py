@@ -12,6 +12,10 @@ from gramian.cli import fitting
 GRAMIAN = (sys.executable, "-m", "gramian.cli")
 
 
+# Tests may run without the buffers that users have.
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+
+
 def start(*arguments, **options):
     return subprocess.run([*GRAMIAN, *arguments], capture_output=True, timeout=120, **options)
 
@@ -125,7 +129,7 @@ def test_a_reader_that_goes_away_is_no_error(folder):
     assert start("fit", "flowers.csv", "--label", "species", "-o", "m.gramian").returncode == 0
     arguments = ["transform", "m.gramian", "flowers.csv", "--label", "species"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*GRAMIAN, *arguments], **pipes) as process:
+    with subprocess.Popen([*GRAMIAN, *arguments], env=BUFFERED, **pipes) as process:
         process.stdout.close()
         errors = process.stderr.read()
         process.wait(timeout=60)
@@ -137,7 +141,9 @@ def test_a_reader_that_goes_away_is_no_error(folder):
 @pytest.mark.parametrize("arguments", [("--help",), ("kernels",)])
 def test_a_full_output_is_a_line(arguments):
     with open("/dev/full", "w") as full:
-        ran = subprocess.run([*GRAMIAN, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        ran = subprocess.run(
+            [*GRAMIAN, *arguments], stdout=full, stderr=subprocess.PIPE, env=BUFFERED, timeout=120
+        )
     assert ran.returncode == 1
     assert ran.stderr.decode().startswith("gramian: standard output was not written: No space left")
     assert len(ran.stderr.splitlines()) == 1
@@ -196,6 +202,10 @@ def test_a_disk_that_is_full_is_not_standard_output(folder, gramian, monkeypatch
 def test_messages_that_nobody_reads_change_no_code(folder):
     with open("/dev/full", "w") as full:
         ran = subprocess.run(
-            [*GRAMIAN, "fit", "no.csv", "-o", "m.gramian"], stdout=subprocess.PIPE, stderr=full, timeout=120
+            [*GRAMIAN, "fit", "no.csv", "-o", "m.gramian"],
+            stdout=subprocess.PIPE,
+            stderr=full,
+            env=BUFFERED,
+            timeout=120,
         )
     assert (ran.returncode, ran.stdout) == (1, b"")

@@ -1,6 +1,5 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ import typer
 
 from gramian.cli.app import app
 from gramian.cli.progress import say
-from gramian.cli.streams import prepare_streams
+from gramian.cli.streams import lead_nowhere, prepare_streams
 from gramian.errors import (
     CertificateWarning,
     CostWarning,
@@ -47,15 +46,20 @@ def run(arguments: Sequence[str] | None = None) -> int:
             code = _invoke(list(sys.argv[1:] if arguments is None else arguments))
             sys.stdout.flush()
         except BrokenPipeError:
-            code = _quiet()
+            lead_nowhere("stdout")
+            code = DATA_ERROR
         except OSError as error:
             if error.errno not in FULL:
                 raise
-            _quiet()
+            lead_nowhere("stdout")
             code = _fail(
                 f"standard output was not written: {reason(error)}. Free some space, or send it elsewhere.",
                 DATA_ERROR,
             )
+        try:
+            sys.stderr.flush()
+        except OSError:
+            lead_nowhere("stderr")
         return code
 
 
@@ -120,12 +124,3 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     say(f"gramian: warning: {message}")
-
-
-def _quiet() -> int:
-    # What is still buffered has no reader either; without this the interpreter complains when it ends.
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    return DATA_ERROR

@@ -6,7 +6,7 @@ import codecs
 import os
 import sys
 
-__all__ = ["ESCAPED", "prepare_streams"]
+__all__ = ["ESCAPED", "lead_nowhere", "prepare_streams"]
 
 ESCAPED = "gramian-escaped"
 
@@ -27,6 +27,21 @@ def prepare_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None and getattr(stream, "errors", ESCAPED) != ESCAPED:
             reconfigure(errors=ESCAPED)
+
+
+def lead_nowhere(name: str) -> None:
+    """Send what is still buffered in a stream that has no room or reader, and what follows, to nowhere.
+
+    The interpreter would otherwise complain when it ends, and change the exit code.
+
+    Parameters
+    ----------
+    name : {"stdout", "stderr"}
+    """
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
+    except (OSError, ValueError):
+        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
