@@ -3,7 +3,7 @@ import errno
 import pytest
 
 from gramian.errors import FileError
-from gramian.refusals import not_written, reason, shown
+from gramian.refusals import not_written, reason, shortened
 
 
 def refused(number, text="as the system says it"):
@@ -28,8 +28,8 @@ def test_an_error_of_python_has_only_its_text():
 
 
 def test_a_long_path_is_cut_in_messages():
-    assert shown("a/b.csv") == "a/b.csv"
-    assert shown(300 * "x") == 117 * "x" + "..."
+    assert shortened("a/b.csv") == "a/b.csv"
+    assert shortened(300 * "x") == 117 * "x" + "..."
 
 
 def test_what_to_do_where_there_is_no_room():

@@ -5,7 +5,7 @@ import os
 
 from gramian.errors import FileError
 
-__all__ = ["FULL", "not_written", "reason", "shown"]
+__all__ = ["FULL", "not_written", "reason", "shortened"]
 
 # Of a disk, of a user's share of one, of a device, of what a process may write.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -28,12 +28,12 @@ def reason(error: OSError) -> str:
     return REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
-def shown(path: str | os.PathLike[str]) -> str:
+def shortened(path: str | os.PathLike[str]) -> str:
     """Return a path for a message, which nobody would read after a name of hundreds of letters.
 
     Examples
     --------
-    >>> shown("a.csv"), shown(300 * "x")[:3], len(shown(300 * "x"))
+    >>> shortened("a.csv"), shortened(300 * "x")[:3], len(shortened(300 * "x"))
     ('a.csv', 'xxx', 120)
     """
     text = os.fspath(path)
@@ -47,4 +47,4 @@ def not_written(path: str | os.PathLike[str], error: OSError) -> FileError:
         if error.errno == errno.EFBIG
         else "Free some space."
     )
-    return FileError(f"{shown(path)} was not written: {reason(error)}. {advice}")
+    return FileError(f"{shortened(path)} was not written: {reason(error)}. {advice}")

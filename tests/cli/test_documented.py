@@ -43,7 +43,7 @@ def test_the_options_on_the_page_are_those_there_are():
 def through_a_shell(line, folder):
     shim = folder / "bin" / "gramian"
     shim.parent.mkdir(exist_ok=True)
-    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gramian.cli "$@"\n')
+    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gramian "$@"\n')
     shim.chmod(0o755)
     path = f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
     run = subprocess.run(

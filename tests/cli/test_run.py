@@ -9,7 +9,7 @@ import pytest
 
 from gramian.cli import fitting
 
-GRAMIAN = (sys.executable, "-m", "gramian.cli")
+GRAMIAN = (sys.executable, "-m", "gramian")
 
 
 # Tests may run without the buffers that users have.

@@ -5,24 +5,10 @@ import sqlite3
 import numpy as np
 import pytest
 
+from galleries import META, empty, opened
 from gramian import FileError
 from gramian.faces.creating import create_file
 from gramian.faces.meta import read_meta
-from gramian.faces.schema import connect
-
-META = {
-    "fingerprint": "ab" * 32,
-    "components": 2,
-    "variances": np.array([2.0, 1.0]).tobytes(),
-    "shifts": b"",
-    "created": "2026-01-02T03:04:05+00:00",
-    "gramian": "0.1.0",
-    "settings": "{}",
-}
-
-
-def empty(connection):
-    return None
 
 
 @pytest.fixture
@@ -30,10 +16,6 @@ def path(tmp_path):
     path = tmp_path / "people.gallery"
     create_file(path, META, empty)
     return path
-
-
-def opened(path, *, read_only=False, timeout=0.05):
-    return connect(path, read_only=read_only, timeout=timeout)
 
 
 def test_a_file_that_was_made_before_shifts_has_none(path):

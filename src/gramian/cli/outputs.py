@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.errors import FileError, ParameterError
-from gramian.refusals import reason, shown
+from gramian.refusals import reason, shortened
 
 __all__ = ["check_file", "check_not_input", "check_place", "is_model_file", "print_json"]
 
@@ -50,7 +50,7 @@ def check_file(out: str) -> None:
     if os.path.isdir(out):
         raise FileError(f"{out} is a folder. Name a file in it.")
     if out.endswith(("/", os.sep)):
-        raise FileError(f"{shown(out)} names a folder. Name a file: leave out the {out[-1]} at the end.")
+        raise FileError(f"{shortened(out)} names a folder. Name a file: leave out the {out[-1]} at the end.")
     _check_name(path)
     if not path.parent.is_dir():
         raise FileError(f"{out} cannot be written: there is no folder {path.parent}. Create it first.")
@@ -87,7 +87,7 @@ def _check_name(path: Path) -> None:
         return
     except OSError as error:
         raise FileError(
-            f"{shown(path)} cannot be written: {reason(error)}. Choose another name for it."
+            f"{shortened(path)} cannot be written: {reason(error)}. Choose another name for it."
         ) from error
 
 

@@ -20,7 +20,7 @@ from gramian.errors import (
     PreimageWarning,
     RankWarning,
 )
-from gramian.refusals import FULL, not_written, reason, shown
+from gramian.refusals import FULL, not_written, reason, shortened
 
 __all__ = ["run"]
 
@@ -106,7 +106,7 @@ def _fail(message: str, code: int) -> int:
 def _refused(error: OSError, name: str) -> str:
     if error.errno in FULL:
         return str(not_written(name, error))
-    return f"{shown(name)} cannot be used: {reason(error)}. Check its name and permissions."
+    return f"{shortened(name)} cannot be used: {reason(error)}. Check its name and permissions."
 
 
 def _parser_error(error: Any) -> int:

@@ -18,7 +18,6 @@ from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.decomposing import decomposed
 from gramian.faces.detector import fit_detector, unlikeness
-from gramian.faces.enrolment import counted
 from gramian.faces.holdout import folds, keeping
 from gramian.faces.light import LIGHTS, relight
 from gramian.faces.pictures import Faces, as_pictures
@@ -154,7 +153,7 @@ class FaceSpace(Saved, BaseEstimator):
         if pixels:
             self.notes_ = (
                 *self.notes_,
-                f"fitted also on copies of the pictures moved by {counted(pixels, 'pixel')}",
+                f"fitted also on copies of the pictures moved by {pixels} pixel{'s' * (pixels > 1)}",
             )
         self._remember(relit, people)
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)

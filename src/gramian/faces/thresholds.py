@@ -12,7 +12,7 @@ from gramian.records import FloatArray
 
 __all__ = ["counted_threshold", "tail_size", "tail_threshold"]
 
-# By simulation and on ORL: docs/faces_evaluation.md.
+# By simulation: docs/decisions/0011-thresholds-of-few-people.md.
 SHARE, EACH, LEAST = 0.05, 5, 10
 NEAR = 1e-6  # distances below this share of the tail's are taken for it: one person under two names
 

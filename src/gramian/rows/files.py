@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.refusals import reason, shown
+from gramian.refusals import reason, shortened
 from gramian.rows.columnar import table_from_columns
 from gramian.rows.decoding import readable
 from gramian.rows.delimited import parse_delimited
@@ -105,7 +105,9 @@ def _exists(path: Path) -> bool:
         return False
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else error
-        raise FileError(f"{shown(readable(str(path)))!r} cannot be opened: {why}. Check the path.") from error
+        raise FileError(
+            f"{shortened(readable(str(path)))!r} cannot be opened: {why}. Check the path."
+        ) from error
     return True
 
 

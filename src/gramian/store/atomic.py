@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.refusals import FULL, not_written, reason, shown
+from gramian.refusals import FULL, not_written, reason, shortened
 
 __all__ = ["as_path", "atomic_write"]
 
@@ -38,7 +38,7 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
     target = as_path(path)
     if os.fspath(path).endswith(("/", os.sep)):
         raise FileError(
-            f"{shown(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
+            f"{shortened(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
         )
     existing = _existing_mode(target)
     if existing is not None and not stat.S_ISREG(existing):
@@ -120,14 +120,14 @@ def _as_file_error(target: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise FileError(
-            f"{shown(target)} cannot be written: there is no folder {shown(target.parent)}. Create it first."
+            f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. Create it first."
         ) from error
     except OSError as error:
         if error.errno in FULL:
             raise not_written(target, error) from error
         other = "name" if error.errno == errno.ENAMETOOLONG else "place"
         raise FileError(
-            f"{shown(target)} cannot be written: {reason(error)}. Choose another {other} for it."
+            f"{shortened(target)} cannot be written: {reason(error)}. Choose another {other} for it."
         ) from error
 
 

@@ -21,7 +21,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
-from gramian.refusals import reason, shown
+from gramian.refusals import reason, shortened
 from gramian.store.atomic import as_path, atomic_write
 from gramian.version import __version__
 
@@ -160,7 +160,7 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
         raise
     except OSError as error:
         raise FileError(
-            f"{shown(target)} cannot be read: {reason(error)}. Check its name and permissions."
+            f"{shortened(target)} cannot be read: {reason(error)}. Check its name and permissions."
         ) from error
     arrays = _arrays(target, payload)
     sealed = _CHECKSUM_ENTRY.match(text)
