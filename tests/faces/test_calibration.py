@@ -8,7 +8,7 @@ from gramian.faces.calibration import calibrate, check_far
 from strangers import Nearest, some_people
 
 
-@pytest.mark.parametrize("far", [0, 1, -0.1, "often", None, float("nan")])
+@pytest.mark.parametrize("far", [0, 1, -0.1, "often", "0.1", True, None, float("nan")])
 def test_a_rate_that_is_none(far):
     with pytest.raises(ParameterError, match="not a share of strangers above 0 and below 1"):
         check_far(far)

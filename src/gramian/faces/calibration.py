@@ -82,7 +82,7 @@ def check_far(far: Any) -> float:
         Unless it is above 0 and below 1.
     """
     try:
-        value = math.nan if isinstance(far, str) else float(far)
+        value = math.nan if isinstance(far, str | bytes | bool) else float(far)
     except (TypeError, ValueError):
         value = math.nan
     if not 0 < value < 1:

@@ -222,7 +222,7 @@ def _check_value(name: str, value: Any, available: int | None) -> None:
     elif name == "match":
         check_choice(name, value, MATCHES)
     elif name == "far":
-        _check_far(value)
+        check_far(value)
     elif name == "discriminant" and not (isinstance(value, bool) or value == "auto"):
         raise ParameterError(f"discriminant={value!r} is not known. Give True, False or 'auto'.")
     elif name == "n_components":
@@ -233,12 +233,3 @@ def _check_value(name: str, value: Any, available: int | None) -> None:
                 f"n_components={value!r} but vectors have {available} components. Give a number from 1 to "
                 f"{available}, or None for all."
             )
-
-
-def _check_far(value: Any) -> None:
-    # A text would become a number, and be stored as a text.
-    if isinstance(value, str | bytes | bool):
-        raise ParameterError(
-            f"far={value!r} is not a share of strangers above 0 and below 1. Give for instance 0.001."
-        )
-    check_far(value)

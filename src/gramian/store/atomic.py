@@ -120,7 +120,8 @@ def _as_file_error(target: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise FileError(
-            f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. Create it first."
+            f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. "
+            "Create it first."
         ) from error
     except OSError as error:
         if error.errno in FULL:
