@@ -34,22 +34,6 @@ def own_files():
         yield from (Path(folder) / name for name in names)
 
 
-def mirror(module: Path) -> Path:
-    inside = module.relative_to(PACKAGE)
-    return TESTS / inside.with_name(f"test_{inside.stem.lstrip('_')}.py")
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_each_module_has_its_test_file(module):
-    assert mirror(module).is_file(), f"write {mirror(module).relative_to(ROOT)}"
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_modules_stay_readable(module):
-    lines = len(module.read_text(encoding="utf-8").splitlines())
-    assert lines <= 400, f"{module.relative_to(ROOT)} has {lines} lines; split it at a border"
-
-
 def test_no_file_says_where_packages_come_from():
     locks = [path for path in own_files() if LOCKS.fullmatch(path.name)]
     assert locks == []

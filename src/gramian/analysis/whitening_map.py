@@ -156,7 +156,7 @@ class Whitening:
         factors = self._factors(view)
         n = rows.shape[0]
         width = rows.shape[1] if self.turned or self.triangle is not None else self.directions.shape[0]
-        out = np.empty((n, width), dtype=rows.dtype) if is_numpy(rows.values) else None
+        out = np.empty((n, width), dtype=rows.dtype) if is_numpy(rows.in_memory()) else None
         slices = view.row_slices(LEAST_ROWS)
 
         def share(draw: Iterator[slice]) -> tuple[bool, list[tuple[int, Any]]]:

@@ -341,7 +341,7 @@ def _of_kernel(
 
 
 def _kernel_fraction(model: KernelPCA, rows: Rows, fraction: float) -> ComponentChoice:
-    fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.values)
+    fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory())
     shares = np.cumsum(fitted.explained_variance_ratio_)
     number = int(fitted.n_components_)
     said = (
@@ -358,7 +358,7 @@ def _kernel_parallel(model: KernelPCA, rows: Rows, rng: np.random.Generator) -> 
         said = refusal("parallel", rows.shape, center=False, sparse=False)
         return ComponentChoice("parallel", None, {}, said)
     n = rows.shape[0]
-    values = np.asarray(to_numpy(rows.values), dtype=np.float64)
+    values = np.asarray(to_numpy(rows.in_memory()), dtype=np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
         kernel = clone(model).set_params(n_components=1).fit(values).kernel_

@@ -198,7 +198,7 @@ def _within(spectrum: Spectrum, least: int) -> Spectrum:
 def _materialize(view: CenteredRows) -> Any:
     """C as one float64 array of its own."""
     C = view.block(slice(None), slice(None))
-    return C.copy() if is_numpy(C) and C is view.rows.values else C
+    return C.copy() if is_numpy(C) and C is view.rows.in_memory() else C
 
 
 def _directions(operator: Any, spectrum: Spectrum, left: Any, rank: int, k: int) -> tuple[Any, Any]:

@@ -52,12 +52,12 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         self.n_features_out_ = len(mapping)
         n = rows.shape[0]
         wanted = max(2, min(SAMPLE, SAMPLE_ENTRIES // len(mapping)))
-        sample = rows.values[:: -(-n // wanted), ...]
+        sample = rows.in_memory()[:: -(-n // wanted), ...]
         self.kernel_error_ = mapping.measure(
             sample,
             None,
             rows.dtype,
-            radius=mapping.radius(rows.values),
+            radius=mapping.radius(rows.in_memory()),
             pairs=n * (n - 1) // 2,
             about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows, bounded for all. ",
         )
@@ -73,7 +73,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X)
         check_features(self, X, rows)
-        return self.feature_map_.evaluate(rows.values, rows.dtype)
+        return self.feature_map_.evaluate(rows.in_memory(), rows.dtype)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the features, with their coefficients.
@@ -370,7 +370,7 @@ class RandomFourierMap(Saved, KernelMapper):
 
 def column_means(rows: Rows) -> FloatArray:
     """Return the mean of every column, float64."""
-    X = rows.values
+    X = rows.in_memory()
     if is_numpy(X):
         with np.errstate(over="ignore"):
             means = X.mean(axis=0, dtype=np.float64)

@@ -156,7 +156,7 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
 
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
-    source = X if hasattr(X, "columns") and rows.table is None else rows.values
+    source = X if hasattr(X, "columns") and rows.table is None else rows.in_memory()
     try:
         validate_data(estimator, source, skip_check_array=True, reset=reset)
     except TypeError as error:

@@ -131,7 +131,9 @@ def _operator(
 ) -> CenteredKernelOperator:
     xp = rows.xp
     like = (
-        np.empty(0) if is_numpy(rows.values) else xp.zeros((0,), dtype=xp.float64, device=rows.values.device)
+        np.empty(0)
+        if is_numpy(rows.in_memory())
+        else xp.zeros((0,), dtype=xp.float64, device=rows.in_memory().device)
     )
     storage: Any = np.float64
     if plan.solver == "krylov":

@@ -220,7 +220,7 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
             coef0=self.coef0,
             params=self.kernel_params,
         )
-        return kernel.resolve(rows.values, rows.feature_names)
+        return kernel.resolve(rows.in_memory(), rows.feature_names)
 
     def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
         """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""
@@ -240,7 +240,7 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         model = clone(self).set_params(n_components=None, **held)
         # The rules fit kernel PCA themselves, so that their module comes after this one.
         choose = import_module("gramian.estimators.choose_components").choose_components
-        choice = choose(model, rows.values, rules=[rule])[rule]
+        choice = choose(model, rows.in_memory(), rules=[rule])[rule]
         if choice.number is None:
             raise ParameterError(f"n_components={rule!r}: {choice.sentence}")
         if choice.number == 0:
@@ -252,7 +252,7 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         return choice
 
     def _plan(self, rows: Rows, target: Target, kernel: Kernel | None) -> Plan:
-        calls = None if kernel is None else kernel.calls(rows.values)
+        calls = None if kernel is None else kernel.calls(rows.in_memory())
         plan = plan_kernel_pca(
             *rows.shape,
             rows.dtype,
@@ -275,8 +275,10 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel)
         plan = self._plan(rows, target, kernel)
-        evaluator = None if kernel is None else self._bind(kernel, rows.values)
-        source = MatrixSource(rows.values) if evaluator is None else KernelSource(evaluator, rows.values)
+        evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
+        source = (
+            MatrixSource(rows.in_memory()) if evaluator is None else KernelSource(evaluator, rows.in_memory())
+        )
         warn_of_cost(
             plan,
             "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.",
@@ -294,7 +296,7 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         found = decompose_kernel(source, rows, plan, request)
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
-        self.X_fit_ = None if evaluator is None else rows.values
+        self.X_fit_ = None if evaluator is None else rows.in_memory()
         self.component_choice_ = choice
         self._remember(rows, plan, found)
 
@@ -354,25 +356,25 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         work = self._block_scores(rows, from_numpy(alpha, like))
         n = rows.shape[0]
         slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
-        parts = parallel_map(work, slices) if is_numpy(rows.values) else [work(part) for part in slices]
+        parts = parallel_map(work, slices) if is_numpy(rows.in_memory()) else [work(part) for part in slices]
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         scores = scores - from_numpy(offset, like)
         return (
             scores.astype(rows.dtype, copy=False)
             if is_numpy(scores)
-            else xp.astype(scores, rows.values.dtype)
+            else xp.astype(scores, rows.in_memory().dtype)
         )
 
     def _block_scores(self, rows: Rows, alpha: Any) -> Any:
         """Return the function that maps a slice of new rows to uncentred scores."""
         if self.kernel_ is None:
-            return lambda part: to_float64(rows.values[part, :]) @ alpha
+            return lambda part: to_float64(rows.in_memory()[part, :]) @ alpha
         fitted = from_numpy(to_numpy(self.X_fit_), rows.like)
         evaluator = self._bind(self.kernel_, fitted)
         _, right = evaluator.encode(fitted)
 
         def work(part: slice) -> Any:
-            left, _ = evaluator.encode(rows.values[part, :])
+            left, _ = evaluator.encode(rows.in_memory()[part, :])
             return cross_times(evaluator, left, right, alpha)
 
         return work

@@ -55,7 +55,7 @@ def held_out_preimages(model: KernelPCA, rows: Rows, rng: np.random.Generator) -
     """
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
         return ComponentChoice("cv", None, {}, "A precomputed kernel has no rows to go back to.")
-    X = as_float64(rows.values)
+    X = as_float64(rows.in_memory())
     X = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).round().astype(np.int64))]
     if len(X) < 2 * FOLDS or X.shape[1] < 2:
         said = f"{len(X)} rows x {X.shape[1]} columns are too few to hide some of both."

@@ -298,7 +298,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator="PCA")
-        scores = rows.values
+        scores = rows.in_memory()
         if rows.is_sparse:
             scores = scores.toarray()
         if scores.shape[1] != self.n_components_:

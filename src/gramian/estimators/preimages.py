@@ -166,7 +166,7 @@ class WithPreimages:
         """
         method = self._way_back()
         rows = as_rows(X, estimator="KernelPCA")
-        scores = rows.values.toarray() if rows.is_sparse else rows.values
+        scores = rows.in_memory().toarray() if rows.is_sparse else rows.in_memory()
         if scores.shape[1] != self.n_components_:
             raise DataError(
                 f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
@@ -204,7 +204,7 @@ class WithPreimages:
         rows = self._rows(X)
         check_features(self, X, rows)
         scores = self.transform(X if rows.table is None else rows.table)  # type: ignore[attr-defined]
-        return self._back(method, as_float64(scores), as_float64(rows.values), rows, return_error)
+        return self._back(method, as_float64(scores), as_float64(rows.in_memory()), rows, return_error)
 
     def _way_back(self) -> PreimageMethod:
         method = self.preimage_

@@ -306,7 +306,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
             )
-        return self._shaped(self._whitening().undo(rows.values), self.picture_shape_, back=True)
+        return self._shaped(self._whitening().undo(rows.in_memory()), self.picture_shape_, back=True)
 
     @property
     def _reduces(self) -> bool:

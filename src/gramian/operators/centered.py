@@ -69,7 +69,7 @@ class CenteredRows:
     @cached_property
     def _by_column(self) -> Any:
         """Sparse data a second time, in the order that blocks of columns are cut in."""
-        return self.rows.values.tocsc()
+        return self.rows.in_memory().tocsc()
 
     @property
     def total(self) -> float:
@@ -105,9 +105,11 @@ class CenteredRows:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
         if self.rows.is_sparse:
             whole = rows == slice(None)
-            values = (self._by_column[:, columns] if whole else self.rows.values[rows][:, columns]).toarray()
+            values = (
+                self._by_column[:, columns] if whole else self.rows.in_memory()[rows][:, columns]
+            ).toarray()
         else:
-            values = self.rows.values[rows, columns]
+            values = self.rows.in_memory()[rows, columns]
         return self._centered(values, columns, scratch)
 
     def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
@@ -168,7 +170,7 @@ class CenteredRows:
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""
-        if self.rows.is_sparse or not is_numpy(self.rows.values):
+        if self.rows.is_sparse or not is_numpy(self.rows.in_memory()):
             return None
         return np.empty((rows, columns), dtype=self.arithmetic)
 
@@ -222,10 +224,10 @@ class CenteredRows:
     def _sparse_times(self, V: Any) -> Any:
         factor = 2.0**-self.exponent
         V = V / self.divisor[:, None] if self.divisor is not None else V
-        return (self.rows.values @ V) * factor - self.mean @ V
+        return (self.rows.in_memory() @ V) * factor - self.mean @ V
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        product = (self.rows.values.T @ W) * 2.0**-self.exponent
+        product = (self.rows.in_memory().T @ W) * 2.0**-self.exponent
         product -= np.outer(self.mean, W.sum(axis=0))
         return product / self.divisor[:, None] if self.divisor is not None else product
 

@@ -266,7 +266,7 @@ def _merge_all(parts: list[Moments | None]) -> Moments:
 
 def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
     n = rows.shape[0]
-    values = rows.values * 2.0**-exponent if exponent else rows.values
+    values = rows.in_memory() * 2.0**-exponent if exponent else rows.in_memory()
     mean = np.asarray(values.mean(axis=0)).ravel() if center else np.zeros(rows.shape[1])
     by_column = values.tocsc(copy=True)
     counts = np.diff(by_column.indptr)

@@ -61,7 +61,7 @@ class ScatterOperator(ABC):
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._kept: dict[int, Any] = {}
         self._memory: Any = None
-        if keep and is_numpy(centered.rows.values):
+        if keep and is_numpy(centered.rows.in_memory()):
             pieces, rows = self._cutting
             self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
 

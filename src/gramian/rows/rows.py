@@ -50,6 +50,10 @@ class Rows:
     picture_shape: tuple[int, int] | None = None
     table: Table | None = None
 
+    def in_memory(self) -> Any:
+        """Return the whole table as one array, for those who truly need it."""
+        return self.values
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of samples and features."""

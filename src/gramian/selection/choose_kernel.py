@@ -124,7 +124,7 @@ def choose_kernel(
     rows = as_rows(X, estimator="choose_kernel", minimum=3)
     if rows.is_sparse:
         raise InputTypeError("choose_kernel does not take sparse data yet. Use X.toarray().")
-    rows = replace(rows, values=to_numpy(rows.values))
+    rows = replace(rows, values=to_numpy(rows.in_memory()))
     _check_jobs(n_jobs)
     has_labels = y is not None or (rows.table is not None and rows.table.labels is not None)
     if criterion is None:
@@ -132,7 +132,7 @@ def choose_kernel(
     check_choice("criterion", criterion, CRITERIA)
     labelled = _labelled(rows, y, criterion, estimator)
     settings = Settings(criterion, estimator, cv, n_components, scoring, random_state)
-    if not np.ptp(rows.values, axis=0).any():
+    if not np.ptp(rows.in_memory(), axis=0).any():
         raise DataError(f"All {rows.shape[0]} rows are equal: there is nothing to tell kernels apart by.")
     tried = as_candidates(candidates, rows)
     judge = prepare(settings, rows, labelled, tried)

@@ -295,8 +295,8 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
             )
         kept = np.flatnonzero(self.support_)
         if rows.is_sparse:
-            return rows.values[:, kept]
-        return rows.xp.take(rows.values, _places(kept, rows), axis=1)
+            return rows.in_memory()[:, kept]
+        return rows.xp.take(rows.in_memory(), _places(kept, rows), axis=1)
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the kept columns back in their places; the others are 0.
@@ -315,10 +315,10 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
             raise InputTypeError("inverse_transform takes dense data. Pass X.toarray().")
         if rows.shape[1] != self.k_:
             raise DataError(f"X has {rows.shape[1]} columns, but {self.k_} features were kept. Give those.")
-        zero = rows.xp.zeros_like(rows.values[:, :1])
+        zero = rows.xp.zeros_like(rows.in_memory()[:, :1])
         # What was dropped is read from the column of zeros.
         places = np.where(self.support_, np.cumsum(self.support_) - 1, self.k_)
-        return rows.xp.take(rows.xp.concat([rows.values, zero], axis=1), _places(places, rows), axis=1)
+        return rows.xp.take(rows.xp.concat([rows.in_memory(), zero], axis=1), _places(places, rows), axis=1)
 
     # ------------------------------------------------ what the selector says
 
@@ -361,4 +361,4 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
 def _places(indices: npt.NDArray[Any], rows: Any) -> Any:
     if rows.xp is np:
         return indices
-    return rows.xp.asarray(indices, device=getattr(rows.values, "device", None))
+    return rows.xp.asarray(indices, device=getattr(rows.in_memory(), "device", None))

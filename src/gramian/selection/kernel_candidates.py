@@ -68,7 +68,7 @@ def as_candidates(given: Any, rows: Rows) -> tuple[Candidate, ...]:
         For what is no list, or no kernel.
     """
     if given is None:
-        given = default_kernels(rows.values)
+        given = default_kernels(rows.in_memory())
     if isinstance(given, (str, Kernel, KernelPCA)) or not isinstance(given, (Sequence, np.ndarray)):
         raise InputTypeError(
             f"candidates={given!r} is no list. Give several kernels to compare, such as "
@@ -104,7 +104,7 @@ def _candidate(given: Any, rows: Rows) -> Candidate:
         coef0=model.coef0,
         params=model.kernel_params,
     )
-    resolved = kernel.resolve(rows.values, rows.feature_names)
+    resolved = kernel.resolve(rows.in_memory(), rows.feature_names)
     # As it was written, where nothing in it waits for data: a width stays a width.
     kernel = kernel if _settled(kernel) else resolved
     # The kernel carries its own parameters now.

@@ -97,7 +97,7 @@ def prepare(settings: Settings, rows: Rows, labelled: Labelled | None, tried: Se
     _check(settings, tried)
     folds_rng, draws_rng, models_rng = generators(settings.random_state, 3)
     seed = int(models_rng.integers(2**31))
-    given = Given(settings, rows.values, labelled, tried, folds_rng, draws_rng, seed)
+    given = Given(settings, rows.in_memory(), labelled, tried, folds_rng, draws_rng, seed)
     make = {"preimage": _preimage, "parallel": _parallel, "alignment": _alignment, "score": _score}
     return make[settings.criterion](given)
 

@@ -102,7 +102,7 @@ def as_labelled(
     if remember:
         remember_features(estimator, X, rows)
     values, classes = as_target(y, rows.shape[0], discrete=discrete)
-    return Labelled(to_numpy(rows.values), values, classes, rows)
+    return Labelled(to_numpy(rows.in_memory()), values, classes, rows)
 
 
 def as_target(

@@ -234,8 +234,8 @@ class SequentialFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
         check_features(self, X, rows)
         chosen = np.flatnonzero(self.support_)
         if rows.is_sparse:
-            return rows.values[:, chosen]
-        return rows.xp.take(rows.values, from_numpy(chosen, rows.values), axis=1)
+            return rows.in_memory()[:, chosen]
+        return rows.xp.take(rows.in_memory(), from_numpy(chosen, rows.in_memory()), axis=1)
 
     def summary(self) -> History:
         """Return the table of the search with the choice and why; it prints."""

@@ -1,0 +1,198 @@
+"""One vocabulary for what parameters may be, and for how numbers and names are printed.
+
+Light on purpose: the shell answers ``--help`` without NumPy.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+from gramian.errors import ParameterError
+
+__all__ = [
+    "amount",
+    "check_choice",
+    "check_integer",
+    "check_number",
+    "check_seed",
+    "check_share",
+    "counted",
+    "duration",
+    "evenly",
+    "listed",
+    "slices",
+]
+
+NAMES_SHOWN = 8
+
+
+# ----------------------------------------------------------------- parameters
+
+
+def check_integer(name: str, value: Any, least: int = 1, most: int | None = None, advice: str = "") -> int:
+    """Return ``value`` as int.
+
+    Parameters
+    ----------
+    name : str
+        The parameter as its user spells it: ``"degree"``, or ``"--seed"`` in the shell.
+    value : object
+        What was given; a bool is no integer.
+    least, most : int
+        What is allowed, both included.
+    advice : str
+        What to do instead.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> check_integer("degree", 3)
+    3
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if whole and value >= least and (most is None or value <= most):
+        return int(value)
+    allowed = f"from {least} to {most}" if most is not None else f"of at least {least}"
+    raise ParameterError(f"{_given(name, value)} must be a whole number {allowed}.{_then(advice)}")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    below: float = math.inf,
+    least: float = -math.inf,
+    most: float = math.inf,
+    advice: str = "",
+) -> float:
+    """Return ``value`` as a finite float within ``above < value < below`` and ``least <= value <= most``.
+
+    Raises
+    ------
+    ParameterError
+    """
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if real and math.isfinite(value) and above < value < below and least <= value <= most:
+        return float(value)
+    bounds = [
+        f"{word} {limit:g}"
+        for word, limit in (("above", above), ("of at least", least), ("below", below), ("of at most", most))
+        if math.isfinite(limit)
+    ]
+    kind = "a finite number" if not bounds else f"a number {' and '.join(bounds)}"
+    raise ParameterError(f"{_given(name, value)} must be {kind}.{_then(advice)}")
+
+
+def check_share(name: str, value: Any, advice: str = "") -> float:
+    """Return a share strictly between 0 and 1."""
+    return check_number(name, value, above=0.0, below=1.0, advice=advice)
+
+
+def check_seed(name: str, value: Any) -> int:
+    """Return a seed for a random number generator, from 0 to 2**32 - 1."""
+    return check_integer(name, value, 0, 2**32 - 1)
+
+
+def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``allowed``."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    near = difflib.get_close_matches(str(value), allowed, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ParameterError(
+        f"{_given(name, value)} is not known. Allowed: {', '.join(map(repr, allowed))}.{hint}"
+    )
+
+
+def _given(name: str, value: Any) -> str:
+    return f"{name} {value}" if name.startswith("-") else f"{name}={value!r}"
+
+
+def _then(advice: str) -> str:
+    return f" {advice}" if advice else ""
+
+
+# ------------------------------------------------------------------- printing
+
+
+def counted(number: int, noun: str, many: str | None = None) -> str:
+    """Return a number with its noun, in the plural where it has one.
+
+    Examples
+    --------
+    >>> counted(1, "picture"), counted(2000, "picture"), counted(2, "person", "people")
+    ('1 picture', '2,000 pictures', '2 people')
+    """
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def listed(names: Iterable[object]) -> str:
+    """List names in quotes, the first eight and then a count.
+
+    Examples
+    --------
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    quoted = [repr(name) for name in names]
+    hidden = len(quoted) - NAMES_SHOWN
+    text = ", ".join(quoted[:NAMES_SHOWN])
+    return f"{text} and {hidden:,} more" if hidden > 0 else text
+
+
+def duration(seconds: float) -> str:
+    """Return seconds, or minutes where they are many.
+
+    Examples
+    --------
+    >>> duration(0.0004), duration(0.25), duration(71.2), duration(600)
+    ('0.01 s', '0.25 s', '71 s', '10 min')
+    """
+    if seconds < 0.95:
+        return f"{max(seconds, 0.01):.2g} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def amount(size: float) -> str:
+    """Return a number of bytes in a unit that keeps it short.
+
+    Examples
+    --------
+    >>> amount(300), amount(2.5e9)
+    ('300 bytes', '2.5 GB')
+    """
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
+# ------------------------------------------------------------------- ranges
+
+
+def slices(length: int, size: int) -> list[slice]:
+    """Cut ``range(length)`` into slices of at most ``size``, in order."""
+    return [slice(start, min(length, start + size)) for start in range(0, length, size)]
+
+
+def evenly(length: int, most: int) -> list[int]:
+    """Return at most ``most`` evenly spaced places of ``range(length)``, the first and the last among them.
+
+    Examples
+    --------
+    >>> evenly(10, 4), evenly(3, 8)
+    ([0, 3, 6, 9], [0, 1, 2])
+    """
+    count = min(length, most)
+    if count <= 1:
+        return list(range(count))
+    return [round(i * (length - 1) / (count - 1)) for i in range(count)]
