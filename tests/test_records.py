@@ -78,7 +78,7 @@ def test_targets_in_words(target, text):
 def test_a_plan_adds_up_its_steps_and_prints_them():
     assert PLAN.seconds == 1.75
     assert str(PLAN).splitlines() == [
-        "Plan: solver 'krylov' on the dual Gram matrix, about 2 s and 2.5 MB of working memory.",
+        "Plan: solver 'krylov' on the dual Gram matrix in float64, about 2 s and 2.5 MB of working memory.",
         "Why: few components.",
         "  1. measure: one pass",
         "  2. iterate: block Krylov",

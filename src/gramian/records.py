@@ -5,18 +5,24 @@ Nothing here computes: a record is what a step found out, in a form that can be 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import amount, counted, duration
+
 __all__ = [
+    "Alternative",
+    "Ask",
+    "Attempt",
     "BoundKind",
     "Calls",
     "Certificate",
     "Completeness",
+    "Components",
+    "Cost",
     "FloatArray",
     "Plan",
     "Repair",
@@ -46,7 +52,7 @@ class Target:
         if self.name:
             return self.name
         if self.count is not None:
-            return f"{self.count} component{'s' if self.count != 1 else ''}"
+            return counted(self.count, "component")
         if self.fraction is not None:
             return f"{self.fraction:.6g} of the total"
         return "all components"
@@ -60,6 +66,37 @@ class Calls:
     scalar: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """How much is wanted and how well: what an estimator's parameters ask of the engine.
+
+    Attributes
+    ----------
+    target : Target
+    tol : float
+        Bound on residuals relative to the largest eigenvalue.
+    memory_limit : int
+        Bytes of working memory beside the data and the results.
+    solver : str
+        ``"auto"``, or the name of the solver that comes first.
+    solver_rng, probe_rng : numpy.random.Generator
+        Start of an iteration, and of the probe that certifies it.
+    vectors : bool
+        Whether eigenvectors are wanted, or eigenvalues only.
+    certify : bool
+        Whether the answer is certified.
+    """
+
+    target: Target
+    tol: float
+    memory_limit: int
+    solver: str = "auto"
+    solver_rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    probe_rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
+    vectors: bool = True
+    certify: bool = True
+
+
 @dataclass(frozen=True)
 class Step:
     """One piece of work in a plan, with its predicted cost."""
@@ -70,8 +107,36 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What a route is predicted to take: its steps, and bytes beside the input and the results."""
+
+    steps: tuple[Step, ...]
+    bytes: int
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds on two ordinary cores."""
+        return sum(step.seconds for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A route that was not taken at first, with its predicted cost."""
+
+    solver: str
+    matrix: str
+    arithmetic: str
+    seconds: float
+    bytes: int
+
+    def __str__(self) -> str:
+        where = f"{self.solver} on the {self.matrix} in {self.arithmetic}"
+        return f"{where}: about {duration(self.seconds)} and {amount(self.bytes)}"
+
+
+@dataclass(frozen=True)
 class Plan:
-    """The route to the eigenpairs, chosen before any work is done.
+    """The route to the eigenpairs, chosen before any work is done; of a fitted model, the one that ran.
 
     Attributes
     ----------
@@ -86,8 +151,12 @@ class Plan:
         Predicted peak of working memory beside the input and the returned arrays.
     reason : str
         Why this route, in a sentence.
-    options : mapping
-        What the route needs to know: block width, tile storage, fallback.
+    arithmetic : str
+        What most of the work is done in: ``"float32"`` or ``"float64"``.
+    alternatives : tuple of Alternative
+        What else meets the tolerance and fits the memory limit, cheapest first.
+    took : float or None
+        Measured seconds, once it has run.
     """
 
     operator: str
@@ -95,7 +164,9 @@ class Plan:
     steps: tuple[Step, ...]
     bytes: int
     reason: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    arithmetic: str = "float64"
+    alternatives: tuple[Alternative, ...] = ()
+    took: float | None = field(default=None, compare=False)
 
     @property
     def seconds(self) -> float:
@@ -108,13 +179,46 @@ class Plan:
         return MATRICES.get(self.operator, self.operator)
 
     def __str__(self) -> str:
+        took = "" if self.took is None else f" It took {duration(self.took)}."
         lines = [
-            f"Plan: solver {self.solver!r} on the {self.matrix}, about {_seconds(self.seconds)} and "
-            f"{_bytes(self.bytes)} of working memory.",
+            f"Plan: solver {self.solver!r} on the {self.matrix} in {self.arithmetic}, "
+            f"about {duration(self.seconds)} and {amount(self.bytes)} of working memory.{took}",
             f"Why: {self.reason}",
         ]
         lines += [f"  {i}. {s.name}: {s.detail}" for i, s in enumerate(self.steps, 1)]
+        lines += [f"  or {other}" for other in self.alternatives]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A route that was run.
+
+    Attributes
+    ----------
+    plan : Plan
+        The route with its predicted and its measured seconds.
+    passes : int
+        Block products with the matrix.
+    error : float
+        Largest certified error of an eigenvalue relative to the largest one; infinite where none is known.
+    rank : int
+        Number of eigenvalues above the rank tolerance among those computed.
+    why : str
+        Why it was not enough; "" for an answer that was accepted.
+    """
+
+    plan: Plan
+    passes: int
+    error: float
+    rank: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        plan = self.plan
+        ran = f"{plan.solver} on the {plan.matrix} in {plan.arithmetic}"
+        said = f"{ran}: {duration(plan.took or 0.0)}, eigenvalues to {self.error:.1e} of the largest"
+        return f"{said}; not accepted: {self.why}" if self.why else f"{said}; accepted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +255,9 @@ class Spectrum:
         Smallest (Ritz) value seen.
     note : str
         What happened on the way that the user should know, such as a fallback.
+    search_error : float or None
+        Bound on the error of the matrix that was searched, where its pairs were then improved in a more
+        accurate one, which ``error_bound`` is about; None where both are the same.
     """
 
     values: FloatArray
@@ -167,6 +274,12 @@ class Spectrum:
     passes: int = 0
     smallest: float | None = None
     note: str = ""
+    search_error: float | None = None
+
+    @property
+    def searched_to(self) -> float:
+        """Bound on the error of the matrix in which missed eigenvalues were looked for."""
+        return self.error_bound if self.search_error is None else self.search_error
 
     @property
     def rank(self) -> int:
@@ -176,6 +289,65 @@ class Spectrum:
         top = float(self.values[0])
         every = np.concatenate([self.values, self.rest])
         return int(np.sum(every > max(self.rank_tolerance * top, 0.0))) if top > 0 else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """What eigenpairs mean: the variances that were kept, beside all there is.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,), float64
+        Variances (or energies, or eigenvalues of Kc), descending, 0 beyond the rank.
+    total : float or None
+        Their sum over all components; None where it means nothing.
+    size : int
+        Number of all components.
+    rank : int
+        Number of values above the rank tolerance.
+    tolerance : float
+        Values at or below this multiple of the largest one are rounding.
+    rest : ndarray
+        The values that were left out, where they are known; rounding among them.
+    """
+
+    values: FloatArray
+    total: float | None
+    size: int
+    rank: int
+    tolerance: float
+    rest: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def ratio(self) -> FloatArray | None:
+        """Shares of the total; their sum does not exceed 1."""
+        if self.total is None:
+            return None
+        return self.values / (max(self.total, float(self.values.sum())) or 1.0)
+
+    @property
+    def left(self) -> float:
+        """Sum of the values left out; those at rounding level count as zero."""
+        if self.values.size + self.rest.size == self.size:
+            top = float(self.values[0]) if self.values.size else 0.0
+            return float(self.rest[self.rest > self.tolerance * top].sum())
+        total = self.total or 0.0
+        left = total - float(self.values.sum())
+        return left if left > self.tolerance * total else 0.0
+
+    @property
+    def noise(self) -> float:
+        """Mean of the values left out."""
+        return self.left / (self.size - self.values.size) if self.size > self.values.size else 0.0
+
+    def first(self, k: int) -> Components:
+        """Return the first k of them."""
+        return replace(
+            self,
+            values=self.values[:k],
+            rank=min(self.rank, k),
+            rest=np.concatenate([self.values[k:], self.rest]),
+        )
 
 
 @dataclass(frozen=True)
@@ -317,18 +489,3 @@ def _completeness_sentence(c: Completeness | None) -> str:
     if c.probability:
         how += f", except with probability {c.probability:.1e}"
     return f"{how} [{c.kind}]."
-
-
-def _seconds(value: float) -> str:
-    if value < 0.95:
-        return f"{max(value, 0.01):.2g} s"
-    return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min"
-
-
-def _bytes(value: int) -> str:
-    amount = float(value)
-    for unit in ("bytes", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.3g} {unit}"
-        amount /= 1000
-    return f"{amount:.3g} GB"

@@ -56,4 +56,4 @@ def test_every_kind_keeps_its_kind(array_kind):
 def test_a_matrix_that_is_known_is_not_made_again():
     view = operator(X).centered
     known = np.eye(40)
-    assert CovarianceOperator(view, known).dense() is known
+    assert CovarianceOperator(view, whole=True, matrix=known).dense() is known

@@ -1,5 +1,6 @@
 """Block Krylov iteration: it converges, restarts, stops on invariant subspaces, and gives up."""
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from gramian.arrays import as_float64
 from gramian.records import Target
-from gramian.solvers.krylov import Stalled, krylov
+from gramian.solvers.krylov import krylov
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Matrix:
 DECAY = 0.9 ** np.arange(300) * 100
 
 
-def solve(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=0, start=None):
+def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=0, start=None):
     return krylov(
         matrix,
         target,
@@ -57,6 +58,12 @@ def solve(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed
         rng=np.random.default_rng(seed),
         start=start,
     )
+
+
+def solve(matrix, target, **options):
+    found = find(matrix, target, **options)
+    assert not found.why
+    return found.spectrum
 
 
 def assert_solved(matrix, spectrum, tol):
@@ -126,8 +133,7 @@ def test_a_fraction_of_the_trace(fraction):
 
 def test_a_fraction_that_does_not_fit_into_the_basis_stalls():
     matrix = Matrix(np.linspace(2, 1, 200))
-    with pytest.raises(Stalled, match="stalled after"):
-        solve(matrix, Target(fraction=0.9), columns=48)
+    assert "stalled after" in find(matrix, Target(fraction=0.9), columns=48).why
 
 
 @pytest.mark.parametrize("rank", [1, 3, 10])
@@ -171,16 +177,15 @@ def test_start_vectors_save_passes(width):
 
 def test_flat_spectra_stall_early_and_say_how_far_they_came():
     matrix = Matrix(np.linspace(1, 0.99999, 400))
-    with pytest.raises(Stalled, match=r"after \d+ block products at a relative residual of") as caught:
-        solve(matrix, Target(count=5), tol=1e-10, max_passes=60)
-    assert caught.value.passes == len(matrix.products) <= 60
-    assert 0 < caught.value.residual < 1
+    found = find(matrix, Target(count=5), tol=1e-10, max_passes=60)
+    assert re.search(r"stalled after \d+ block products at a relative residual of", found.why)
+    assert found.spectrum.passes == len(matrix.products) <= 20
+    assert 0 < found.spectrum.residuals.max() < 1
 
 
 def test_the_number_of_passes_is_bounded():
     matrix = Matrix(DECAY)
-    with pytest.raises(Stalled, match="stalled after 2 block products"):
-        solve(matrix, Target(count=5), tol=1e-12, max_passes=2)
+    assert "stalled after 2 block products" in find(matrix, Target(count=5), tol=1e-12, max_passes=2).why
     assert len(matrix.products) == 2
 
 

@@ -131,7 +131,7 @@ def _completeness(
     ``||Q.T A Q|| >= ||T|| - ||R|| / s``.
     """
     last = float(spectrum.values[-1])
-    k, error, kind = spectrum.values.size, spectrum.error_bound, spectrum.error_kind
+    k, error, kind = spectrum.values.size, spectrum.searched_to, spectrum.error_kind
     loss = float(np.linalg.norm(spectrum.residuals)) / sigma
     if spectrum.complete or k >= operator.size:
         return _bounded("full decomposition", last + loss + error, last, kind)

@@ -9,26 +9,22 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from gramian.analysis.component_rules import ComponentChoice, Scree, fraction_rule, rmse_rule
 from gramian.analysis.component_rules_minka import minka
 from gramian.analysis.component_rules_resampling import REPEATS, parallel_analysis, sign_flips
 from gramian.analysis.component_rules_threshold import gavish_donoho
 from gramian.analysis.component_rules_validation import SPLITS, bi_cross_validation
-from gramian.arrays import as_float64, is_numpy, memory_limit_bytes, namespace, power_of_two, to_numpy
+from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
+from gramian.checks import amount
+from gramian.engine import LinearProblem, factors, plan, solve
+from gramian.engine.symmetric import leading_values
 from gramian.errors import MemoryLimitError, ParameterError
-from gramian.estimators.decomposition import require_range
 from gramian.estimators.inputs import check_choice, check_ddof, check_scale, check_target
 from gramian.operators.centered import CenteredRows
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
-from gramian.operators.moments import center_rows
-from gramian.planning import plan_pca
-from gramian.records import FloatArray, Plan, Step, Target
+from gramian.operators.costs import TableCosts
+from gramian.records import Ask, FloatArray, Plan, Step, Target
 from gramian.rows import Rows
-from gramian.solvers.dense import relative_tolerance
-from gramian.solvers.krylov import Stalled, krylov
 
 __all__ = ["RULES", "Material", "Wanted", "after_the_fit", "check_wanted", "scree_of", "settle", "with_rule"]
 
@@ -40,9 +36,6 @@ OF_COVARIANCES = ("mle", "parallel", "elbow", "broken-stick", "kaiser")
 PLANNED = 10
 # Part of the sum of squares that may be left out, below which the trace less a sum says too little about it.
 SMALL_REST = 1e-4
-SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
-# Residual of the largest eigenvalues of data without structure: far below what chance makes them vary by.
-ROUGH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,7 @@ def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool) ->
     return ""
 
 
-def with_rule(plan: Plan, wanted: Wanted, rows: Rows, memory_limit: int) -> Plan:
+def with_rule(found: Plan, wanted: Wanted, rows: Rows, memory_limit: int) -> Plan:
     """Return a plan with the step that asks the rule, before anything else is done.
 
     Raises
@@ -120,26 +113,25 @@ def with_rule(plan: Plan, wanted: Wanted, rows: Rows, memory_limit: int) -> Plan
         When the rule's copies of the data do not fit.
     """
     if wanted.rule not in RULES:
-        return plan
+        return found
     shape, dtype = rows.shape, rows.dtype
-    side = "covariance" if shape[1] <= shape[0] else "gram"
+    costs = TableCosts(shape, dtype, rows.is_sparse)
     if wanted.rule in SPECTRAL:
-        route = plan_pca(shape, dtype, Target(), side, memory_limit, sparse=rows.is_sparse)
+        route = plan(costs, Ask(Target(), 1e-6, memory_limit))
         step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
-        return replace(plan, steps=(step, *plan.steps), bytes=max(plan.bytes, route.bytes))
-    size = shape[0] * shape[1]
-    need = (2 if wanted.rule == "cv" else 3) * size * dtype.itemsize
+        return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes))
+    need = (2 if wanted.rule == "cv" else 3) * shape[0] * shape[1] * dtype.itemsize
     if need > memory_limit:
         raise MemoryLimitError(
-            f"The rule '{wanted.rule}' needs about {need / 1e9:.3g} GB for copies of the data, and "
-            f"memory_limit allows {memory_limit / 1e9:.3g} GB. Raise memory_limit, use 'gavish-donoho', or a "
+            f"The rule '{wanted.rule}' needs about {amount(need)} for copies of the data, and "
+            f"memory_limit allows {amount(memory_limit)}. Raise memory_limit, use 'gavish-donoho', or a "
             "sample of the rows."
         )
-    route = plan_pca(shape, dtype, Target(count=min(PLANNED, *shape)), "auto", memory_limit)
+    route = plan(costs, Ask(Target(count=min(PLANNED, *shape)), 1e-6, memory_limit))
     often = SPLITS if wanted.rule == "cv" else REPEATS + 1
     detail = "random cuts into halves" if wanted.rule == "cv" else "spectra of random data"
     step = Step("choose", f"{often} {detail}, for the rule '{wanted.rule}'", often * route.seconds)
-    return replace(plan, steps=(step, *plan.steps), bytes=max(plan.bytes, route.bytes + need))
+    return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes + need))
 
 
 def settle(model: Any, rows: Rows, wanted: Wanted, rng: np.random.Generator) -> tuple[Target, Any]:
@@ -222,11 +214,14 @@ class Material:
     memory_limit: int
 
     @cached_property
+    def problem(self) -> LinearProblem:
+        """The data as the engine takes it."""
+        return LinearProblem(self.rows, self.center, self.scale, self.ddof)
+
+    @property
     def view(self) -> CenteredRows:
         """The centred, scaled data; refused where its variance leaves float64."""
-        view = center_rows(self.rows, center=self.center, scale=self.scale, ddof=self.ddof)
-        require_range(view, self.degrees)
-        return view
+        return self.problem.measured()
 
     @property
     def degrees(self) -> int:
@@ -250,12 +245,13 @@ class Material:
     @cached_property
     def scree(self) -> Scree:
         """Every eigenvalue, without any vector."""
-        view = self.view
-        values, tolerance = _all_eigenvalues(view, self.memory_limit)
-        factor = view.square_unit / self.degrees
+        ask = Ask(Target(), 1e-6, self.memory_limit, vectors=False, certify=False)
+        found = solve(self.problem, ask).spectrum
+        factor = self.problem.factor()
         n, d = self.rows.shape
-        total = view.total * factor
-        return Scree(values * factor, total, n, d, self.varying, self.center, self.degrees, tolerance)
+        values = np.maximum(found.values, 0.0) * factor
+        total = self.view.total * factor
+        return Scree(values, total, n, d, self.varying, self.center, self.degrees, found.rank_tolerance)
 
     @cached_property
     def matrix(self) -> tuple[Any, float]:
@@ -279,7 +275,7 @@ class Material:
         C, factor = self.matrix
         if rule == "cv":
             squares = factor * self.degrees
-            return bi_cross_validation(C, leading_factors, rng, centered=self.center, factor=squares)
+            return bi_cross_validation(C, factors, rng, centered=self.center, factor=squares)
         size = min(self.rows.shape[0] - int(self.center), C.shape[1])
         if rule == "parallel":
             return parallel_analysis(C, self.spectrum_of, rng, size=size, factor=factor)
@@ -288,88 +284,4 @@ class Material:
 
     def spectrum_of(self, A: Any, count: int) -> FloatArray:
         """Return the largest eigenvalues of ``A.T A`` for a matrix that is not centred again."""
-        return leading_eigenvalues(A, count, self.memory_limit)
-
-
-def leading_eigenvalues(A: Any, count: int, memory_limit: int) -> FloatArray:
-    """Return the ``count`` largest eigenvalues of ``A.T A``, descending, to 1e-4.
-
-    By the route that the planner takes for so many components of such a table, without vectors.
-    """
-    n, d = A.shape
-    least = min(n, d)
-    if count == 0:
-        return np.empty(0)
-    if n * d > SMALL:
-        plan = plan_pca((n, d), A.dtype, Target(count=count), "auto", memory_limit)
-        if plan.solver == "krylov":
-            found = _iterated(A, count, plan)
-            if found is not None:
-                return found
-    G = np.asarray(A.T @ A if d <= n else A @ A.T, dtype=np.float64)
-    values: FloatArray = scipy.linalg.eigvalsh(
-        G, subset_by_index=[least - count, least - 1], check_finite=False
-    )
-    return np.maximum(values[::-1], 0.0)
-
-
-def _iterated(A: Any, count: int, plan: Plan) -> FloatArray | None:
-    squares = np.einsum("ij,ij->j", A, A, dtype=np.float64)
-    view = CenteredRows(Rows(A, A.dtype), np.zeros(A.shape[1]), None, 0, squares, 0.0)
-    operator = (GramOperator if plan.operator == "gram" else CovarianceOperator)(view)
-    try:
-        found = krylov(
-            operator,
-            Target(count=count),
-            tol=ROUGH,
-            block=plan.options["block"],
-            columns=plan.options["columns"],
-            max_passes=plan.options["max_passes"],
-            rng=np.random.default_rng(0),
-        )
-    except Stalled:
-        return None
-    return found.values
-
-
-def _all_eigenvalues(view: CenteredRows, memory_limit: int) -> tuple[FloatArray, float]:
-    """Eigenvalues of ``C.T C``, at most ``min(n, d)`` of them, and which of them are rounding."""
-    rows = view.rows
-    n, d = rows.shape
-    top_relative = float(np.finfo(rows.dtype).eps)
-    if n * d <= SMALL and not rows.is_sparse:
-        C = np.asarray(to_numpy(view.block(slice(None), slice(None))), dtype=np.float64)
-        values = scipy.linalg.svdvals(C, check_finite=False) ** 2
-        exact = top_relative < 1e-12
-        relative = (max(n, d) * top_relative) ** 2 if exact else (4 * top_relative) ** 2
-        return values, relative_tolerance(min(relative, 1.0), view.noise, float(values[0]))
-    side = "covariance" if d <= n else "gram"
-    plan = plan_pca((n, d), rows.dtype, Target(), side, memory_limit, sparse=rows.is_sparse)
-    view = replace(view, double=bool(plan.options["double"]))
-    operator = (CovarianceOperator if d <= n else GramOperator)(view)
-    A = operator.dense()
-    if is_numpy(A):
-        values = scipy.linalg.eigvalsh(A, check_finite=False, overwrite_a=True)[::-1]
-    else:
-        values = as_float64(namespace(A).linalg.eigvalsh(A))[::-1]
-    values = np.maximum(values, 0.0)
-    return values, relative_tolerance(operator.relative_tolerance, operator.noise, float(values[0]))
-
-
-def leading_factors(D: Any, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the leading singular triplets of D above rounding: (a, r), (r,), (r, b) with r <= count."""
-    D = np.asarray(D, dtype=np.float64)
-    a, b = D.shape
-    least = min(a, b)
-    if least <= 64 or 2 * count > least:
-        U, s, Vt = scipy.linalg.svd(D, full_matrices=False, check_finite=False)
-        keep = int(np.sum(s[:count] > max(a, b) * float(np.finfo(np.float64).eps) * s[0])) if s[0] > 0 else 0
-        return U[:, :keep], s[:keep], Vt[:keep]
-    G = D @ D.T if a <= b else D.T @ D
-    values, vectors = scipy.linalg.eigh(G, subset_by_index=[least - count, least - 1], check_finite=False)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    keep = int(np.sum(values > least * float(np.finfo(np.float64).eps) * max(float(values[0]), 0.0)))
-    s, vectors = np.sqrt(values[:keep]), vectors[:, :keep]
-    if a <= b:
-        return vectors, s, (vectors.T @ D) / s[:, None]
-    return (D @ vectors) / s, s, vectors.T
+        return leading_values(A, count, self.memory_limit)

@@ -22,7 +22,9 @@ from gramian.arrays import (
     to_float64,
     to_numpy,
 )
-from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning
+from gramian.engine import KernelProblem, plan, solve, warn_of_cost
+from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.fitted import held, remember
 from gramian.estimators.inputs import (
     check_choice,
     check_features,
@@ -31,18 +33,12 @@ from gramian.estimators.inputs import (
     generators,
     remember_features,
 )
-from gramian.estimators.kernel_decomposition import (
-    KernelDecomposition,
-    KernelRequest,
-    decompose_kernel,
-)
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import Saved
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
 from gramian.kernels.named import PRECOMPUTED
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
-from gramian.planning import plan_kernel_pca, warn_of_cost, with_calls
-from gramian.records import Plan, Target
+from gramian.records import Ask, Plan, Target
 from gramian.rows import Rows, as_rows
 
 __all__ = ["KernelPCA"]
@@ -174,8 +170,11 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         if isinstance(self.n_components, str):
             # The number is not known before the rule was asked, which takes many fits.
             check_choice("n_components", self.n_components, RULES)
-            return self._plan(rows, Target(count=min(10, rows.shape[0])), self._kernel(rows))
-        return self._plan(rows, self._target(rows), self._kernel(rows))
+            target = Target(count=min(10, rows.shape[0]))
+        else:
+            target = self._target(rows)
+        problem = self._problem(rows, self._kernel(rows), target)
+        return plan(problem.costs, self._ask(rows, target, problem), everything=problem.everything)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of X in the kernel's feature space.
@@ -251,19 +250,28 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
             )
         return choice
 
-    def _plan(self, rows: Rows, target: Target, kernel: Kernel | None) -> Plan:
-        calls = None if kernel is None else kernel.calls(rows.in_memory())
-        plan = plan_kernel_pca(
-            *rows.shape,
-            rows.dtype,
-            target,
-            check_choice("solver", self.solver, SOLVERS),
-            memory_limit_bytes(self.memory_limit),
+    def _ask(self, rows: Rows, target: Target, problem: KernelProblem) -> Ask:
+        solver = check_choice("solver", self.solver, SOLVERS)
+        if solver == "krylov" and problem.everything and problem.clip:
+            raise ParameterError(
+                "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
+                "ones. Leave solver at 'auto'."
+            )
+        solver_rng, probe_rng = generators(self.random_state)
+        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
+        return Ask(target, tol, limit, solver, solver_rng, probe_rng)
+
+    def _problem(self, rows: Rows, kernel: Kernel | None, target: Target) -> KernelProblem:
+        return KernelProblem(
+            rows,
+            None,
+            center=bool(self.center),
             psd=kernel is not None and kernel.psd,
-            whole=self._clips(),
-            scalar=calls is not None and calls.scalar,
+            clip=self._clips(),
+            calls=None if kernel is None else kernel.calls(rows.in_memory()),
+            given=kernel is None,
+            fraction=target.fraction is not None,
         )
-        return plan if calls is None else with_calls(plan, rows.shape[0], calls)
 
     def _clips(self) -> bool:
         return self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip"
@@ -274,60 +282,39 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel)
-        plan = self._plan(rows, target, kernel)
-        evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
-        source = (
-            MatrixSource(rows.in_memory()) if evaluator is None else KernelSource(evaluator, rows.in_memory())
-        )
+        problem = self._problem(rows, kernel, target)
+        ask = self._ask(rows, target, problem)
         warn_of_cost(
-            plan,
+            plan(problem.costs, ask, everything=problem.everything),
             "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.",
         )
-        solver_rng, probe_rng = generators(self.random_state)
-        request = KernelRequest(
-            target=target,
-            tol=check_tol(self.tol, rows.dtype),
-            center=bool(self.center),
-            psd=kernel is not None and kernel.psd,
-            clip=self._clips(),
-            solver_rng=solver_rng,
-            probe_rng=probe_rng,
-        )
-        found = decompose_kernel(source, rows, plan, request)
+        X_fit = rows.in_memory()
+        evaluator = None if kernel is None else self._bind(kernel, X_fit)
+        problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
+        solved = solve(problem, ask)
+        found = problem.coefficients(solved, target.count)
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
-        self.X_fit_ = None if evaluator is None else rows.in_memory()
+        self.X_fit_ = None if evaluator is None else X_fit
         self.component_choice_ = choice
-        self._remember(rows, plan, found)
-
-    def _remember(self, rows: Rows, plan: Plan, found: KernelDecomposition) -> None:
-        n = rows.shape[0]
-        k = found.values.size
-        self.eigenvalues_ = found.values
+        self.eigenvalues_ = found.components.values
         self.eigenvectors_ = found.vectors
-        self.explained_variance_ = found.values / (n - 1)
-        self.explained_variance_ratio_ = None if found.total is None else found.values / (found.total or 1.0)
+        self.explained_variance_ = found.components.values / (rows.shape[0] - 1)
         self.projection_coef_ = found.coefficients
-        self._row_means = found.row_means
-        self._mean = found.mean
-        self.n_samples_ = n
-        self.n_components_ = k
-        self.rank_ = found.rank
-        self.plan_ = plan
-        self.spectrum_ = replace(found.spectrum, vectors=None)
-        self.certificate_ = found.certificate
+        self._row_means, self._mean = found.row_means, found.mean
+        self.n_samples_ = rows.shape[0]
         self.repair_ = found.repair
         self.picture_shape_ = rows.picture_shape
         self._ridge_map = None
-        if self.n_components is not None and found.rank < k:
-            warnings.warn(
-                f"n_components={k} but the centred kernel matrix has rank {found.rank}: the last "
-                f"{k - found.rank} components have eigenvalue 0 and scores 0.",
-                RankWarning,
-                stacklevel=4,
-            )
-        if not found.certificate.ok and found.rank > 0:
-            warnings.warn("; ".join(found.certificate.reasons), CertificateWarning, stacklevel=4)
+        solved = replace(solved, certificate=held(solved.certificate, found.vectors))
+        remember(
+            self,
+            found.components,
+            solved,
+            asked=self.n_components is not None,
+            of="the centred kernel matrix" if self.center else "the kernel matrix",
+            spectrum=problem.scaled(solved.spectrum),
+        )
 
     # ------------------------------------------------------------ transform
 

@@ -20,7 +20,9 @@ from gramian.arrays import (
     memory_limit_bytes,
     namespace,
 )
-from gramian.errors import CertificateWarning, DataError, RankWarning
+from gramian.engine import LinearProblem, plan, solve, warn_of_cost
+from gramian.engine.linear import Directions
+from gramian.errors import DataError, RankWarning
 from gramian.estimators.component_choice import (
     DRAWING,
     Wanted,
@@ -29,11 +31,18 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.decomposition import Decomposition, Request, decompose
-from gramian.estimators.inputs import check_choice, check_features, generators, remember_features
+from gramian.estimators.fitted import held, remember
+from gramian.estimators.inputs import (
+    check_choice,
+    check_ddof,
+    check_features,
+    check_scale,
+    check_tol,
+    generators,
+    remember_features,
+)
 from gramian.estimators.saving import Saved
-from gramian.planning import plan_pca, warn_of_cost
-from gramian.records import FloatArray, Plan, Target
+from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
 
 __all__ = ["PCA"]
@@ -97,7 +106,9 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
     rank_ : int
         Number of components above the rank tolerance among those computed.
     plan_ : Plan
-        How it was computed and why.
+        How it was computed and why: the route that gave the answer, with predicted and measured seconds.
+    attempts_ : tuple of Attempt
+        Every route that was run, in order, and why it was not enough.
     spectrum_ : Spectrum
         Eigenvalues, residuals and rank tolerance as the solver left them, without the vectors.
     certificate_ : Certificate
@@ -165,7 +176,7 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         """
         rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
         wanted = check_wanted(self, rows)
-        return self._plan(rows, wanted, wanted.target)
+        return self._plan(rows, wanted, self._ask(rows, wanted.target))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of X.
@@ -195,27 +206,49 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
             return self._projection().scores(rows)
         return self._projection().whitened(found.scores)
 
-    def _plan(self, rows: Rows, wanted: Wanted, target: Target) -> Plan:
-        limit = memory_limit_bytes(self.memory_limit)
-        solver = check_choice("solver", self.solver, SOLVERS)
-        plan = plan_pca(rows.shape, rows.dtype, target, solver, limit, sparse=rows.is_sparse)
-        return with_rule(plan, wanted, rows, limit)
+    def _ask(self, rows: Rows, target: Target) -> Ask:
+        solver_rng, probe_rng, _ = generators(self.random_state, 3)
+        return Ask(
+            target,
+            check_tol(self.tol, rows.dtype),
+            memory_limit_bytes(self.memory_limit),
+            check_choice("solver", self.solver, SOLVERS),
+            solver_rng,
+            probe_rng,
+        )
 
-    def _fit(self, X: Any) -> tuple[Rows, Decomposition]:
+    def _problem(self, rows: Rows) -> LinearProblem:
+        n, d = rows.shape
+        return LinearProblem(rows, bool(self.center), check_scale(self.scale, d), check_ddof(self.ddof, n))
+
+    def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
+        return with_rule(plan(self._problem(rows).costs, ask), wanted, rows, ask.memory_limit)
+
+    def _fit(self, X: Any) -> tuple[Rows, Directions]:
         rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
         wanted = check_wanted(self, rows)
-        warn_of_cost(
-            self._plan(rows, wanted, wanted.target), "Fewer components, or a sample of the rows, cost less."
+        ask = self._ask(rows, wanted.target)
+        advice = "Fewer components, or a sample of the rows, cost less."
+        warn_of_cost(self._plan(rows, wanted, ask), advice)
+        problem = self._problem(rows)
+        target, choice = settle(self, rows, wanted, generators(self.random_state, 3)[2])
+        ask = replace(ask, target=target)
+        solved = solve(problem, ask)
+        found = problem.directions(solved, target.count)
+        solved = replace(
+            solved,
+            plan=with_rule(solved.plan, wanted, rows, ask.memory_limit),
+            certificate=held(solved.certificate, found.vectors),
         )
-        rngs = generators(self.random_state, 3)
-        request = Request.of(self, rows, wanted.target, rngs)
-        target, choice = settle(self, rows, wanted, rngs[2])
-        plan = self._plan(rows, wanted, target)
-        found = decompose(rows, plan, replace(request, target=target))
         remember_features(self, X, rows)
-        self._remember(rows, plan, request.ddof, found)
+        self._remember(rows, problem, found)
+        asked = not isinstance(self.n_components, (str, type(None)))
+        told = choice is not None and choice.number == 0
+        remember(
+            self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
+        )
         self._explain(choice)
         return rows, found
 
@@ -228,43 +261,23 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _remember(self, rows: Rows, plan: Plan, ddof: int, found: Decomposition) -> None:
-        n, d = rows.shape
-        degrees = n - ddof
-        unit = 2.0**found.view.exponent
-        k = found.values.size
-        least = min(n, d)
-        left = found.left()
-        self.n_samples_ = n
+    def _remember(self, rows: Rows, problem: LinearProblem, found: Directions) -> None:
+        components, view, degrees = found.components, problem.measured(), problem.degrees
+        self.n_samples_ = rows.shape[0]
         self.picture_shape_ = rows.picture_shape
-        self.components_ = namespace(found.directions).asarray(found.directions.T)
-        self.explained_variance_ = found.values / degrees
-        self.explained_variance_ratio_ = found.values / found.total if found.total > 0 else np.zeros(k)
-        self.singular_values_ = np.sqrt(found.values)
-        self._center = found.view.mean * unit
-        self._divisor = found.view.data_divisor
+        self.components_ = namespace(found.vectors).asarray(found.vectors.T)
+        self.explained_variance_ = components.values
+        self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
+        self._center = view.mean * 2.0**view.exponent
+        self._divisor = view.data_divisor
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
         self.scale_ = (
             None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.like)
         )
-        self.constant_features_ = np.flatnonzero(found.view.constant)
-        self.noise_variance_ = left / degrees / (least - k) if least > k else 0.0
-        self.reconstruction_error_ = left / n
-        self.total_variance_ = found.total / degrees
-        self.n_components_ = k
-        self.rank_ = found.rank
-        self.plan_ = plan
-        self.spectrum_ = replace(found.spectrum, vectors=None)
-        self.certificate_ = found.certificate
-        if not isinstance(self.n_components, (str, type(None))) and found.rank < k:
-            warnings.warn(
-                f"n_components={k} but the data has rank {found.rank}: the last {k - found.rank} components "
-                "have variance 0 and scores 0.",
-                RankWarning,
-                stacklevel=4,
-            )
-        if not found.certificate.ok and found.rank > 0:
-            warnings.warn("; ".join(found.certificate.reasons), CertificateWarning, stacklevel=4)
+        self.constant_features_ = np.flatnonzero(view.constant)
+        self.noise_variance_ = components.noise
+        self.reconstruction_error_ = components.left * (degrees / rows.shape[0])
+        self.total_variance_ = float(components.total or 0.0)
 
     # ------------------------------------------------------------ transform
 

@@ -186,7 +186,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         self._check(rows)
         pca = self._engine()
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "n_components=.* but the data has rank", RankWarning)
+            warnings.filterwarnings("ignore", "(n_components=.* but t|T)he data has rank", RankWarning)
             pca.fit(rows)
         rule = check_regularization(self.regularization)
         if self.method == "cholesky" and rule is None:

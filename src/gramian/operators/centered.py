@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -111,6 +111,11 @@ class CenteredRows:
         else:
             values = self.rows.in_memory()[rows, columns]
         return self._centered(values, columns, scratch)
+
+    def materialized(self) -> Any:
+        """Return C as one float64 array of its own."""
+        C = replace(self, double=True).block(slice(None), slice(None))
+        return C.copy() if is_numpy(C) and np.may_share_memory(C, self.rows.in_memory()) else C
 
     def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
         if not is_numpy(values):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,10 @@ class CenteredKernelOperator:
     Notes
     -----
     An entrywise error of ``absolute + relative |k|`` has a spectral norm of at most
-    ``n absolute + relative ||K||_F``, and centring never enlarges it. Tiles kept in float32 add their
-    rounding to ``relative``. Sums run over at most ``TILE`` terms of a tile and then over tiles, so that a
-    product is wrong by at most ``(TILE + n / TILE) u ||K||_F``; centring before and after adds as much again.
+    ``n absolute + relative ||K||_F``, and centring never enlarges it. Sums run over at most ``TILE`` terms of
+    a tile and then over tiles, so that a product is wrong by at most ``(TILE + n / TILE) u ||K||_F``;
+    centring before and after adds as much again. Tiles kept in float32 add the rounding of tile, vector and
+    sums in that precision.
     """
 
     def __init__(
@@ -59,20 +61,43 @@ class CenteredKernelOperator:
         self.psd = psd
         self.error_kind: BoundKind = error_kind
         self.size = n
+        self._centred = False
         self.like = tiles.like
         self.row_means: FloatArray = tiles.row_sums / n if center else np.zeros(n)
         self.mean = float(self.row_means.mean()) if center else 0.0
         self._diagonal = diagonal
         norm = math.sqrt(tiles.squares)
-        if tiles.storage is not None and tiles.storage != np.float64:
-            relative += float(np.finfo(tiles.storage).eps) / 2
         terms = min(n, TILE) + n / TILE
         rounding = (terms + 10) * EPS * norm
+        self.promoted_bound: float | None = None
+        if tiles.storage == np.float32:
+            # Tile and vector are rounded, and the sums over one tile are.
+            self.promoted_bound = n * absolute + relative * norm + rounding
+            unit, least = np.finfo(np.float32).eps / 2, float(np.finfo(np.float32).tiny)
+            rounding += (min(n, TILE) + 3) * float(unit) * norm + n * least
         # Rounding of the sum of squares and of what centring takes off it, which can be nearly all of it.
         self._lost = (min(n, TILE) ** 2 + (n / TILE) ** 2 + 8 * terms) * EPS / 2 * tiles.squares
         self.error_bound = self.dense_error = n * absolute + relative * norm + rounding
         self.relative_tolerance = n * EPS
         self.noise = self.error_bound
+
+    def promoted(self) -> CenteredKernelOperator | None:
+        """Return the same matrix with tiles filled anew in float64; None where this one is in float64."""
+        if self.promoted_bound is None:
+            return None
+        other = copy(self)
+        other.tiles = self.tiles.promoted()
+        other.error_bound = other.dense_error = other.noise = self.promoted_bound
+        other.promoted_bound = None
+        return other
+
+    def release(self) -> None:
+        """Give back the memory of the tiles."""
+        self.tiles.release()
+
+    def fingerprint(self) -> bytes:
+        """Return what tells this matrix from others: sums of its rows and of its squares."""
+        return self.tiles.row_sums.tobytes() + np.float64(self.tiles.squares).tobytes()
 
     def matmat(self, V: Any) -> Any:
         """Return ``Kc V``, centring V before and the product after."""
@@ -85,8 +110,9 @@ class CenteredKernelOperator:
     def dense(self) -> Any:
         """Return ``Kc`` in memory."""
         A = self.tiles.dense()
-        if not self.center:
+        if not self.center or self._centred:
             return A
+        self._centred = self.tiles.is_whole
         t = from_numpy(self.row_means, self.like)
         if is_numpy(A):
             A -= t[:, None]

@@ -15,6 +15,8 @@ from gramian.records import BoundKind, FloatArray
 
 __all__ = ["KernelSource", "MatrixSource", "cross_times"]
 
+NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
+
 
 class KernelSource:
     """Tiles of ``k(x_i, x_j)``; the diagonal is set exactly.
@@ -134,7 +136,7 @@ def _require_symmetric(tile: Any, start: int) -> None:
 def _exponent(largest: float) -> int:
     """Power of two that makes a matrix safe to square: 0 unless its entries are extreme."""
     exponent = power_of_two(largest)
-    return exponent if abs(exponent) > 300 else 0
+    return exponent if abs(exponent) > NEAR_ONE else 0
 
 
 def cross_times(evaluator: Evaluator, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:

@@ -53,6 +53,14 @@ class Operator(Protocol):
         """Return the sum of the eigenvalues, or None where it is not known cheaply."""
         ...
 
+    def promoted(self) -> Operator | None:
+        """Return the same matrix in float64 arithmetic; None where this is already that."""
+        ...
+
+    def release(self) -> None:
+        """Give back the memory of what is kept from product to product."""
+        ...
+
     def frobenius(self) -> float | None:
         """Return the Frobenius norm, or None where it is not known cheaply."""
         ...

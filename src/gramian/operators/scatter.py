@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from gramian.arrays import (
     to_float64,
 )
 from gramian.operators.centered import CenteredRows, least_rows
+from gramian.operators.whole import symmetric_times
 from gramian.records import BoundKind
 
 __all__ = ["CONFIDENCE", "ScatterOperator", "product_error", "product_tolerance"]
@@ -38,6 +40,10 @@ class ScatterOperator(ABC):
         The centred data C.
     keep : bool
         Whether blocks of C that matmat forms are kept for the next pass, as much memory as the data.
+    whole : bool
+        Whether the matrix itself is formed and multiplied.
+    matrix : array of shape (m, m), optional
+        The matrix, where the pass that measured the mean has already made it.
 
     Attributes
     ----------
@@ -47,8 +53,11 @@ class ScatterOperator(ABC):
 
     psd = True
     axis: int
+    _whole: Any = None
 
-    def __init__(self, centered: CenteredRows, *, keep: bool = False) -> None:
+    def __init__(
+        self, centered: CenteredRows, *, keep: bool = False, whole: bool = False, matrix: Any = None
+    ) -> None:
         shape = centered.rows.shape
         inner = shape[self.axis]
         self.centered = centered
@@ -59,23 +68,40 @@ class ScatterOperator(ABC):
         self.dense_error, _ = product_error(centered, inner, block)
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
+        self._whole = self.dense() if whole and matrix is None else matrix
+        if self._whole is not None:
+            eps = float(np.finfo(np.float64).eps)
+            self.error_bound = self.dense_error + self.size * eps * centered.total
         self._kept: dict[int, Any] = {}
         self._memory: Any = None
         if keep and is_numpy(centered.rows.in_memory()):
             pieces, rows = self._cutting
             self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
 
+    def promoted(self) -> Self | None:
+        """Return the same matrix with products in float64, made anew in every pass."""
+        C = self.centered
+        return type(self)(replace(C, double=True)) if C.arithmetic == np.float32 else None
+
+    def release(self) -> None:
+        """Give back the memory of what was kept."""
+        self._kept, self._memory, self._whole = {}, None, None
+
     def trace(self) -> float:
         """Return the sum of squares of C."""
         return self.centered.total
 
-    def frobenius(self) -> None:
-        """Return None: the norm costs as much as the matrix."""
-        return
+    def frobenius(self) -> float | None:
+        """Return the norm of the whole matrix; None where it would cost as much as the matrix."""
+        if self._whole is None or not is_numpy(self._whole):
+            return None
+        return float(np.linalg.norm(self._whole)) + self.dense_error
 
     def matmat(self, V: Any) -> Any:
         """Return the product with V, float64, forming or reading each block of C once."""
         C = self.centered
+        if self._whole is not None:
+            return symmetric_times(self._whole, V)
         if C.rows.is_sparse:
             return C.transposed_times(C.times(V)) if self.axis == 0 else C.times(C.transposed_times(V))
         slices = C.thin_slices(self.axis)
@@ -100,6 +126,8 @@ class ScatterOperator(ABC):
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""
+        if self._whole is not None:
+            return self._whole
         slices = self._wide_slices()
 
         def share(draw: Iterator[slice]) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,35 +19,193 @@ from gramian.arrays import (
     orthonormal,
     random_normal,
 )
+from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
-from gramian.records import FloatArray, Spectrum, Target
-from gramian.solvers.dense import count_for_fraction, relative_tolerance
+from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
+from gramian.solvers.route import Found, few
+from gramian.solvers.spectra import count_for_fraction, relative_tolerance
 
-__all__ = ["Stalled", "krylov"]
+__all__ = ["KrylovRoute", "improved", "krylov", "routes"]
 
 log = logging.getLogger(__name__)
 
 # Relative accuracy of eigenvalues, down to this multiple of the largest one.
 ACCURACY, SMALL = 1e-4, 1e-3
 TINY = float(np.finfo(np.float64).tiny)
+# What the rounding of float32 products leaves in a residual, relative to the largest eigenvalue.
+FLOAT32_FLOOR = 3e-6
+PASSES = 7  # of an iteration on a spectrum that falls
+PROBE_COLUMNS = 16 * 7
+MAX_PASSES = 80
+WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
+FEWEST_PASSES = 16
 
 
-class Stalled(Exception):
-    """The iteration would need more products than a direct route costs; not an error for the user.
+@dataclass(frozen=True)
+class KrylovRoute:
+    """Block Krylov iteration on a matrix in some form.
 
-    Parameters
+    Attributes
     ----------
-    passes : int
-        Products done so far.
-    residual : float
-        Largest residual among the wanted pairs, relative to the largest eigenvalue.
-    found : Spectrum
-        The pairs as far as they came.
+    form : Form
+    block : int
+        Vectors multiplied at once.
+    columns : int
+        Largest number of basis vectors; then the iteration restarts from the best Ritz vectors.
+    max_passes : int
+        Products after which, or as soon as they are foreseen, a direct route is the better one.
     """
 
-    def __init__(self, passes: int, residual: float, found: Spectrum) -> None:
-        self.passes, self.residual, self.found = passes, residual, found
-        super().__init__(f"stalled after {passes} block products at a relative residual of {residual:.1e}")
+    form: Form
+    block: int
+    columns: int
+    max_passes: int = MAX_PASSES
+    direct = False
+
+    @property
+    def solver(self) -> str:
+        """The matrix names the solver where it is formed; else ``"krylov"``."""
+        return self.form.matrix if self.form.whole else "krylov"
+
+    def cost(self, costs: Costs, target: Target) -> Cost:
+        """Return steps with their seconds, and bytes."""
+        form, m = self.form, costs.order(self.form)
+        seconds, size = costs.build(form)
+        count = target.count or self.block
+        orthogonal = 4 * m * self.block * self.block * PASSES**2 / 2 / 10e9
+        steps = [
+            Step(*_first_step(form, m, costs.note()), seconds),
+            Step(
+                "iterate",
+                f"block Krylov, {self.block} vectors at a time{_kept(form)}",
+                PASSES * costs.product(form, self.block) + orthogonal,
+            ),
+            Step(
+                "certify",
+                "a fresh random probe for missed eigenvalues",
+                costs.product(form, PROBE_COLUMNS),
+            ),
+        ]
+        if not form.double:
+            exact = costs.product(form.promoted(), count)
+            steps.append(Step("improve", "pairs and residuals in float64", exact))
+        if form.matrix == "gram":
+            steps.append(Step("lift", "directions from the dual vectors", costs.lift(form, count)))
+        return Cost(tuple(steps), size + 8 * m * (3 * self.columns + 10 * self.block))
+
+    def passes_worth(self, costs: Costs, target: Target, seconds: float) -> int:
+        """Return how many passes may be made before a direct route of so many seconds is better."""
+        one = max(costs.product(self.form, self.block), 1e-9)
+        least = WHOLE_PASSES if self.form.whole else FEWEST_PASSES
+        return max(least, min(WHOLE_PASSES, int(1.5 * seconds / one)))
+
+    def reason(self, costs: Costs, target: Target) -> str:
+        """Return why an iteration, and why in this form."""
+        m = costs.order(self.form)
+        if self.form.whole:
+            return f"{few(target, m)}, and the {self.form.matrix} matrix fits into memory."
+        said = f"{few(target, m)}: products with blocks of vectors cost less than the whole matrix."
+        if self.form.matrix == "centered kernel" and self.form.storage == "again":
+            said += " The tiles do not fit into memory_limit, so they are computed in every pass."
+        return said
+
+    def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
+        """Iterate, and improve the pairs where float32 products cannot meet the tolerance."""
+        found = krylov(
+            operator,
+            ask.target,
+            tol=ask.tol if self.form.double else max(ask.tol, FLOAT32_FLOOR),
+            block=self.block,
+            columns=self.columns,
+            max_passes=self.max_passes,
+            rng=ask.solver_rng,
+            start=start,
+        )
+        return found if found.why else improved(operator, found, ask)
+
+
+def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
+    """Yield the iteration in every form, where its basis does not fill much of the space."""
+    for form in costs.forms():
+        m = costs.order(form)
+        block, columns = basis_size(m, target)
+        if columns == 0:
+            continue
+        if form.storage == "again" and form.matrix == "centered kernel":
+            block = min(2 * block, columns // 4)
+        if form.whole:
+            columns = min(2 * columns, m // 2)
+        yield KrylovRoute(form, block, columns)
+
+
+def basis_size(least: int, target: Target) -> tuple[int, int]:
+    """Return width of a block and of the basis; zero where a basis would hold much of the space."""
+    if target.count is None and target.fraction is None:
+        return 0, 0
+    if target.count is None:
+        return (32, least // 3) if least >= 768 else (0, 0)
+    k = target.count
+    block = 16 if k <= 20 else 32
+    # Room for about twelve passes: each restart costs the iteration half of its speed.
+    columns = max(12 * block, 3 * k + 4 * block)
+    if 2 * columns <= least:
+        return block, columns
+    block = max(4, min(16, k + 2))
+    columns = 2 * k + 4 * block
+    return (block, columns) if columns + block <= least else (0, 0)
+
+
+def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
+    if form.matrix == "centered kernel":
+        where = "kept in memory, half of n^2" if form.storage == "kept" else "filled anew in every pass"
+        return "evaluate", f"lower-triangular tiles, {where}, {form.arithmetic}{note}"
+    if form.whole:
+        return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}"
+    return "measure", "mean and sums of squares in one pass"
+
+
+def _kept(form: Form) -> str:
+    return ", the centred data kept" if form.storage == "kept" and form.matrix != "centered kernel" else ""
+
+
+def improved(operator: Operator, found: Found, ask: Ask) -> Found:
+    """Return the pairs as the same matrix in float64 has them, where float32 cannot meet the tolerance.
+
+    The vectors found start an iteration on the promoted operator, which one pass usually ends: eigenvalues
+    are Rayleigh quotients, whose errors are squares of those of the vectors, and residuals are measured in
+    float64. Missed eigenvalues were looked for in the float32 matrix, whose error bounds what that can hide.
+    """
+    spectrum = found.spectrum
+    k = spectrum.values.size
+    top = float(spectrum.values[0]) if k else 0.0
+    if not k or top <= 0 or spectrum.error_bound <= 0.25 * ask.tol * top:
+        return found
+    exact = operator.promoted()
+    if exact is None:
+        return found
+    k = max(spectrum.rank, 1) if spectrum.rank < k else k
+    better = krylov(
+        exact,
+        Target(count=k),
+        tol=ask.tol,
+        block=k,
+        columns=min(exact.size, 6 * k + 16),
+        max_passes=6,
+        rng=ask.solver_rng,
+        start=spectrum.vectors[:, :k],
+        before=spectrum.values[:k],
+    )
+    pairs = replace(
+        better.spectrum,
+        rest=spectrum.rest,
+        complete=spectrum.complete,
+        route=spectrum.route,
+        passes=spectrum.passes + better.spectrum.passes,
+        smallest=spectrum.smallest,
+        search_error=spectrum.error_bound,
+        rank_tolerance=max(spectrum.rank_tolerance, better.spectrum.rank_tolerance),
+    )
+    return Found(pairs, better.why, found.left)
 
 
 def krylov(
@@ -59,7 +218,8 @@ def krylov(
     max_passes: int,
     rng: np.random.Generator,
     start: Any = None,
-) -> Spectrum:
+    before: FloatArray | None = None,
+) -> Found:
     """Find the leading eigenpairs of a symmetric operator by block Krylov iteration.
 
     Parameters
@@ -76,16 +236,19 @@ def krylov(
         Largest number of basis vectors kept; when it is reached the iteration restarts from the best
         Ritz vectors.
     max_passes : int
-        Number of block products after which the iteration counts as stalled.
+        Number of block products after which the iteration counts as stalled; it ends earlier where the
+        residuals seen, carried on, would need more.
     rng : numpy.random.Generator
         Source of the Gaussian start.
     start : array of shape (m, s), optional
         Approximate leading vectors to start from.
+    before : ndarray of shape (k,), optional
+        The wanted eigenvalues as another computation found them, where ``start`` holds their vectors.
 
-    Raises
-    ------
-    Stalled
-        When ``max_passes`` products do not suffice, or at the rate seen cannot.
+    Returns
+    -------
+    Found
+        With the best pairs so far where the iteration stalls, and why.
 
     References
     ----------
@@ -93,8 +256,8 @@ def krylov(
     algorithm 2. Thick restart: Wu and Simon (2000). Full reorthogonalisation and a Rayleigh-Ritz step in
     float64 at every pass.
     """
-    with blas_threads():
-        return _iterate(operator, target, tol, block, columns, max_passes, rng, start)
+    with blas_threads(), np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+        return _iterate(operator, target, tol, block, columns, max_passes, rng, start, before)
 
 
 def _iterate(
@@ -106,16 +269,12 @@ def _iterate(
     max_passes: int,
     rng: np.random.Generator,
     start: Any,
-) -> Spectrum:
+    before: FloatArray | None,
+) -> Found:
     basis = _Basis(operator, columns, block)
-    candidate = random_normal(rng, (operator.size, block), operator.like)
-    if start is not None:
-        candidate = namespace(candidate).concat(
-            [start, candidate[:, : max(0, block - start.shape[1])]], axis=1
-        )
-    candidate, _ = orthonormal(candidate)
+    candidate = _first_block(operator, block, rng, start, whole=before is not None)
     history: list[float] = []
-    earlier: list[FloatArray] = []
+    earlier: list[FloatArray] = [] if before is None else [before]
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
         values, Y = basis.ritz()
@@ -123,22 +282,43 @@ def _iterate(
         k = _wanted(target, values, operator.trace())
         count = k or values.size
         if following is None and basis.exhausted(values):
-            return _spectrum(operator, basis, values, Y, count, passes)
+            return Found(_spectrum(operator, basis, values, Y, count, passes), _short(target, count, passes))
         estimates = _estimates(coupling, Y, candidate.shape[1])
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
         log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
-        sure = following is not None and _settled(values[:k], earlier)
+        sure = (following is not None or before is not None) and _settled(values[:k], earlier)
         if k and sure and worst <= _allowed(operator, values, tol):
-            return _spectrum(operator, basis, values, Y, k, passes)
+            return Found(_spectrum(operator, basis, values, Y, k, passes))
         history.append(worst)
         earlier = [*earlier[-1:], values]
         full = basis.full(block)
         if passes == max_passes or _hopeless(history, tol, max_passes) or (full and target.count is None):
-            raise Stalled(passes, worst, _spectrum(operator, basis, values, Y, count, passes))
+            why = f"block Krylov stalled after {passes} block products at a relative residual of {worst:.1e}"
+            return Found(_spectrum(operator, basis, values, Y, count, passes), why)
         if full and target.count is not None:
             basis.restart(Y, target.count + block // 2)
         candidate = basis.fresh(rng) if following is None else following
     raise AssertionError("max_passes must be positive")
+
+
+def _short(target: Target, count: int, passes: int) -> str:
+    """Say that fewer pairs were found than asked for, if so."""
+    if target.count is None or count >= target.count:
+        return ""
+    return f"block Krylov ended after {passes} block products with {count} pairs"
+
+
+def _first_block(operator: Operator, block: int, rng: np.random.Generator, start: Any, *, whole: bool) -> Any:
+    """The start, filled up with Gaussian columns to the width of a block, orthonormal."""
+    if start is None:
+        return orthonormal(random_normal(rng, (operator.size, block), operator.like))[0]
+    missing = 0 if whole else max(0, block - start.shape[1])
+    start = start * 1.0
+    if missing:
+        start = namespace(start).concat(
+            [start, random_normal(rng, (operator.size, missing), operator.like)], axis=1
+        )
+    return orthonormal(start)[0]
 
 
 @dataclass
@@ -268,11 +448,11 @@ def _wanted(target: Target, values: FloatArray, total: float | None) -> int | No
 def _hopeless(history: list[float], tol: float, max_passes: int) -> bool:
     """Whether the residuals of the last passes, carried on, cannot reach the tolerance."""
     seen = [h for h in history if np.isfinite(h)]
-    if len(seen) < 8 or seen[-1] <= 0:
+    if len(seen) < 7 or seen[-1] <= 0:
         return False
-    rate = (seen[-1] / seen[-7]) ** (1 / 6)
+    rate = (seen[-1] / seen[-6]) ** (1 / 5)
     needed = np.log(0.5 * tol / seen[-1]) / np.log(rate) if rate < 1 else np.inf
-    return bool(len(history) + needed > 2 * max_passes)
+    return bool(len(history) + needed > 1.5 * max_passes)
 
 
 def _spectrum(

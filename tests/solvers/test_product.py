@@ -12,7 +12,9 @@ from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
 from gramian.records import Target
 from gramian.rows import as_rows
-from gramian.solvers.dense import count_for_fraction, relative_tolerance, solve_dense, solve_svd
+from gramian.solvers.product import solve_dense
+from gramian.solvers.spectra import count_for_fraction, relative_tolerance
+from gramian.solvers.svd import solve_svd
 from helpers import spectrum_matrix
 
 VALUES = np.r_[5.0, 4, 3, 3, 3, 1, 0.5, 0.1]

@@ -1,0 +1,249 @@
+"""Kernel PCA as a problem for the engine: tiles of a kernel matrix, and the way to coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.components import complete_basis, fixed_signs
+from gramian.arrays import from_numpy, is_numpy, to_dtype
+from gramian.engine.solving import Solved
+from gramian.errors import IndefiniteKernelError, ParameterError
+from gramian.operators.centered_kernel import CenteredKernelOperator
+from gramian.operators.costs import KernelCosts
+from gramian.operators.kernel_source import KernelSource, MatrixSource
+from gramian.operators.operator import Operator
+from gramian.operators.tiles import TileMatrix
+from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
+from gramian.rows import Rows
+from gramian.solvers.route import Route
+from gramian.solvers.spectra import count_for_fraction
+
+__all__ = ["Coefficients", "KernelProblem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """What the eigenpairs of ``Kc`` mean, with what maps new rows.
+
+    Attributes
+    ----------
+    components : Components
+        Eigenvalues of Kc.
+    vectors, coefficients : array of shape (n, k)
+        Unit eigenvectors with fixed signs; the same divided by square roots of the eigenvalues.
+    row_means, mean : ndarray of shape (n,), float
+        Means of the rows of K and of all of it; zero without centring.
+    repair : Repair or None
+        What clipping changed, where it was asked for.
+    """
+
+    components: Components
+    vectors: Any
+    coefficients: Any
+    row_means: FloatArray
+    mean: float
+    repair: Repair | None
+
+
+@dataclass(eq=False)
+class KernelProblem:
+    """Directions of largest variance in a kernel's feature space.
+
+    Attributes
+    ----------
+    rows : Rows
+    source : KernelSource, MatrixSource or None
+        What fills tiles; None to plan only.
+    center : bool
+    psd : bool
+        Whether the kernel is proven positive semi-definite.
+    clip : bool
+        Whether negative eigenvalues are set to zero.
+    calls : Calls or None
+        What a user's function costs.
+    given : bool
+        Whether the matrix is the user's own.
+    fraction : bool
+        Whether a share of the variance is wanted.
+    """
+
+    rows: Rows
+    source: KernelSource | MatrixSource | None
+    center: bool
+    psd: bool
+    clip: bool
+    calls: Calls | None = None
+    given: bool = False
+    fraction: bool = False
+    unit: str = "eigenvalues of Kc"
+    _total: float | None = field(default=None, repr=False)
+    _repair: Repair | None = field(default=None, repr=False)
+
+    @property
+    def everything(self) -> bool:
+        """Whether every eigenvalue is needed: only all of them tell the share of one, or what is negative."""
+        return not self.psd and (self.clip or self.fraction)
+
+    @property
+    def costs(self) -> KernelCosts:
+        """What products with the kernel matrix take."""
+        return KernelCosts(self.rows.shape, self.calls, self.given, self.psd)
+
+    def operator(self, route: Route) -> CenteredKernelOperator:
+        """Build the matrix that a route works on."""
+        assert self.source is not None
+        form, rows = route.form, self.rows
+        kept = form.storage == "kept" or (form.whole and not self.given)
+        storage: Any = np.dtype(form.arithmetic) if kept else None
+        if form.whole and is_numpy(rows.in_memory()):
+            storage = None
+        tiles = TileMatrix(rows.shape[0], self.source, _empty(rows), storage, whole=form.whole)
+        source = self.source
+        return CenteredKernelOperator(
+            tiles,
+            source.diagonal,
+            relative=source.relative,
+            absolute=source.absolute,
+            center=self.center,
+            psd=self.psd,
+            error_kind=source.error_kind,
+        )
+
+    def factor(self) -> float:
+        """Return the power of two that tiles are divided by."""
+        assert self.source is not None
+        return 2.0**self.source.exponent
+
+    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+        """Refuse an indefinite matrix, and cut a whole spectrum down to what was asked for."""
+        self._repair = self._clipped(found, operator) if self.clip else None
+        self._require_definite(found, operator, ask)
+        every = np.concatenate([found.values, found.rest])
+        total = operator.trace() if self.psd else None
+        whole = found.complete and every.size == operator.size
+        if not self.psd and whole and (self.clip or float(every.min()) >= -operator.noise):
+            total = float(np.maximum(every, 0.0).sum())
+        self._total = total
+        target = ask.target
+        if target.count is not None:
+            k = min(target.count, found.rank if self.clip else found.values.size)
+        elif target.fraction is not None:
+            if total is None:
+                raise ParameterError(
+                    f"n_components={target.fraction} asks for a share of the variance, which a "
+                    f"kernel with negative eigenvalues does not have (smallest: {float(every.min()):.4g}). "
+                    "Ask for an integer."
+                )
+            k = count_for_fraction(found.values, total, target.fraction) or found.values.size
+        else:
+            k = max(found.rank, 1)
+        return replace(
+            found,
+            values=found.values[:k],
+            vectors=found.vectors[:, : min(k, found.vectors.shape[1])],
+            residuals=found.residuals[:k],
+            rest=np.concatenate([found.values[k:], found.rest]),
+        )
+
+    def coefficients(self, solved: Solved, count: int | None) -> Coefficients:
+        """Return components and coefficients, in the units of the kernel.
+
+        Parameters
+        ----------
+        solved : Solved
+        count : int or None
+            Number of components: beyond the rank they have eigenvalue 0.
+        """
+        spectrum, operator, rows, factor = solved.spectrum, solved.operator, self.rows, self.factor()
+        k = spectrum.values.size if count is None else count
+        rank = min(spectrum.rank, k)
+        values = np.zeros(k)
+        values[:rank] = spectrum.values[:rank] * factor
+        vectors = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k)
+        vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), rows.like), rows.dtype)[None, :]
+        inverse = np.zeros(k)
+        inverse[:rank] = 1.0 / np.sqrt(values[:rank])
+        components = Components(
+            values=values,
+            total=None if self._total is None else self._total * factor,
+            size=rows.shape[0],
+            rank=rank,
+            tolerance=spectrum.rank_tolerance,
+            rest=spectrum.rest * factor,
+        )
+        return Coefficients(
+            components,
+            vectors,
+            vectors * to_dtype(from_numpy(inverse, rows.like), rows.dtype)[None, :],
+            operator.row_means * factor,
+            operator.mean * factor,
+            self._repair,
+        )
+
+    def scaled(self, spectrum: Spectrum) -> Spectrum:
+        """Return the record in the units of the kernel; the sum of squares may not fit into a number."""
+        factor = self.factor()
+        if factor == 1.0:
+            return spectrum
+        return replace(
+            spectrum,
+            values=spectrum.values * factor,
+            residuals=spectrum.residuals * factor,
+            rest=spectrum.rest * factor,
+            total=None if spectrum.total is None else spectrum.total * factor,
+            squares=None,
+            error_bound=spectrum.error_bound * factor,
+            search_error=None if spectrum.search_error is None else spectrum.search_error * factor,
+            smallest=None if spectrum.smallest is None else spectrum.smallest * factor,
+        )
+
+    def _clipped(self, spectrum: Spectrum, operator: Operator) -> Repair:
+        """Say what setting the negative eigenvalues to zero changes."""
+        factor = self.factor()
+        if operator.psd:
+            return Repair(0, operator.size, 0.0, 0.0, (operator.trace() or 0.0) * factor, 0.0)
+        every = np.concatenate([spectrum.values, spectrum.rest])
+        negative = every[every < -_noise(spectrum, operator)]
+        return Repair(
+            count=negative.size,
+            size=operator.size,
+            smallest=float(negative.min(initial=0.0)) * factor,
+            negative=-float(negative.sum()) * factor,
+            total=float(np.abs(every).sum()) * factor,
+            change=float(np.linalg.norm(negative) / (np.linalg.norm(every) or 1.0)),
+        )
+
+    def _require_definite(self, spectrum: Spectrum, operator: Operator, ask: Ask) -> None:
+        """Refuse a negative eigenvalue beyond rounding, unless it lies outside of what was asked for."""
+        smallest, bound = spectrum.smallest, _noise(spectrum, operator)
+        if self.psd or self.clip or smallest is None or smallest >= -bound:
+            return
+        if ask.target.count is not None:
+            wanted = spectrum.values[: ask.target.count]
+            if wanted.size == ask.target.count and float(wanted[-1]) > bound:
+                return
+        factor = self.factor()
+        raise IndefiniteKernelError(
+            f"The Gram matrix has the eigenvalue {smallest * factor:.6g}, negative beyond rounding "
+            f"({bound * factor:.1e}), so this is not "
+            f"a valid kernel on this data; {int((spectrum.values > bound).sum())} eigenvalues are positive. "
+            "Ask for no more components than that, set the negative ones to 0 (repair='clip'), or use a "
+            "kernel that is positive semi-definite, such as rbf or poly."
+        )
+
+
+def _noise(spectrum: Spectrum, operator: Operator) -> float:
+    """Return the size below which an eigenvalue may be zero or have the other sign."""
+    largest = float(np.abs(spectrum.values).max(initial=0.0))
+    return spectrum.searched_to + operator.size * float(np.finfo(np.float64).eps) * largest
+
+
+def _empty(rows: Rows) -> Any:
+    """An empty float64 array of the kind that vectors have."""
+    X = rows.in_memory()
+    if is_numpy(X):
+        return np.empty(0)
+    return rows.xp.zeros((0,), dtype=rows.xp.float64, device=X.device)

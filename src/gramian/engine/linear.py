@@ -1,0 +1,215 @@
+"""PCA as a problem for the engine: a table, its two matrices, and the way back to directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.components import complete_basis, fixed_signs
+from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
+from gramian.engine.solving import Solved
+from gramian.errors import DataError
+from gramian.operators.centered import CenteredRows
+from gramian.operators.costs import TableCosts
+from gramian.operators.covariance import CovarianceOperator
+from gramian.operators.gram import GramOperator
+from gramian.operators.moments import center_rows, from_moments, scatter
+from gramian.operators.operator import Operator
+from gramian.operators.scatter import ScatterOperator
+from gramian.records import Ask, Components, FloatArray, Spectrum
+from gramian.rows import Rows
+from gramian.solvers.route import Route
+
+__all__ = ["Directions", "LinearProblem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """What a table's eigenpairs mean.
+
+    Attributes
+    ----------
+    components : Components
+        Variances.
+    vectors : array of shape (d, k)
+        Orthonormal columns, signs fixed.
+    scores : array of shape (n, k) or None
+        Scores of the fitted rows where the route has them for free.
+    """
+
+    components: Components
+    vectors: Any
+    scores: Any
+
+
+@dataclass(eq=False)
+class LinearProblem:
+    """Directions of largest variance of a table.
+
+    Attributes
+    ----------
+    rows : Rows
+    center : bool
+    scale : None, "unit", "pareto" or ndarray of shape (d,)
+    ddof : int
+    view : CenteredRows or None
+        The centred data, once it has been measured.
+    """
+
+    rows: Rows
+    center: bool = True
+    scale: str | FloatArray | None = None
+    ddof: int = 1
+    unit: str = "eigenvalues (variances)"
+    view: CenteredRows | None = None
+    _built: tuple[Any, Operator] | None = field(default=None, repr=False)
+
+    @property
+    def costs(self) -> TableCosts:
+        """What products with the covariance and the Gram matrix take."""
+        return TableCosts(self.rows.shape, self.rows.dtype, self.rows.is_sparse)
+
+    @property
+    def everything(self) -> bool:
+        """No: the trace is known, and an iteration can reach any share of it."""
+        return False
+
+    @property
+    def degrees(self) -> int:
+        """What sums of squares are divided by."""
+        return self.rows.shape[0] - self.ddof
+
+    def measured(self) -> CenteredRows:
+        """Return the centred data, measuring it in one pass where that has not been done."""
+        if self.view is None:
+            options = {"center": self.center, "scale": self.scale, "ddof": self.ddof}
+            self.view = center_rows(self.rows, **options)  # type: ignore[arg-type]
+            require_range(self.view, self.degrees)
+        return self.view
+
+    def operator(self, route: Route) -> ScatterOperator:
+        """Build the matrix that a route works on; the one built last is used again."""
+        form = route.form
+        if self._built is not None and self._built[0] == form:
+            return self._built[1]  # type: ignore[return-value]
+        self._built = None
+        if form.whole and form.matrix == "covariance" and self.view is None:
+            built: ScatterOperator = self._covariance(double=form.double)
+        else:
+            view = replace(self.measured(), double=form.double)
+            kind = GramOperator if form.matrix == "gram" else CovarianceOperator
+            built = kind(view, keep=form.storage == "kept", whole=form.whole)
+        self._built = form, built
+        return built
+
+    def _covariance(self, *, double: bool) -> CovarianceOperator:
+        """Mean and scatter matrix in one pass over the data."""
+        options = {"center": self.center, "scale": self.scale, "ddof": self.ddof}
+        exponent, found = scatter(self.rows, center=self.center, double=double)
+        self.view = from_moments(self.rows, found, exponent, **options)  # type: ignore[arg-type]
+        require_range(self.view, self.degrees)
+        matrix = found.squares
+        if self.view.divisor is not None:
+            matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
+        view = replace(self.view, double=double)
+        return CovarianceOperator(view, whole=True, matrix=from_numpy(matrix, self.rows.like))
+
+    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+        """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
+        least = min(self.rows.shape)
+        k = min(found.values.size, least)
+        return replace(
+            found,
+            values=found.values[:k],
+            vectors=found.vectors[:, : min(k, found.vectors.shape[1])],
+            residuals=found.residuals[:k],
+            rest=np.concatenate([found.values[k:], found.rest])[: least - k],
+        )
+
+    def factor(self) -> float:
+        """Return what turns squared singular values of C into variances."""
+        return self.measured().square_unit / self.degrees
+
+    def directions(self, solved: Solved, count: int | None) -> Directions:
+        """Lift the eigenpairs to directions.
+
+        Parameters
+        ----------
+        solved : Solved
+        count : int or None
+            Number of directions: beyond the rank they are orthonormal and have no variance.
+        """
+        spectrum, view = solved.spectrum, self.measured()
+        k = spectrum.values.size if count is None else count
+        rank = min(spectrum.rank, k)
+        values = np.zeros(k)
+        values[:rank] = spectrum.values[:rank]
+        factor = self.factor()
+        components = Components(
+            values=values * factor,
+            total=view.total * factor,
+            size=min(self.rows.shape),
+            rank=rank,
+            tolerance=spectrum.rank_tolerance,
+            rest=spectrum.rest * factor,
+        )
+        vectors, scores = _directions(solved, view, rank, k)
+        return Directions(components, vectors, scores)
+
+
+def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[Any, Any]:
+    """Directions (d, k) with fixed signs, and the scores (n, k) that the dual routes have for free."""
+    rows, spectrum = view.rows, solved.spectrum
+    vectors = spectrum.vectors[:, :rank]
+    scale = np.sqrt(spectrum.values[:rank])
+    scores = None
+    if solved.left is not None:
+        scores = solved.left[:, :rank] * from_numpy(scale, solved.left)[None, :]
+    elif isinstance(solved.operator, GramOperator):
+        scores = vectors * from_numpy(scale, vectors)[None, :]
+        vectors, kept = _lift(solved.operator, vectors, scale)
+        scores = scores if kept else None
+    if view.divisor is not None and np.isinf(view.divisor).any():
+        # A constant column has no part in any direction; rounding must not give it one.
+        varying = np.isfinite(view.divisor).astype(numpy_dtype(vectors))
+        vectors = vectors * from_numpy(varying, vectors)[:, None]
+    directions = complete_basis(to_dtype(vectors, rows.dtype), k)
+    signs = fixed_signs(directions)
+    directions = directions * to_dtype(from_numpy(signs, rows.like), rows.dtype)[None, :]
+    if scores is None:
+        return directions, None
+    xp = namespace(scores)
+    scores = scores * from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
+    scores = to_dtype(scores, rows.dtype)
+    if rank < k:
+        device = {} if is_numpy(scores) else {"device": scores.device}
+        empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)
+        scores = xp.concat([scores, empty], axis=1)
+    return directions, scores
+
+
+def _lift(operator: GramOperator, B: Any, scale: FloatArray) -> tuple[Any, bool]:
+    """Directions ``C.T b / s``, made orthonormal again where small s has spoilt that."""
+    view = operator.centered
+    factor = from_numpy((1.0 / scale).astype(view.arithmetic), view.rows.like)
+    U = operator.lift(to_dtype(B, view.arithmetic)) * factor[None, :]
+    gap = as_float64(U.T @ U) - np.eye(U.shape[1])
+    eps = float(np.finfo(view.rows.dtype).eps)
+    if float(np.abs(gap).max(initial=0.0)) <= 100 * eps:
+        return U, True
+    U, R = orthonormal(U)
+    U = U * from_numpy(np.where(np.diag(R) < 0, -1.0, 1.0).astype(view.arithmetic), view.rows.like)[None, :]
+    return U, False
+
+
+def require_range(view: CenteredRows, degrees: int) -> None:
+    """Refuse a variance that float64 cannot hold, in the units of the data."""
+    with np.errstate(over="ignore", under="ignore"):
+        variance = view.total * (view.square_unit / degrees)
+    if view.total > 0 and not (np.isfinite(variance) and variance >= np.finfo(np.float64).tiny):
+        raise DataError(
+            f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, "
+            "outside of what float64 can hold. Multiply the data by a power of ten first."
+        )

@@ -1,0 +1,168 @@
+"""Ranks the routes that can meet what is asked and fit into memory, by their predicted cost.
+
+The order depends on shape, dtype, number of components and ``memory_limit``, never on what happens to be
+free, so that the same call takes the same route everywhere.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gramian.checks import amount
+from gramian.errors import CostWarning, MemoryLimitError, ParameterError
+from gramian.operators.costs import Costs, TableCosts
+from gramian.records import MATRICES, Alternative, Ask, Cost, Plan, Target
+from gramian.solvers import krylov, product, svd
+from gramian.solvers.krylov import KrylovRoute
+from gramian.solvers.route import Route
+
+__all__ = ["Ranked", "plan", "plan_of", "ranked", "warn_of_cost"]
+
+SOLVERS: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (svd.routes, product.routes, krylov.routes)
+SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
+QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
+LONG = 600.0
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A route with its predicted cost."""
+
+    route: Route
+    cost: Cost
+
+
+def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
+    """Return the routes for a problem, the one to take first.
+
+    Parameters
+    ----------
+    costs : Costs
+        What products with the problem's matrix take.
+    ask : Ask
+    everything : bool
+        Whether every eigenvalue is needed, so that an iteration will not do.
+
+    Raises
+    ------
+    MemoryLimitError
+        When no route fits into the limit, or not the one that was asked for.
+    """
+    found = [
+        Ranked(route, route.cost(costs, ask.target))
+        for routes in SOLVERS
+        for route in routes(costs, ask.target)
+        if route.direct or not everything
+    ]
+    found = [item for item in found if item.route.form.double or not _below_float32(costs, item, ask.target)]
+    wanted = [item for item in found if ask.solver in ("auto", item.route.solver)]
+    # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
+    side = costs.forms()[0].matrix
+    wanted = wanted or [item for item in found if item.route.form.matrix == side and item.route.direct]
+    if ask.solver == "auto" and isinstance(costs, TableCosts):
+        wanted = [item for item in wanted if item.route.form.matrix in (side, svd.DATA.matrix)]
+    fitting = sorted((item for item in wanted if item.cost.bytes <= ask.memory_limit), key=_order(costs))
+    if not fitting:
+        raise MemoryLimitError(_too_much(min(wanted, key=lambda item: item.cost.bytes), ask, wanted))
+    # What takes over from the first route may be any that fits.
+    others = (item for item in found if item.cost.bytes <= ask.memory_limit and item not in fitting)
+    return _patient(fitting + sorted(others, key=_order(costs)), costs, ask.target)
+
+
+def _below_float32(costs: Costs, item: Ranked, target: Target) -> bool:
+    """Whether components may be wanted that float32 products cannot tell from rounding."""
+    if target.count is None:
+        return target.fraction is None
+    return target.count > costs.order(item.route.form) // 8
+
+
+def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
+    small = isinstance(costs, TableCosts) and costs.shape[0] * costs.shape[1] <= SMALL
+
+    def key(item: Ranked) -> tuple[bool, bool, float]:
+        whole = small and item.route.solver == "full"
+        return not whole, not (item.route.direct and item.cost.seconds < QUICK), item.cost.seconds
+
+    return key
+
+
+def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
+    """Give each iteration as many passes as the cheapest direct route is worth."""
+    direct = [item.cost.seconds for item in items if item.route.direct]
+    if not direct:
+        return items
+    return [
+        replace(
+            item,
+            route=replace(route, max_passes=route.passes_worth(costs, target, min(direct))),
+        )
+        if isinstance(route := item.route, KrylovRoute)
+        else item
+        for item in items
+    ]
+
+
+def _too_much(least: Ranked, ask: Ask, tried: list[Ranked]) -> str:
+    smaller = (
+        "fewer components, or use fewer rows"
+        if any(not item.route.direct for item in tried)
+        else "few components, which solver='krylov' finds in less memory"
+    )
+    return (
+        f"The {least.route.solver} route needs about {amount(least.cost.bytes)} of working memory, and "
+        f"memory_limit allows {amount(ask.memory_limit)}. Raise memory_limit, or ask for {smaller}."
+    )
+
+
+def plan(costs: Costs, ask: Ask, *, everything: bool = False) -> Plan:
+    """Return what would be done, without doing it."""
+    items = ranked(costs, ask, everything=everything)
+    return plan_of(items[0], items[1:], costs, ask)
+
+
+def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
+    """Put a route into words."""
+    route, cost = item.route, item.cost
+    reason = route.reason(costs, ask.target)
+    if ask.solver == route.solver:
+        reason = f"solver={ask.solver!r} was asked for."
+    elif ask.solver == "krylov":
+        reason = f"an iteration for {ask.target} of {costs.order(route.form)} would fill the whole space."
+    return Plan(
+        operator=route.form.matrix,
+        solver=route.solver,
+        steps=cost.steps,
+        bytes=cost.bytes,
+        reason=reason[:1].upper() + reason[1:],
+        arithmetic=route.form.arithmetic,
+        alternatives=tuple(
+            Alternative(
+                other.route.solver,
+                MATRICES.get(other.route.form.matrix, other.route.form.matrix),
+                other.route.form.arithmetic,
+                other.cost.seconds,
+                other.cost.bytes,
+            )
+            for other in others[:SHOWN]
+        ),
+    )
+
+
+def refuse_partial(ask: Ask, why: str) -> None:
+    """Refuse ``solver='krylov'`` where every eigenvalue is needed."""
+    if ask.solver == "krylov":
+        raise ParameterError(f"solver='krylov' finds the largest eigenvalues only, and {why}")
+
+
+def warn_of_cost(found: Plan, advice: str) -> None:
+    """Warn where a plan is predicted to take more than ten minutes."""
+    if found.seconds > LONG:
+        warnings.warn(
+            f"This is predicted to take about {found.seconds / 60:.0f} minutes ({found.reason}) {advice}",
+            CostWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,197 @@
+"""Runs routes until one is accepted, and returns the best certified answer."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from gramian.analysis.certificates import certify, may_have_missed
+from gramian.engine.planning import Ranked, plan_of, ranked
+from gramian.operators.costs import Costs
+from gramian.operators.operator import Operator
+from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
+from gramian.solvers.route import Found, Route
+
+__all__ = ["Problem", "Solved", "solve"]
+
+log = logging.getLogger(__name__)
+
+
+class Problem(Protocol):
+    """What is asked about: data, and the matrices whose eigenpairs say what is wanted.
+
+    Attributes
+    ----------
+    unit : str
+        What the eigenvalues are called.
+    """
+
+    unit: str
+
+    @property
+    def costs(self) -> Costs:
+        """What products with its matrices take."""
+        ...
+
+    @property
+    def everything(self) -> bool:
+        """Whether every eigenvalue is needed, so that an iteration will not do."""
+        ...
+
+    def operator(self, route: Route) -> Operator:
+        """Build the matrix that a route works on."""
+        ...
+
+    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+        """Cut what a solver found down to what was asked for; refuse what is no answer."""
+        ...
+
+    def factor(self) -> float:
+        """Return what turns eigenvalues of the operator into ``unit``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The best certified answer, and how it came about.
+
+    Attributes
+    ----------
+    spectrum : Spectrum
+    certificate : Certificate or None
+    operator : Operator
+        The matrix that the pairs belong to.
+    left : array or None
+        The other side's vectors, where the solver has them for free.
+    plan : Plan
+        The route that gave the answer, as it ran.
+    attempts : tuple of Attempt
+        Every route that was run, in order.
+    """
+
+    spectrum: Spectrum
+    certificate: Certificate | None
+    operator: Any
+    left: Any
+    plan: Plan
+    attempts: tuple[Attempt, ...]
+
+
+def solve(problem: Problem, ask: Ask) -> Solved:
+    """Find the eigenpairs that are asked for.
+
+    Routes are run in the order of their cost until an answer is accepted. What was found on the way starts
+    the next route; every route is planned against the same memory limit, and the best certified answer is
+    returned, which need not be the last one.
+
+    Raises
+    ------
+    MemoryLimitError
+        When no route fits into the limit.
+    """
+    waiting = ranked(problem.costs, ask, everything=problem.everything)
+    best: Solved | None = None
+    attempts: list[Attempt] = []
+    start = None
+    item: Ranked | None = waiting[0]
+    while item is not None:
+        waiting.remove(item)
+        began = time.perf_counter()
+        solved, why = _run(problem, item, ask, start)
+        predicted = plan_of(item, waiting, problem.costs, ask)
+        ran = replace(predicted, took=time.perf_counter() - began)
+        solved = replace(solved, plan=ran)
+        attempts.append(_attempt(solved, why))
+        log.info("%s", attempts[-1])
+        if best is None or not why or _quality(solved, ask) > _quality(best, ask):
+            best = solved
+        following = _next(waiting, item, solved) if why else None
+        start = None
+        if following is not None:
+            if problem.costs.order(following.route.form) == problem.costs.order(item.route.form):
+                start = solved.spectrum.vectors
+            if following.route.form != item.route.form:
+                solved.operator.release()
+        item = following
+    assert best is not None
+    note = "; then ".join(f"{attempt.why}" for attempt in attempts if attempt.why)
+    if note:
+        took = best.plan
+        over = "" if attempts[-1].why else f"; {took.solver} on the {took.matrix} took over"
+        best = replace(best, spectrum=replace(best.spectrum, note=f"{note}{over}"))
+    return replace(best, attempts=tuple(attempts))
+
+
+def _run(problem: Problem, item: Ranked, ask: Ask, start: Any) -> tuple[Solved, str]:
+    """Run one route and certify what it found; why it is not enough, "" where it is."""
+    operator = problem.operator(item.route)
+    found: Found = item.route.solve(operator, ask, start)
+    spectrum = problem.kept(found.spectrum, operator, ask)
+    certificate = None
+    if ask.certify:
+        certificate = certify(
+            spectrum,
+            operator,
+            tol=ask.tol,
+            rng=ask.probe_rng,
+            unit=problem.unit,
+            factor=problem.factor(),
+        )
+    solved = Solved(spectrum, certificate, operator, found.left, Plan("", "", (), 0, ""), ())
+    return solved, _why_not(found, spectrum, certificate, item, ask)
+
+
+def _why_not(
+    found: Found, spectrum: Spectrum, certificate: Certificate | None, item: Ranked, ask: Ask
+) -> str:
+    """Return why an answer is not accepted: the one policy."""
+    if found.why:
+        return found.why
+    wanted = ask.target.count or 0
+    if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
+        return f"float32 products tell only {spectrum.rank} components from rounding"
+    if certificate is None or not spectrum.values.size or certificate.ok:
+        return ""
+    if not spectrum.complete and may_have_missed(certificate):
+        return "an eigenvalue may have been missed"
+    if not item.route.form.double:
+        return "rounding of float32 products exceeds tol"
+    return ""
+
+
+def _next(waiting: list[Ranked], last: Ranked, solved: Solved) -> Ranked | None:
+    """Return the route that takes over: complete where pairs are missing, in float64 where digits are."""
+    stalled = not solved.spectrum.complete
+    for item in waiting:
+        route = item.route
+        if not last.route.form.double and not route.form.double and not stalled:
+            continue
+        if stalled and not route.direct and not (route.form.whole and not last.route.form.whole):
+            continue
+        if route.form.matrix == last.route.form.matrix or route.solver == "full" or route.direct:
+            return item
+    return None
+
+
+def _quality(solved: Solved, ask: Ask) -> tuple[Any, ...]:
+    """Return what makes one answer better than another: certified, of higher rank, more accurate."""
+    certificate, spectrum = solved.certificate, solved.spectrum
+    enough = spectrum.values.size >= (ask.target.count or 0)
+    if certificate is None:
+        return (True, enough, spectrum.rank, 0.0)
+    return (certificate.ok, enough and not may_have_missed(certificate), spectrum.rank, -_error(certificate))
+
+
+def _error(certificate: Certificate | None) -> float:
+    if certificate is None or not certificate.values.size:
+        return 0.0
+    top = float(certificate.values[0])
+    return float(certificate.radii.max()) / top if top > 0 else math.inf
+
+
+def _attempt(solved: Solved, why: str) -> Attempt:
+    spectrum = solved.spectrum
+    return Attempt(solved.plan, spectrum.passes, _error(solved.certificate), spectrum.rank, why)

@@ -1,0 +1,98 @@
+"""What every fitted decomposition says of itself, remembered in one place."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import as_float64, numpy_dtype
+from gramian.checks import counted
+from gramian.engine import Solved
+from gramian.errors import CertificateWarning, RankWarning
+from gramian.records import Certificate, Components, Spectrum
+
+__all__ = ["held", "remember", "remember_components"]
+
+MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
+
+
+def remember(
+    model: Any,
+    found: Components,
+    solved: Solved,
+    *,
+    asked: bool,
+    of: str,
+    spectrum: Spectrum,
+    told: bool = False,
+) -> None:
+    """Set the attributes that tell how a model was computed and what is guaranteed, and warn of what is not.
+
+    Parameters
+    ----------
+    model : estimator
+    found : Components
+    solved : Solved
+    asked : bool
+        Whether a number of components was asked for, so that a lower rank is worth a warning.
+    of : str
+        Whose rank it is, for the warning.
+    told : bool
+        Whether the user has been told already that there is nothing to find.
+    spectrum : Spectrum
+        In the units of the data.
+    """
+    remember_components(model, found)
+    model.plan_ = solved.plan
+    model.attempts_ = solved.attempts
+    model.spectrum_ = replace(spectrum, vectors=None)
+    model.certificate_ = solved.certificate
+    k, rank = found.values.size, found.rank
+    if rank == 0 and not told:
+        warnings.warn(
+            f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.",
+            RankWarning,
+            stacklevel=5,
+        )
+    elif asked and 0 < rank < k:
+        warnings.warn(
+            f"n_components={k} but {of} has rank {rank}: the last {counted(k - rank, 'component')} "
+            f"{'has' if k - rank == 1 else 'have'} variance 0 and scores 0.",
+            RankWarning,
+            stacklevel=5,
+        )
+    certificate = solved.certificate
+    if certificate is not None and not certificate.ok and rank > 0:
+        warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=5)
+
+
+def remember_components(model: Any, found: Components) -> None:
+    """Set the attributes that hold variances and their shares."""
+    model.n_components_ = found.values.size
+    model.rank_ = found.rank
+    model.explained_variance_ratio_ = found.ratio
+
+
+def held(certificate: Certificate | None, vectors: Any) -> Certificate | None:
+    """Return the certificate with the orthonormality of the vectors that the user holds.
+
+    Parameters
+    ----------
+    certificate : Certificate or None
+        Of the solver's vectors.
+    vectors : array of shape (m, k)
+        In the user's precision: measured where that costs little, else rounding is added to what is known.
+    """
+    if certificate is None or not vectors.shape[1]:
+        return certificate
+    m, k = vectors.shape
+    if float(m) * k * k <= MEASURED:
+        V = as_float64(vectors)
+        loss = float(np.linalg.norm(V.T @ V - np.eye(k), 2)) + m * float(np.finfo(np.float64).eps)
+    else:
+        unit = float(np.finfo(numpy_dtype(vectors)).eps)
+        loss = certificate.orthogonality + unit * k**0.5 + 100 * unit * k
+    return replace(certificate, orthogonality=loss)

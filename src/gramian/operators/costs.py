@@ -1,0 +1,262 @@
+"""What forming and multiplying a matrix costs, said before anything is formed.
+
+Rates are those of two ordinary cores; they choose between routes, and are no promise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from gramian.records import Calls
+
+__all__ = ["Costs", "Form", "KernelCosts", "SymmetricCosts", "TableCosts"]
+
+# Multiply-adds a second: large products, products with few vectors, of float64 and of float32.
+LARGE = {"float64": 38e9, "float32": 70e9}
+THIN = {"float64": 17e9, "float32": 34e9}
+BANDWIDTH = 10e9  # bytes a second
+SIZES = {"float64": 8, "float32": 4}
+CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
+MEASURE = 6e-10  # seconds an entry for means and sums of squares
+KERNEL_VALUE = 1.1e-9  # seconds for one kernel value, its inner product not counted
+SCRATCH = 16 << 20
+SPARSE = 0.05  # share of the entries that a sparse table is taken to have
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a symmetric matrix is held and multiplied.
+
+    Attributes
+    ----------
+    matrix : {"covariance", "gram", "centered kernel", "given"}
+    storage : {"whole", "kept", "again"}
+        The matrix itself in float64; blocks of the centred data, or half of the kernel matrix in tiles; or
+        nothing, so that blocks or tiles are made again in every pass.
+    arithmetic : {"float64", "float32"}
+        What products are made in; sums over blocks are float64 always.
+    """
+
+    matrix: str
+    storage: str
+    arithmetic: str = "float64"
+
+    @property
+    def whole(self) -> bool:
+        """Whether the matrix itself is formed."""
+        return self.storage == "whole"
+
+    @property
+    def double(self) -> bool:
+        """Whether products are made in float64."""
+        return self.arithmetic == "float64"
+
+    def promoted(self) -> Form:
+        """Return the same matrix multiplied in float64, without memory of its own."""
+        return replace(self, storage="again", arithmetic="float64")
+
+
+class Costs(Protocol):
+    """Seconds and bytes of one problem's matrices, by their form."""
+
+    def forms(self) -> tuple[Form, ...]:
+        """Return the forms that the problem's matrix can take."""
+        ...
+
+    def order(self, form: Form) -> int:
+        """Return the order of the matrix."""
+        ...
+
+    def build(self, form: Form) -> tuple[float, int]:
+        """Return seconds and bytes of making the form, before any product."""
+        ...
+
+    def product(self, form: Form, columns: int) -> float:
+        """Return seconds of one product with so many vectors."""
+        ...
+
+    def lift(self, form: Form, count: int) -> float:
+        """Return seconds from so many eigenvectors to what the user gets."""
+        ...
+
+    def note(self) -> str:
+        """Return what is unusual about making the matrix, to follow a description of it."""
+        ...
+
+
+def whole_product(order: int, columns: int) -> float:
+    """Return seconds of a product with a matrix that is in memory."""
+    return order * order * max(columns / THIN["float64"], 8 / BANDWIDTH)
+
+
+@dataclass(frozen=True)
+class TableCosts:
+    """Covariance and dual Gram matrix of an (n, d) table.
+
+    Attributes
+    ----------
+    shape : (n, d)
+    dtype : numpy.dtype
+        Of the data.
+    sparse : bool
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    sparse: bool = False
+
+    def forms(self) -> tuple[Form, ...]:
+        """Return the forms of both sides, the smaller one first."""
+        n, d = self.shape
+        sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
+        kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")
+        storages = ("whole", "again") if self.sparse else ("whole", "kept", "again")
+        return tuple(Form(side, how, kind) for side in sides for how in storages for kind in kinds)
+
+    def order(self, form: Form) -> int:
+        """Return d for the covariance, n for the Gram matrix."""
+        return self.shape[1 if form.matrix == "covariance" else 0]
+
+    def build(self, form: Form) -> tuple[float, int]:
+        """Return seconds and bytes: the moments, and the matrix or the kept blocks."""
+        n, d = self.shape
+        m = self.order(form)
+        measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE)
+        if form.whole:
+            inner = n * d // m
+            seconds = inner * m * m / 2 / LARGE[form.arithmetic] + inner * m * CENTRE
+            return measure + seconds, 8 * m * m + m * m * SIZES[form.arithmetic] + SCRATCH
+        kept = n * d * SIZES[form.arithmetic] if form.storage == "kept" else 0
+        return measure + kept * 2e-10, kept + SCRATCH
+
+    def product(self, form: Form, columns: int) -> float:
+        """Return seconds of ``C.T (C V)`` or ``C (C.T V)``, or of a product with the whole matrix."""
+        if form.whole:
+            return whole_product(self.order(form), columns)
+        n, d = self.shape
+        entries = n * d * (SPARSE if self.sparse else 1.0)
+        read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else CENTRE
+        return entries * (2 * columns / THIN[form.arithmetic] + read)
+
+    def lift(self, form: Form, count: int) -> float:
+        """Return seconds of lifting dual vectors to directions."""
+        n, d = self.shape
+        return n * d * count / LARGE[form.arithmetic] if form.matrix == "gram" else 0.0
+
+    def note(self) -> str:
+        """Return "": nothing is unusual."""
+        return ""
+
+
+@dataclass(frozen=True)
+class KernelCosts:
+    """The centred kernel matrix of n rows of d numbers.
+
+    Attributes
+    ----------
+    shape : (n, d)
+    calls : Calls or None
+        What a user's function costs.
+    given : bool
+        Whether the matrix is the user's, and nothing is evaluated.
+    single : bool
+        Whether tiles may be kept in float32: entries of a proven kernel do not exceed its diagonal.
+    """
+
+    shape: tuple[int, int]
+    calls: Calls | None = None
+    given: bool = False
+    single: bool = True
+
+    def forms(self) -> tuple[Form, ...]:
+        """Return whole, tiles kept in either precision, and tiles made again in every pass."""
+        whole, again = (Form("centered kernel", how) for how in ("whole", "again"))
+        if self.given:
+            return whole, again
+        kept = Form("centered kernel", "kept")
+        if self.calls is not None:
+            # A user's function is too slow to be called twice for a value.
+            return (whole, kept) if self.calls.scalar else (whole, kept, again)
+        single = (Form("centered kernel", "kept", "float32"),) if self.single else ()
+        return whole, kept, *single, again
+
+    def order(self, form: Form) -> int:
+        """Return n."""
+        return self.shape[0]
+
+    def build(self, form: Form) -> tuple[float, int]:
+        """Return seconds of evaluating half of the matrix, and what is kept of it."""
+        n, _ = self.shape
+        seconds = self._values()
+        if form.whole:
+            return seconds + n * n * 1e-9, 12 * n * n + SCRATCH
+        kept = n * (n + 512) // 2 * SIZES[form.arithmetic] if form.storage == "kept" else 0
+        # Memory that was not used before is paged in at the speed at which tiles are made.
+        return seconds + kept / 8e9, kept + SCRATCH
+
+    def product(self, form: Form, columns: int) -> float:
+        """Return seconds of one product with the tiles."""
+        n = self.shape[0]
+        if form.whole:
+            return whole_product(n, columns)
+        rate, read = THIN[form.arithmetic], SIZES[form.arithmetic] / BANDWIDTH
+        if form.storage == "kept":
+            return n * n * max(columns / rate, read / 2)
+        return n * n * columns / rate + (n * n * read if self.given else self._values())
+
+    def lift(self, form: Form, count: int) -> float:
+        """Return 0: nothing is lifted."""
+        return 0.0
+
+    def note(self) -> str:
+        """Return how often a user's function is called, and what that takes."""
+        if self.calls is None:
+            return ""
+        n = self.shape[0]
+        how = "for each pair of rows" if self.calls.scalar else "for many rows at once"
+        return (
+            f"; a Python function is called {how}, and {n * (n + 1) // 2:,} values take about "
+            f"{1e6 * self.calls.seconds:.2g} us each"
+        )
+
+    def _values(self) -> float:
+        n, d = self.shape
+        half = n * (n + 1) / 2
+        if self.given:
+            return half * 8 / BANDWIDTH
+        own = 0.0 if self.calls is None else self.calls.seconds
+        return half * (KERNEL_VALUE / 2 + d / LARGE["float64"] + own)
+
+
+@dataclass(frozen=True)
+class SymmetricCosts:
+    """A symmetric matrix of order ``size`` that is in memory."""
+
+    size: int
+
+    def forms(self) -> tuple[Form, ...]:
+        """Return the one form."""
+        return (Form("given", "whole"),)
+
+    def order(self, form: Form) -> int:
+        """Return the order."""
+        return self.size
+
+    def build(self, form: Form) -> tuple[float, int]:
+        """Return nothing: the matrix is there."""
+        return 0.0, 0
+
+    def product(self, form: Form, columns: int) -> float:
+        """Return seconds of one product."""
+        return whole_product(self.size, columns)
+
+    def lift(self, form: Form, count: int) -> float:
+        """Return 0."""
+        return 0.0
+
+    def note(self) -> str:
+        """Return "": nothing is unusual."""
+        return ""

@@ -1,0 +1,81 @@
+"""A symmetric matrix that is in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import THIN, each_thread, is_numpy, to_float64
+from gramian.checks import slices
+from gramian.records import BoundKind
+
+__all__ = ["SymmetricMatrix", "symmetric_times"]
+
+
+class SymmetricMatrix:
+    """An operator for a matrix that somebody else has made, as exact as it is given.
+
+    Parameters
+    ----------
+    A : array of shape (m, m)
+        Symmetric.
+    psd : bool
+        Whether it is known to be positive semi-definite.
+    """
+
+    error_kind: BoundKind = "deterministic"
+
+    def __init__(self, A: Any, *, psd: bool = False) -> None:
+        self.A = to_float64(A)
+        self.size = int(A.shape[0])
+        self.like = self.A[:0, 0]
+        self.psd = psd
+        eps = float(np.finfo(np.float64).eps)
+        norm = self.frobenius()
+        self.dense_error = 0.0
+        self.error_bound = self.size * eps * norm
+        self.relative_tolerance = self.size * eps
+        self.noise = 0.0
+
+    def matmat(self, V: Any) -> Any:
+        """Return the product with V of shape (m, b)."""
+        return symmetric_times(self.A, V)
+
+    def dense(self) -> Any:
+        """Return the matrix."""
+        return self.A
+
+    def trace(self) -> float:
+        """Return the sum of the diagonal."""
+        return float(np.trace(np.asarray(self.A)))
+
+    def frobenius(self) -> float:
+        """Return the Frobenius norm."""
+        return float(np.linalg.norm(np.asarray(self.A)))
+
+    def fingerprint(self) -> bytes:
+        """Return what tells this matrix from others."""
+        return np.ascontiguousarray(self.A).tobytes()
+
+    def release(self) -> None:
+        """Do nothing: the memory is somebody else's."""
+
+    def promoted(self) -> None:
+        """Return None: there is nothing more accurate."""
+        return
+
+
+def symmetric_times(A: Any, V: Any) -> Any:
+    """Return ``A V`` for a matrix in memory, its rows shared out among the threads."""
+    if not is_numpy(A):
+        return A @ V
+    out = np.empty((A.shape[0], V.shape[1]))
+    V = np.ascontiguousarray(V)
+
+    def share(draw: Any) -> None:
+        for part in draw:
+            np.matmul(A[part], V, out=out[part])
+
+    each_thread(share, slices(A.shape[0], THIN))
+    return out

@@ -1,0 +1,185 @@
+"""The whole matrix, decomposed by LAPACK: complete, and what takes over where an iteration stalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from gramian.arrays import as_float64, blas_threads, column_norms, from_numpy, is_numpy, namespace
+from gramian.operators.costs import Costs, Form
+from gramian.operators.operator import Operator
+from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
+from gramian.solvers.krylov import improved
+from gramian.solvers.route import Found
+from gramian.solvers.spectra import count_of, relative_tolerance
+
+__all__ = ["ProductRoute", "routes", "solve_dense"]
+
+# Seconds for one m^3 on one thread: all pairs, or few of them. Above LARGE the matrix leaves the cache, and
+# half of the reduction runs at the speed of memory.
+EIGH_ALL, EIGH_FEW = 1.6e-10, 6e-11
+LARGE, SLOWER = 1500, 1.25
+SOLVERS = {"covariance": "covariance", "gram": "gram"}
+
+
+@dataclass(frozen=True)
+class ProductRoute:
+    """The matrix, formed and decomposed directly."""
+
+    form: Form
+    direct = True
+
+    @property
+    def solver(self) -> str:
+        """The matrix names the solver of a table; ``"dense"`` for kernels."""
+        return SOLVERS.get(self.form.matrix, "dense")
+
+    def cost(self, costs: Costs, target: Target) -> Cost:
+        """Return steps with their seconds, and bytes."""
+        form, m = self.form, costs.order(self.form)
+        seconds, size = costs.build(form)
+        name, detail = {
+            "covariance": ("multiply", f"the {m} x {m} scatter matrix in one pass over the data"),
+            "gram": ("multiply", f"the {m} x {m} matrix of inner products of rows"),
+            "centered kernel": ("evaluate", f"{m} x {m} kernel values"),
+        }.get(form.matrix, ("read", f"the {m} x {m} matrix"))
+        steps = [
+            Step(name, f"{detail}, {form.arithmetic}{costs.note()}", seconds),
+            Step("decompose", f"{target} of {m}", _seconds(m, target)),
+        ]
+        count = target.count or m
+        if not form.double:
+            steps.append(
+                Step("improve", "pairs and residuals in float64", costs.product(form.promoted(), count))
+            )
+        if form.matrix == "gram":
+            steps.append(Step("lift", "directions from the dual vectors", costs.lift(form, count)))
+        return Cost(tuple(steps), size + 8 * (2 if _partial(m, target) else 3) * m * m)
+
+    def reason(self, costs: Costs, target: Target) -> str:
+        """Return when it is taken."""
+        m = costs.order(self.form)
+        if self.form.matrix == "given":
+            return "the matrix is given."
+        if self.form.matrix == "centered kernel":
+            return f"{m} rows are few." if m <= 1000 else f"{target} of {m} need the whole spectrum."
+        smaller = costs.forms()[0].matrix == self.form.matrix
+        return f"the {self.form.matrix} matrix is {'the smaller one' if smaller else 'not the smaller one'}."
+
+    def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
+        """Decompose the matrix, and improve the pairs where float32 products cannot meet the tolerance."""
+        # Of a matrix that may be indefinite all eigenvalues are found: their signs are the question.
+        target = ask.target if operator.psd else Target()
+        spectrum = solve_dense(operator, target, self.solver, vectors=ask.vectors)
+        return improved(operator, Found(spectrum), ask) if ask.vectors else Found(spectrum)
+
+
+def routes(costs: Costs, target: Target) -> Iterator[ProductRoute]:
+    """Yield the direct route for every form that holds the whole matrix."""
+    for form in costs.forms():
+        if form.whole:
+            yield ProductRoute(form)
+
+
+def _partial(m: int, target: Target) -> bool:
+    return target.count is not None and target.count <= m // 4 and m > 64
+
+
+def _seconds(m: int, target: Target) -> float:
+    slower = SLOWER if m > LARGE else 1.0
+    return (EIGH_FEW if _partial(m, target) else EIGH_ALL) * slower * m**3 + 5e-8 * m * m + 1e-3
+
+
+def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool = True) -> Spectrum:
+    """Decompose the operator's matrix directly.
+
+    Parameters
+    ----------
+    operator : Operator
+        Symmetric matrix of order m.
+    target : Target
+        Number of eigenpairs, fraction of the trace, or all.
+    route : str
+        Name of the route for the record.
+    vectors : bool
+        False finds eigenvalues only, with residuals of 0.
+
+    Returns
+    -------
+    Spectrum
+        The leading eigenpairs; ``rest`` holds every other eigenvalue where they were computed.
+    """
+    A = operator.dense()
+    total = operator.trace()
+    if vectors:
+        values, V, rest = _leading(A, target, total)
+        residuals = column_norms(A @ V - V * from_numpy(values, V)[None, :])
+    else:
+        values = _eigenvalues(A)
+        k = count_of(target, values, total)
+        values, V, rest, residuals = values[:k], A[:, :0], values[k:], np.zeros(k)
+    # The backward error of LAPACK's symmetric solvers is a modest multiple of eps times the norm.
+    norm = float(np.abs(np.concatenate([values, rest])).max(initial=0.0))
+    backward = operator.size**0.5 * 10 * float(np.finfo(np.float64).eps) * norm
+    top = float(values[0]) if values.size else 0.0
+    return Spectrum(
+        values=values,
+        vectors=V,
+        residuals=residuals,
+        total=total,
+        squares=None,
+        rank_tolerance=relative_tolerance(operator.relative_tolerance, operator.noise, top),
+        error_bound=operator.dense_error + backward,
+        error_kind=operator.error_kind,
+        route=route,
+        complete=True,
+        rest=rest,
+        smallest=float(rest[-1]) if rest.size else (float(values[-1]) if values.size else None),
+    )
+
+
+def _leading(A: Any, target: Target, total: float | None) -> tuple[FloatArray, Any, FloatArray]:
+    """Leading eigenpairs in descending order and the other eigenvalues, as far as they were computed."""
+    m = A.shape[0]
+    if not is_numpy(A):
+        values, vectors = namespace(A).linalg.eigh(A)
+        values, vectors = as_float64(values)[::-1], namespace(A).flip(vectors, axis=1)
+        k = count_of(target, values, total)
+        return values[:k].copy(), vectors[:, :k], values[k:].copy()
+    if target.count is None and target.fraction is not None and m > 256:
+        every = _eigenvalues(A)
+        k = count_of(target, every, total)
+        values, vectors, _ = _leading(A, Target(count=k), total)
+        return values, vectors, every[k:].copy()
+    if _partial(m, target):
+        low = m - target.count
+        values, vectors = _eigh(A, subset_by_index=[low, m - 1])
+        return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]), np.empty(0)
+    values, vectors = _eigh(A, driver="evd")
+    values, vectors = values[::-1], vectors[:, ::-1]
+    k = count_of(target, values, total)
+    return values[:k].copy(), np.ascontiguousarray(vectors[:, :k]), values[k:].copy()
+
+
+def _eigh(A: Any, **options: Any) -> tuple[Any, Any]:
+    # Several BLAS threads that wait for each other actively take many times as long on busy cores.
+    with blas_threads():
+        try:
+            return scipy.linalg.eigh(A, check_finite=False, **options)  # type: ignore[no-any-return]
+        except np.linalg.LinAlgError:
+            options.pop("driver", None)
+            return scipy.linalg.eigh(  # type: ignore[no-any-return]
+                A, check_finite=False, driver="evx" if "subset_by_index" in options else "ev", **options
+            )
+
+
+def _eigenvalues(A: Any) -> FloatArray:
+    """All eigenvalues, descending."""
+    if not is_numpy(A):
+        return as_float64(namespace(A).linalg.eigvalsh(A))[::-1]
+    with blas_threads():
+        return np.asarray(scipy.linalg.eigvalsh(A, check_finite=False)[::-1])
