@@ -26,7 +26,7 @@ from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
 from gramian.planning import plan_pca
 from gramian.records import FloatArray, Plan, Step, Target
-from gramian.rows import Rows
+from gramian.rows import ArrayRows, Rows
 from gramian.solvers.dense import relative_tolerance
 from gramian.solvers.krylov import Stalled, krylov
 
@@ -315,7 +315,7 @@ def leading_eigenvalues(A: Any, count: int, memory_limit: int) -> FloatArray:
 
 def _iterated(A: Any, count: int, plan: Plan) -> FloatArray | None:
     squares = np.einsum("ij,ij->j", A, A, dtype=np.float64)
-    view = CenteredRows(Rows(A, A.dtype), np.zeros(A.shape[1]), None, 0, squares, 0.0)
+    view = CenteredRows(ArrayRows(A, dtype=A.dtype), np.zeros(A.shape[1]), None, 0, squares, 0.0)
     operator = (GramOperator if plan.operator == "gram" else CovarianceOperator)(view)
     try:
         found = krylov(
