@@ -43,7 +43,7 @@ def read_arrays(location: Location, size: tuple[int, int] | None) -> Faces:
     try:
         with path.open("rb") as file:
             if path.suffix.lower() == ".npy":
-                values = read_npy(file, path.stat().st_size, source)
+                values = read_npy(file, source)
             else:
                 values, _ = read_npz(file, location.key, source)
                 people = read_npz_names(file, "y", len(values), source)

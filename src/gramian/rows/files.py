@@ -9,8 +9,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,14 +17,10 @@ from typing import IO
 
 from gramian.errors import FileError, InputTypeError, ParameterError
 from gramian.refusals import reason, shortened
-from gramian.rows.columnar import table_from_columns
-from gramian.rows.decoding import readable
-from gramian.rows.delimited import parse_delimited
+from gramian.rows.decoding import PictureFile, readable
 from gramian.rows.numpy_files import read_npy, read_npz
-from gramian.rows.parquet_files import read_parquet
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
-    Picture,
     opened_zip,
     pictures_in_folder,
     pictures_in_list,
@@ -51,13 +46,6 @@ _SUPPORTED = (
     ".csv .tsv .txt (also with .gz), .parquet, .npy, .npz (FILE.npz::KEY), "
     "a picture, and a folder or .zip of pictures"
 )
-_READABLE = {
-    "gzip": "gzip-compressed",
-    "npy": "a NumPy array",
-    "parquet": "Parquet",
-    "picture": "a picture",
-    "zip": "a zip archive (or an Excel workbook)",
-}
 
 
 @dataclass(frozen=True)
@@ -150,18 +138,6 @@ def require_regular(path: Path) -> None:
         raise FileError(f"{readable(str(path))} is no regular file. Save what comes from it as a file first.")
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[io.BufferedReader]:
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise FileError(
-            f"{readable(str(path))} cannot be opened: {error.strerror}. Check the path."
-        ) from error
-    with file:
-        yield file
-
-
 def read_location(location: Location, choice: Choice, size: tuple[int, int] | None = None) -> Table:
     """Read a file or a folder.
 
@@ -179,19 +155,19 @@ def read_location(location: Location, choice: Choice, size: tuple[int, int] | No
         pictures, notes = pictures_in_folder(path)
         return _with_notes(_pictures(pictures, choice, size, source), notes)
     require_regular(path)
-    with _opened(path) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return read_stream(file, choice, size, source)
-        kind = _kind(path)
-        _check_content(file, kind, source)
-        try:
+    try:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return read_stream(file, choice, size, source)
+            if found.st_size == 0:
+                raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            file.seek(0)
-            table = _read_kind(kind, file, location.key, choice, size, source)
-        except OSError as error:
-            if isinstance(error, FileError):
-                raise
-            raise FileError(f"{source} cannot be read: {error.strerror or error}.") from error
+            table = _read_kind(_kind(path), file, location.key, choice, size, source)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
     return replace(table, sha256=digest)
 
 
@@ -230,7 +206,6 @@ def read_stream(
     file = io.BytesIO(data)
     if kind == "zip" and _holds_arrays(file):
         kind = "npz"
-    file.seek(0)
     table = _read_kind("text" if kind == "gzip" else kind, file, None, choice, size, source)
     return replace(table, sha256=hashlib.sha256(data).hexdigest())
 
@@ -275,25 +250,6 @@ def _sniff(head: bytes) -> str | None:
     return "picture" if webp or bitmap or re.match(rb"P[1-6][\r\n]", head) else None
 
 
-def _check_content(file: IO[bytes], kind: str, source: str) -> None:
-    head = file.read(64)
-    file.seek(0)
-    if not head:
-        raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
-    found = _sniff(head)
-    expected = {"npz": "zip"}.get(kind, kind)
-    if found == expected or (kind == "text" and found in (None, "gzip")):
-        return
-    # What is wrong with a picture, its own decoder says best.
-    if kind == "picture" and found is None:
-        return
-    content = _READABLE.get(found or "", "something else")
-    raise FileError(
-        f"{source} is named like {_READABLE.get(expected, 'delimited text')}, but its content is "
-        f"{content}. Give it the suffix of what it is, or make it again."
-    )
-
-
 def _holds_arrays(file: IO[bytes]) -> bool:
     try:
         with zipfile.ZipFile(file) as archive:
@@ -310,24 +266,29 @@ def _read_kind(
     size: tuple[int, int] | None,
     source: str,
 ) -> Table:
+    file.seek(0)
     if kind == "picture":
-        picture = Picture(Path(source).name, partial(_rewound, file))
+        picture = PictureFile(Path(source).name, partial(_rewound, file))
         return _pictures([picture], choice, size, source)
     if kind == "zip":
-        return _read_zip(file, choice, size, source)
+        with opened_zip(file, source) as archive:
+            pictures, notes = pictures_in_zip(archive, source)
+            return _with_notes(_pictures(pictures, choice, size, source), notes)
     if size is not None:
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
     if kind == "npz":
         array, notes = read_npz(file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
     if kind == "npy":
-        n_bytes = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        return table_from_array(read_npy(file, n_bytes, source), choice, source)
+        return table_from_array(read_npy(file, source), choice, source)
+    # Arrow takes longer to import than everything else here, and only columns need it.
+    from gramian.rows.columnar import read_parquet, table_from_columns
+    from gramian.rows.delimited import parse_delimited
+
     if kind == "parquet":
         columns, names = read_parquet(file, source)
         return table_from_columns(columns, names, choice, source)
-    columns, header, notes = parse_delimited(_read_text(file, source), source)
+    columns, header, notes = parse_delimited(_unpacked(file.read(), source), source)
     return table_from_columns(columns, header, choice, source, notes)
 
 
@@ -337,7 +298,7 @@ def _rewound(file: IO[bytes]) -> IO[bytes]:
 
 
 def _pictures(
-    pictures: Sequence[Picture], choice: Choice, size: tuple[int, int] | None, source: str
+    pictures: Sequence[PictureFile], choice: Choice, size: tuple[int, int] | None, source: str
 ) -> Table:
     if choice.names_columns():
         raise ParameterError(
@@ -347,14 +308,7 @@ def _pictures(
     return read_pictures(pictures, source, choice.rows, size)
 
 
-def _read_zip(file: IO[bytes], choice: Choice, size: tuple[int, int] | None, source: str) -> Table:
-    with opened_zip(file, source) as archive:
-        pictures, notes = pictures_in_zip(archive, source)
-        return _with_notes(_pictures(pictures, choice, size, source), notes)
-
-
-def _read_text(file: IO[bytes], source: str) -> bytes:
-    data = file.read()
+def _unpacked(data: bytes, source: str) -> bytes:
     if not data.startswith(b"\x1f\x8b"):
         return data
     try:

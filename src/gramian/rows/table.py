@@ -8,23 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 
 __all__ = [
-    "NAMES_SHOWN",
     "Choice",
     "Picked",
     "Table",
     "contiguous",
-    "list_names",
     "pick_columns",
     "pick_rows",
     "table_from_array",
     "transpose",
     "unique_names",
 ]
-
-NAMES_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,20 +91,6 @@ class Picked:
     kept: tuple[int, ...]
     id: int | None = None
     label: int | None = None
-
-
-def list_names(names: Iterable[str]) -> str:
-    """List names in quotes, the first eight and then a count.
-
-    Examples
-    --------
-    >>> list_names(["a", "b"])
-    "'a', 'b'"
-    """
-    quoted = [repr(name) for name in names]
-    text = ", ".join(quoted[:NAMES_SHOWN])
-    hidden = len(quoted) - NAMES_SHOWN
-    return f"{text} and {hidden} more" if hidden > 0 else text
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -207,16 +190,14 @@ def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
 def _unknown_columns(
     option: str, unknown: Sequence[str], names: Sequence[str], source: str
 ) -> ParameterError:
-    close = [name for wanted in unknown[:3] for name in _closest(wanted, names)]
-    hint = f"Did you mean {list_names(dict.fromkeys(close))}?" if close else ""
-    columns = f"Its {len(names)} columns are {list_names(names)}." if not close else ""
-    return ParameterError(f"{option}={list_names(unknown)}: {source} has no such column. {hint}{columns}")
-
-
-def _closest(wanted: str, names: Sequence[str]) -> list[str]:
     folded = {name.casefold(): name for name in reversed(names)}
-    matches = difflib.get_close_matches(wanted.casefold(), folded, n=3)
-    return [folded[match] for match in matches]
+    close = {
+        folded[match]: None
+        for wanted in unknown[:3]
+        for match in difflib.get_close_matches(wanted.casefold(), folded, n=3)
+    }
+    hint = f"Did you mean {listed(close)}?" if close else f"Its {len(names)} columns are {listed(names)}."
+    return ParameterError(f"{option}={listed(unknown)}: {source} has no such column. {hint}")
 
 
 def contiguous(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -284,7 +265,7 @@ def transpose(table: Table) -> Table:
     Raises
     ------
     ParameterError
-        If the table holds pictures or has labels, which belong to its rows.
+        If the table holds pictures.
 
     Examples
     --------
@@ -296,16 +277,11 @@ def transpose(table: Table) -> Table:
         raise ParameterError(
             f"transpose=True is for tables, but {table.source} holds pictures. Leave it out."
         )
-    if table.labels is not None:
-        raise ParameterError(
-            f"transpose=True makes columns of the rows of {table.source}, so that label="
-            f"{table.label_name!r} would label columns. Leave out label or transpose."
-        )
     names, notes = table.row_names, table.notes
     if names is not None:
         names, repeated = unique_names(names)
         if repeated:
-            notes = (*notes, f"row names {list_names(repeated)} occur more than once: numbered")
+            notes = (*notes, f"row names {listed(repeated)} occur more than once: numbered")
     return replace(
         table,
         values=table.values.T,
