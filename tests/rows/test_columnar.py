@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from gramian.errors import DataError, FileError, ParameterError
+from gramian.errors import DataError, FileError
 from gramian.rows.columnar import read_parquet, table_from_columns
 from gramian.rows.table import Choice
 
@@ -167,11 +167,6 @@ def test_nothing_numeric_is_refused():
         make([[1, 2]], drop=("c0",))
     with pytest.raises(DataError, match="no numeric columns: 'c1'"):
         make([["a", "b"], ["u", "u"]])
-
-
-def test_one_column_cannot_be_id_and_label():
-    with pytest.raises(ParameterError, match="id and label both name 'c0'"):
-        make([[1, 2], [3, 4]], id="c0", label="c0")
 
 
 # ------------------------------------------------------------------- Parquet

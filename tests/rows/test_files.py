@@ -223,7 +223,7 @@ def test_columns_of_pictures_and_sizes_of_tables_are_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"x\.png holds pictures"):
         read(tmp_path / "x.png", label="y")
     with pytest.raises(ParameterError, match=r"x\.csv holds a table"):
-        read_location(locate(str(tmp_path / "x.csv")), Choice(), (3, 4))
+        read(tmp_path / "x.csv", size=(3, 4))
 
 
 def test_damaged_zip(tmp_path):

@@ -197,8 +197,8 @@ def test_pictures(folder):
 
 
 def test_a_list_of_pictures_takes_no_folders_or_tables(folder, path):
-    with pytest.raises(FileError, match="is a folder"):
-        scan([folder])
+    with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for pictures"):
+        scan([folder]).read()
     with pytest.raises(DataError, match="is not named like a picture"):
         scan([path]).read()
 

@@ -11,8 +11,9 @@ from gramian.errors import DataError, FileError, GramianError
 from gramian.faces.pictures import Faces, as_pictures
 from gramian.faces.sizes import require_memory, require_side
 from gramian.rows.decoding import readable, resized
-from gramian.rows.files import Location, require_regular
+from gramian.rows.files import Location
 from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
+from gramian.rows.pictures import SAVE_FIRST, open_picture
 
 __all__ = ["read_arrays"]
 
@@ -39,9 +40,8 @@ def read_arrays(location: Location, size: tuple[int, int] | None) -> Faces:
     path, source = location.path, readable(str(location))
     people = names = None
     notes: tuple[str, ...] = ()
-    require_regular(path)
     try:
-        with path.open("rb") as file:
+        with open_picture(path, source, SAVE_FIRST) as file:
             if path.suffix.lower() == ".npy":
                 values = read_npy(file, source)
             else:

@@ -134,17 +134,7 @@ def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
             f"Expected a 2-D array of samples by features, got {X.ndim} dimensions. "
             "Reshape your data: x[:, None] for one feature, x[None, :] for one sample."
         )
-    n, d = X.shape
-    if n < minimum:
-        raise DataError(
-            f"Found array with {n} sample(s) (shape={tuple(X.shape)}) while a minimum of {minimum} "
-            f"is required by {estimator}."
-        )
-    if d == 0:
-        raise DataError(
-            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required "
-            f"by {estimator}."
-        )
+    check_by_sklearn(np.broadcast_to(np.float32(0), tuple(X.shape)), estimator, minimum)
     dtype = numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
     if dtype.kind == "c":
         raise DataError(f"Complex data not supported: X has dtype {X.dtype}. Pass X.real and X.imag apart.")
@@ -171,6 +161,4 @@ def _is_text(X: Any, name: Any, dtype: Any) -> bool:
     kind = str(dtype).lower()
     if kind.startswith(("str", "category", "categorical", "enum", "datetime", "date", "time", "duration")):
         return True
-    if kind == "object":
-        return any(isinstance(value, str) for value in X[name])
-    return False
+    return kind == "object" and any(isinstance(value, str) for value in X[name])

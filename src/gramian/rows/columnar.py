@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from gramian.checks import NAMES_SHOWN, counted, listed
-from gramian.errors import DataError, FileError, ParameterError
+from gramian.errors import DataError, FileError
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 
 __all__ = ["read_parquet", "table_from_columns"]
@@ -32,14 +32,9 @@ class _Columns:
     source: str
 
     def is_number(self, index: int) -> bool:
-        kind = self.arrays[index].type
-        return bool(
-            pa.types.is_integer(kind)
-            or pa.types.is_floating(kind)
-            or pa.types.is_boolean(kind)
-            or pa.types.is_decimal(kind)
-            or pa.types.is_null(kind)
-        )
+        t = pa.types
+        kinds = (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal, t.is_null)
+        return any(is_kind(self.arrays[index].type) for is_kind in kinds)
 
     def is_text(self, index: int) -> bool:
         kind = self.arrays[index].type
@@ -82,17 +77,15 @@ def table_from_columns(
     if not arrays or len(arrays[0]) == 0:
         raise DataError(f"{source} has no rows. Add at least one row of numbers.")
     columns, name_notes = _with_names(arrays, names, source)
-    picked = pick_columns(columns.names, choice, source)
-    id_column, kept, id_notes = _find_row_names(columns, choice, picked.id, list(picked.kept))
-    if id_column is not None and id_column == picked.label:
-        raise ParameterError(f"id and label both name {choice.label!r}. Use it for one of them.")
+    kept, given, label = pick_columns(columns.names, choice, source)
+    id_column, kept, id_notes = _find_row_names(columns, choice, given, kept)
     _refuse_text(columns, kept)
     rows = pick_rows(len(arrays[0]), choice.rows, source)
     return Table(
         values=_fill(columns, kept, rows),
         feature_names=None if names is None else tuple(columns.names[index] for index in kept),
         row_names=None if id_column is None else _as_names(_cut(columns.arrays[id_column], rows)),
-        labels=None if picked.label is None else _as_labels(_cut(columns.arrays[picked.label], rows)),
+        labels=None if label is None else _as_labels(_cut(columns.arrays[label], rows)),
         label_name=choice.label,
         source=source,
         notes=(*notes, *name_notes, *id_notes),
@@ -142,7 +135,8 @@ def _find_row_names(
         return first, rest, (f"first column, {known}, used as row names",)
     if given is not None or not columns.is_text(first) or not _all_different(column):
         return given, kept, ()
-    if _mostly_numbers(column):
+    # More likely a column of numbers with a slip in it.
+    if 2 * (pc.sum(_number_like(column)).as_py() or 0) > len(column):
         return None, kept, ()
     return first, rest, (f"column {name!r} holds unique text: used as row names",)
 
@@ -153,11 +147,6 @@ def _all_different(column: Any) -> bool:
 
 def _number_like(column: Any) -> Any:
     return pc.match_substring_regex(pc.cast(column, pa.string()), _NUMBER_PATTERN)
-
-
-def _mostly_numbers(column: Any) -> bool:
-    """Say whether text is rather a column of numbers with a slip in it."""
-    return bool(2 * (pc.sum(_number_like(column)).as_py() or 0) > len(column))
 
 
 def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:

@@ -113,14 +113,8 @@ def detect_layout(data: bytes, source: str) -> Layout:
 
 
 def _sample(data: bytes) -> str:
-    end = 0
-    for _ in range(_SAMPLE_LINES):
-        found = data.find(b"\n", end, _SAMPLE_BYTES)
-        if found < 0:
-            end = min(len(data), _SAMPLE_BYTES)
-            break
-        end = found + 1
-    return data[:end].decode("utf-8", errors="replace")
+    lines = data[:_SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+    return b"\n".join(lines).decode("utf-8", errors="replace")
 
 
 def _split(text: str, separator: str) -> list[list[str]]:

@@ -61,16 +61,13 @@ def as_rows(
     table = X if isinstance(X, Table) else None
     kind = SparseRows if sparse.issparse(X) else ArrayRows
     rows: Rows = kind.checked(X if table is None else table.values, estimator, minimum)
-    if table is None:
-        rows = replace(rows, feature_names=_column_names(X), row_names=_index_names(X))
-    else:
-        rows = replace(
-            rows,
-            feature_names=table.feature_names,
-            row_names=table.row_names,
-            table=table,
-            borrowed=rows.borrowed and not read,
-        )
+    rows = replace(
+        rows,
+        feature_names=table.feature_names if table else _column_names(X),
+        row_names=table.row_names if table else _index_names(X),
+        table=table,
+        borrowed=rows.borrowed and not read,
+    )
     if check_finite:
         rows.require_finite()
     return rows

@@ -21,6 +21,8 @@ from gramian.rows.decoding import PictureFile, readable
 from gramian.rows.numpy_files import read_npy, read_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
+    SAVE_FIRST,
+    open_picture,
     opened_zip,
     pictures_in_folder,
     pictures_in_list,
@@ -29,7 +31,7 @@ from gramian.rows.pictures import (
 )
 from gramian.rows.table import Choice, Table, table_from_array
 
-__all__ = ["Location", "locate", "read_location", "read_picture_list", "read_stream", "require_regular"]
+__all__ = ["Location", "locate", "read_location", "read_picture_list", "read_stream"]
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
@@ -41,7 +43,7 @@ _KINDS = {
     ".zip": "zip",
 }
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
-_REGULAR = (*PICTURE_SUFFIXES, ".npy", ".npz", ".zip", ".parquet")
+_REGULAR = [suffix for suffix, kind in _KINDS.items() if kind != "text"]
 _SUPPORTED = (
     ".csv .tsv .txt (also with .gz), .parquet, .npy, .npz (FILE.npz::KEY), "
     "a picture, and a folder or .zip of pictures"
@@ -126,19 +128,7 @@ def _kind(path: Path) -> str:
     )
 
 
-def require_regular(path: Path) -> None:
-    """Refuse a pipe or a device by the name of an archive or a picture, which may have no end.
-
-    Raises
-    ------
-    FileError
-        As it says.
-    """
-    if path.suffix.lower() in _REGULAR and path.exists() and not path.is_file():
-        raise FileError(f"{readable(str(path))} is no regular file. Save what comes from it as a file first.")
-
-
-def read_location(location: Location, choice: Choice, size: tuple[int, int] | None = None) -> Table:
+def read_location(location: Location, choice: Choice) -> Table:
     """Read a file or a folder.
 
     Raises
@@ -153,17 +143,17 @@ def read_location(location: Location, choice: Choice, size: tuple[int, int] | No
     path, source = location.path, readable(str(location.path))
     if path.is_dir():
         pictures, notes = pictures_in_folder(path)
-        return _with_notes(_pictures(pictures, choice, size, source), notes)
-    require_regular(path)
+        return _with_notes(_pictures(pictures, choice, source), notes)
+    regular = path.suffix.lower() in _REGULAR
     try:
-        with path.open("rb") as file:
+        with open_picture(path, source, SAVE_FIRST) if regular else path.open("rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                return read_stream(file, choice, size, source)
+                return read_stream(file, choice, source)
             if found.st_size == 0:
                 raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            table = _read_kind(_kind(path), file, location.key, choice, size, source)
+            table = _read_kind(_kind(path), file, location.key, choice, source)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -171,12 +161,7 @@ def read_location(location: Location, choice: Choice, size: tuple[int, int] | No
     return replace(table, sha256=digest)
 
 
-def read_stream(
-    stream: IO[bytes],
-    choice: Choice,
-    size: tuple[int, int] | None = None,
-    source: str = "standard input",
-) -> Table:
+def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input") -> Table:
     """Read a binary stream, such as standard input, to its end; its kind is told from its content.
 
     Raises
@@ -206,11 +191,11 @@ def read_stream(
     file = io.BytesIO(data)
     if kind == "zip" and _holds_arrays(file):
         kind = "npz"
-    table = _read_kind("text" if kind == "gzip" else kind, file, None, choice, size, source)
+    table = _read_kind("text" if kind == "gzip" else kind, file, None, choice, source)
     return replace(table, sha256=hashlib.sha256(data).hexdigest())
 
 
-def read_picture_list(paths: Sequence[Path], choice: Choice, size: tuple[int, int] | None = None) -> Table:
+def read_picture_list(paths: Sequence[Path], choice: Choice) -> Table:
     """Read a list of picture files, in its order.
 
     Raises
@@ -220,7 +205,7 @@ def read_picture_list(paths: Sequence[Path], choice: Choice, size: tuple[int, in
     FileError
         If one is missing or damaged.
     """
-    return _pictures(pictures_in_list(paths), choice, size, f"{len(paths)} pictures")
+    return _pictures(pictures_in_list(paths), choice, f"{len(paths)} pictures")
 
 
 def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
@@ -258,23 +243,16 @@ def _holds_arrays(file: IO[bytes]) -> bool:
         return False
 
 
-def _read_kind(
-    kind: str,
-    file: IO[bytes],
-    key: str | None,
-    choice: Choice,
-    size: tuple[int, int] | None,
-    source: str,
-) -> Table:
+def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str) -> Table:
     file.seek(0)
     if kind == "picture":
         picture = PictureFile(Path(source).name, partial(_rewound, file))
-        return _pictures([picture], choice, size, source)
+        return _pictures([picture], choice, source)
     if kind == "zip":
         with opened_zip(file, source) as archive:
             pictures, notes = pictures_in_zip(archive, source)
-            return _with_notes(_pictures(pictures, choice, size, source), notes)
-    if size is not None:
+            return _with_notes(_pictures(pictures, choice, source), notes)
+    if choice.size is not None:
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
     if kind == "npz":
         array, notes = read_npz(file, key, source)
@@ -297,15 +275,9 @@ def _rewound(file: IO[bytes]) -> IO[bytes]:
     return io.BytesIO(file.read())
 
 
-def _pictures(
-    pictures: Sequence[PictureFile], choice: Choice, size: tuple[int, int] | None, source: str
-) -> Table:
-    if choice.names_columns():
-        raise ParameterError(
-            f"columns, drop, id and label name columns of a table, but {source} holds pictures. "
-            "Leave them out."
-        )
-    return read_pictures(pictures, source, choice.rows, size)
+def _pictures(pictures: Sequence[PictureFile], choice: Choice, source: str) -> Table:
+    choice.refuse_columns(source)
+    return read_pictures(pictures, source, choice.rows, choice.size)
 
 
 def _unpacked(data: bytes, source: str) -> bytes:

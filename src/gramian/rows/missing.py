@@ -88,8 +88,7 @@ def _fill_mean(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.boo
         shown = ", ".join(_column(table, column) for column in empty[:NAMES_SHOWN])
         more = f" and {len(empty) - NAMES_SHOWN} more" if len(empty) > NAMES_SHOWN else ""
         raise DataError(
-            f'missing="mean", but {shown}{more} of {table.source} '
-            f"{'has' if len(empty) == 1 else 'have'} no value to take a mean of. "
+            f'missing="mean", but no value to take a mean of is in {shown}{more} of {table.source}. '
             "Leave out what is empty (drop=[...], --drop NAME), or use "
             'missing="drop-columns".'
         )

@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -30,6 +30,7 @@ from gramian.rows.table import Table, pick_rows
 
 __all__ = [
     "PICTURE_SUFFIXES",
+    "SAVE_FIRST",
     "frames_note",
     "natural_key",
     "open_member",
@@ -49,6 +50,7 @@ PICTURE_SUFFIXES = (
 LARGEST_RATIO = 200
 RATIO_COUNTS_FROM = 16 << 20
 
+SAVE_FIRST = "Save what comes from it as a file first."
 _SKIPPED_SHOWN = 3
 _ENCRYPTED = 1
 # Compressed bytes that are expanded together: bzip2 and LZMA make thousands of bytes of one.
@@ -118,7 +120,7 @@ def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:
         if not _is_picture(path.name):
             raise DataError(
                 f"{readable(str(path))} is not named like a picture. "
-                f"A list of paths is for pictures: {_suffixes()}."
+                f"A list of paths is for pictures: {' '.join(PICTURE_SUFFIXES)}."
             )
     return [PictureFile(path.as_posix(), partial(open_picture, path, path.as_posix())) for path in paths]
 
@@ -139,22 +141,16 @@ def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zi
         If it is no zip archive, truncated, a pipe or a device, or not there.
     """
     source = source or readable(str(file))
-    if isinstance(file, Path):
-        with (
-            open_picture(file, source, "Save what comes from it as a file first.") as opened,
-            opened_zip(opened, source) as archive,
-        ):
+    with open_picture(file, source, SAVE_FIRST) if isinstance(file, Path) else nullcontext(file) as opened:
+        try:
+            archive = zipfile.ZipFile(opened)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise FileError(
+                f"{source} is no zip archive, or a truncated or damaged zip archive ({error}). Give it the "
+                "suffix of what it is, or make or copy it again."
+            ) from error
+        with archive:
             yield archive
-        return
-    try:
-        archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise FileError(
-            f"{source} is no zip archive, or a truncated or damaged zip archive ({error}). Give it the "
-            "suffix of what it is, or make or copy it again."
-        ) from error
-    with archive:
-        yield archive
 
 
 def pictures_in_zip(
@@ -225,7 +221,7 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
 
 
 def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> IO[bytes]:
-    """Open a picture or an archive of them.
+    """Open a file that must be a regular one: a picture, or an archive.
 
     Raises
     ------
@@ -250,7 +246,7 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
         files = f"but {counted(len(other), 'other file')} ({_shown(other)})"
         raise DataError(
             f"{source} holds no pictures {files if other else 'and no other files'}. Pictures are "
-            f"{_suffixes()}; a table is given by the path of its own file."
+            f"{' '.join(PICTURE_SUFFIXES)}; a table is given by the path of its own file."
         )
     if not other:
         return kept, ()
@@ -261,10 +257,6 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
 def _shown(names: Sequence[str]) -> str:
     shown = ", ".join(readable(name) for name in names[:_SKIPPED_SHOWN])
     return shown + (", ..." if len(names) > _SKIPPED_SHOWN else "")
-
-
-def _suffixes() -> str:
-    return " ".join(PICTURE_SUFFIXES)
 
 
 def frames_note(count: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
-from gramian.errors import FileError, InputTypeError, ParameterError
+from gramian.errors import InputTypeError, ParameterError
 from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.table import Choice, Table, contiguous, transpose
@@ -67,13 +67,13 @@ class Scan:
         MissingExtraError
             If it holds pictures and Pillow is not installed.
         """
-        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label)
+        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label, self.size)
         if isinstance(self._place, Location):
-            table = read_location(self._place, choice, self.size)
+            table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
-            table = read_picture_list(self._place, choice, self.size)
+            table = read_picture_list(self._place, choice)
         else:
-            table = read_stream(self._place, choice, self.size)
+            table = read_stream(self._place, choice)
         if self.transpose:
             table = transpose(table)
         table = handle_missing(table, self.missing)
@@ -164,11 +164,7 @@ def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
         )
     if not path:
         raise ParameterError("path=[] names no picture. Give at least one path.")
-    located = tuple(locate(os.fsdecode(one)).path for one in path)
-    folders = [one for one in located if one.is_dir()]
-    if folders:
-        raise FileError(f"{folders[0]} is a folder. A list holds paths of picture files.")
-    return located
+    return tuple(locate(os.fsdecode(one)).path for one in path)
 
 
 def _check_rows(rows: Any) -> slice | None:

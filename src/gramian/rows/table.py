@@ -13,7 +13,6 @@ from gramian.errors import DataError, ParameterError
 
 __all__ = [
     "Choice",
-    "Picked",
     "Table",
     "contiguous",
     "pick_columns",
@@ -71,26 +70,26 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which rows and columns of a stored table are wanted; all in the terms of the file."""
+    """Which rows and columns of a stored table are wanted, or which size of pictures; in the file's terms."""
 
     rows: slice | None = None
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] | None = None
     id: str | None = None
     label: str | None = None
+    size: tuple[int, int] | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
         return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
 
-
-@dataclass(frozen=True)
-class Picked:
-    """Positions of the columns that a choice asks for."""
-
-    kept: tuple[int, ...]
-    id: int | None = None
-    label: int | None = None
+    def refuse_columns(self, source: str) -> None:
+        """Raise a ParameterError if columns are asked for of what has none."""
+        if self.names_columns():
+            raise ParameterError(
+                f"columns, drop, id and label name columns of a table, but {source} holds pictures, whose "
+                "columns are pixels. Leave them out."
+            )
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -158,8 +157,10 @@ def _show_slice(rows: slice) -> str:
     return '"' + ":".join("" if part is None else str(part) for part in parts) + '"'
 
 
-def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
-    """Find the columns that a choice names.
+def pick_columns(
+    names: Sequence[str], choice: Choice, source: str
+) -> tuple[list[int], int | None, int | None]:
+    """Return the positions of the columns that a choice keeps, of its id and of its label.
 
     Raises
     ------
@@ -169,7 +170,7 @@ def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
     Examples
     --------
     >>> pick_columns(["name", "x", "y"], Choice(drop=("y",), id="name"), "memory")
-    Picked(kept=(1,), id=0, label=None)
+    ([1], 0, None)
     """
     position = {name: index for index, name in enumerate(names)}
 
@@ -184,7 +185,7 @@ def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
     label_column = find("label", [choice.label])[0] if choice.label is not None else None
     kept = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
     out = {*find("drop", choice.drop or ()), id_column, label_column}
-    return Picked(tuple(index for index in kept if index not in out), id_column, label_column)
+    return [index for index in kept if index not in out], id_column, label_column
 
 
 def _unknown_columns(
@@ -232,27 +233,18 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
     if numbers is not None:
         array = array[rows.start : rows.stop : rows.step]
     if array.ndim == 3:
-        if choice.names_columns():
-            raise ParameterError(
-                f"columns, drop, id and label name columns of a table, but {source} holds "
-                "pictures, whose columns are pixels. Leave them out."
-            )
+        choice.refuse_columns(source)
         height, width = array.shape[1:]
-        return Table(
-            contiguous(array),
-            picture_shape=(height, width),
-            source=source,
-            row_numbers=numbers,
-        )
+        return Table(contiguous(array), picture_shape=(height, width), source=source, row_numbers=numbers)
     if not choice.names_columns():
         return Table(contiguous(array), source=source, row_numbers=numbers)
-    picked = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
-    if not picked.kept:
+    kept, id_column, label = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
+    if not kept:
         raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
     return Table(
-        np.take(array, picked.kept, axis=1),
-        row_names=None if picked.id is None else tuple(map(str, array[:, picked.id].tolist())),
-        labels=None if picked.label is None else array[:, picked.label].copy(),
+        np.take(array, kept, axis=1),
+        row_names=None if id_column is None else tuple(map(str, array[:, id_column].tolist())),
+        labels=None if label is None else array[:, label].copy(),
         label_name=choice.label,
         source=source,
         row_numbers=numbers,
