@@ -89,7 +89,7 @@ class Rows(ABC):
 
     @abstractmethod
     def block(self, rows: slice) -> Block:
-        """Return the rows of a slice ``start:stop`` within the table."""
+        """Return the rows of a slice."""
 
     @abstractmethod
     def in_memory(self) -> Any:
