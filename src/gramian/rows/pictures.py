@@ -220,7 +220,7 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
         return io.BytesIO(b"".join(iter(partial(member.read, _CHUNK), b"")))
 
 
-def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> IO[bytes]:
+def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> io.BufferedReader:
     """Open a file that must be a regular one: a picture, or an archive.
 
     Raises

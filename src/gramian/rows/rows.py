@@ -20,7 +20,7 @@ __all__ = ["Block", "Rows"]
 
 R = TypeVar("R")
 BLOCK_BYTES = 4 << 20
-# Results that wait for their turn to be combined: more would take memory, fewer would keep workers waiting.
+# Results that may wait for their turn: more would take memory, fewer would keep many workers waiting.
 IN_FLIGHT = 32
 
 
@@ -125,7 +125,8 @@ class Rows(ABC):
         Parameters
         ----------
         f : callable
-            Takes a :class:`Block`; called from several threads at once, each with one BLAS thread.
+            Takes a :class:`Block`; called from several threads at once, each with one BLAS thread. At most
+            ``IN_FLIGHT`` results exist at a time, so what it returns should be small beside a block.
         combine : callable
             Of what came of earlier rows and of the next ones. The order is that of the rows, whatever the
             number of threads.
