@@ -97,7 +97,7 @@ def test_truncated():
         with pytest.raises(FileError, match="truncated"):
             npy(saved(np.eye(10))[:keep])
     for keep in (0, 10, 500, -1, -30):
-        with pytest.raises(FileError, match="truncated, damaged, protected or of another kind"):
+        with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
             npz(archived(X=np.eye(20))[:keep])
 
 

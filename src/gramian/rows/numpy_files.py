@@ -51,7 +51,7 @@ def _damage(source: str) -> Iterator[None]:
     except Exception as error:  # numpy and zipfile meet damaged bytes unprepared and raise anything
         detail = str(error).split("\n")[0].rstrip(".")
         raise FileError(
-            f"{source} cannot be read: it is truncated, damaged, protected or of another kind ({detail}). "
+            f"{source} cannot be read: it is truncated, damaged or protected, or of another kind ({detail}). "
             "Make or copy it again."
         ) from error
 
