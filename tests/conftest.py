@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import settings
 
 # Derandomized: the same tests give the same verdict on every machine and every run.
@@ -71,6 +72,20 @@ ARRAY_KINDS = (
     ArrayKind("pytorch-float32", np.dtype("f4"), lambda X: _torch(X, "float32")),
     ArrayKind("pytorch-gpu", np.dtype("f8"), lambda X: _torch(X, device="cuda")),
 )
+
+
+SPARSE_KINDS = (
+    ArrayKind("sparse", np.dtype("f8"), lambda X: sp.csr_matrix(np.array(X, dtype="f8"))),
+    ArrayKind("sparse-float32", np.dtype("f4"), lambda X: sp.coo_array(np.array(X, dtype="f4"))),
+)
+
+
+@pytest.fixture(params=(*ARRAY_KINDS, *SPARSE_KINDS), ids=lambda kind: kind.name)
+def rows_kind(request: pytest.FixtureRequest) -> ArrayKind:
+    """Every kind of array and of sparse matrix in turn, as :func:`array_kind`."""
+    kind: ArrayKind = request.param
+    kind.make(np.zeros((1, 1)))
+    return kind
 
 
 @pytest.fixture(params=ARRAY_KINDS, ids=lambda kind: kind.name)

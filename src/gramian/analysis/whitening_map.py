@@ -19,7 +19,6 @@ from gramian.arrays import (
     as_float64,
     each_thread,
     from_numpy,
-    is_numpy,
     numpy_dtype,
     power_of_two,
     to_dtype,
@@ -29,7 +28,7 @@ from gramian.arrays import (
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray
-from gramian.rows import Rows
+from gramian.rows import Block, Rows
 
 __all__ = ["Measured", "Whitening"]
 
@@ -154,32 +153,17 @@ class Whitening:
         """
         view = self.centered(rows)
         factors = self._factors(view)
-        n = rows.shape[0]
-        width = rows.shape[1] if self.turned or self.triangle is not None else self.directions.shape[0]
-        out = np.empty((n, width), dtype=rows.dtype) if is_numpy(rows.in_memory()) else None
-        slices = view.row_slices(LEAST_ROWS)
 
-        def share(draw: Iterator[slice]) -> tuple[bool, list[tuple[int, Any]]]:
-            fine, done = True, []
-            scratch = view.scratch(slices[0].stop, rows.shape[1])
-            for part, C in view.row_blocks(draw, scratch):
-                S = C @ factors[0].T if scores is None else scores[part, :]
-                Z = to_dtype(self._whitened(C, S, factors), rows.dtype)
-                fine = fine and bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z))))
-                if out is None:
-                    done.append((part.start, Z))
-                else:
-                    out[part] = Z
-            return fine, done
+        def whiten(block: Block) -> Any:
+            C = view.block(block.rows, slice(None))
+            S = C @ factors[0].T if scores is None else scores[block.rows, :]
+            Z = to_dtype(self._whitened(C, S, factors), rows.dtype)
+            if not bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z)))):
+                _refuse(rows)
+            return Z
 
         with np.errstate(over="ignore", invalid="ignore"):
-            found = each_thread(share, slices)
-        if not all(fine for fine, _ in found):
-            _refuse(rows)
-        if out is not None:
-            return out
-        done = sorted((block for _, blocks in found for block in blocks), key=lambda block: block[0])
-        return rows.xp.concat([Z for _, Z in done], axis=0)
+            return rows.map(whiten, view.row_slices(LEAST_ROWS)[0].stop)
 
     def _factors(self, view: CenteredRows) -> tuple[Any, Any]:
         """What centred rows, and then their scores, are multiplied by."""

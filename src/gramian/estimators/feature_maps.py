@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import as_float64, is_numpy
+from gramian.arrays import as_float64
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import check_features, generators, remember_features
 from gramian.estimators.saving import Saved
@@ -18,7 +18,7 @@ from gramian.kernels.fourier import FourierFeatureMap, fourier_map
 from gramian.kernels.maps import FeatureMap
 from gramian.kernels.taylor import TaylorFeatureMap, taylor_map
 from gramian.records import FloatArray
-from gramian.rows import Rows, as_rows
+from gramian.rows import Block, Rows, as_rows
 
 __all__ = ["PolynomialMap", "RandomFourierMap", "TaylorMap"]
 
@@ -57,7 +57,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
             sample,
             None,
             rows.dtype,
-            radius=mapping.radius(rows.in_memory()),
+            radius=rows.reduce(lambda block: mapping.radius(block.values), max),
             pairs=n * (n - 1) // 2,
             about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows, bounded for all. ",
         )
@@ -370,12 +370,13 @@ class RandomFourierMap(Saved, KernelMapper):
 
 def column_means(rows: Rows) -> FloatArray:
     """Return the mean of every column, float64."""
-    X = rows.in_memory()
-    if is_numpy(X):
-        with np.errstate(over="ignore"):
-            means = X.mean(axis=0, dtype=np.float64)
-    else:
-        means = as_float64(rows.xp.mean(rows.xp.astype(X, rows.xp.float64), axis=0))
+    xp = rows.xp
+
+    def total(block: Block) -> FloatArray:
+        return as_float64(xp.sum(block.values, axis=0, dtype=xp.float64))
+
+    with np.errstate(over="ignore"):
+        means = rows.reduce(total, np.add) / rows.shape[0]
     if not np.isfinite(means).all():
         raise DataError("The sum of a column is beyond what float64 can hold. Scale the data first.")
     return np.asarray(means)

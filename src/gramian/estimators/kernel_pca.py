@@ -295,7 +295,7 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         found = problem.coefficients(solved, target.count)
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
-        self.X_fit_ = None if evaluator is None else X_fit
+        self.X_fit_ = None if evaluator is None else rows.owned()
         self.component_choice_ = choice
         self.eigenvalues_ = found.components.values
         self.eigenvectors_ = found.vectors

@@ -166,7 +166,7 @@ class WithPreimages:
         """
         method = self._way_back()
         rows = as_rows(X, estimator="KernelPCA")
-        scores = rows.in_memory().toarray() if rows.is_sparse else rows.in_memory()
+        scores = rows.dense_block(slice(None))
         if scores.shape[1] != self.n_components_:
             raise DataError(
                 f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "

@@ -325,7 +325,7 @@ def _refuse_few(distinct: int, n: int, d: int, degree: int, count: int) -> None:
 
 
 def _dense(rows: Rows) -> FloatArray:
-    return as_float64(rows.in_memory().toarray() if rows.is_sparse else rows.in_memory())
+    return as_float64(rows.dense_block(slice(None)))
 
 
 def _names(rows: Rows) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from typing import IO
 
 from gramian.errors import DataError, ParameterError
 from gramian.faces.pictures import Faces
-from gramian.rows.decoding import Picture, picture_content, picture_form, readable
+from gramian.rows.decoding import PictureFile as Picture
+from gramian.rows.decoding import picture_content, picture_form, readable
 from gramian.rows.files import locate
 from gramian.rows.pictures import open_member, open_picture, opened_zip
 

@@ -17,7 +17,8 @@ from gramian.errors import DataError, FileError, GramianError, InputTypeError, M
 from gramian.faces.pictures import Faces, Pictures
 from gramian.faces.reading_arrays import read_arrays
 from gramian.faces.sizes import SMALLEST, common_size, require_memory, require_side, wanted_size
-from gramian.rows.decoding import Picture, PictureForm, decode_picture, picture_form, readable
+from gramian.rows.decoding import PictureFile as Picture
+from gramian.rows.decoding import PictureForm, decode_picture, picture_form, readable
 from gramian.rows.files import Location, locate
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,

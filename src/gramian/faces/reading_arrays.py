@@ -11,8 +11,9 @@ from gramian.errors import DataError, FileError, GramianError
 from gramian.faces.pictures import Faces, as_pictures
 from gramian.faces.sizes import require_memory, require_side
 from gramian.rows.decoding import readable, resized
-from gramian.rows.files import Location, require_regular
+from gramian.rows.files import Location
 from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
+from gramian.rows.pictures import SAVE_FIRST, open_picture
 
 __all__ = ["read_arrays"]
 
@@ -39,11 +40,10 @@ def read_arrays(location: Location, size: tuple[int, int] | None) -> Faces:
     path, source = location.path, readable(str(location))
     people = names = None
     notes: tuple[str, ...] = ()
-    require_regular(path)
     try:
-        with path.open("rb") as file:
+        with open_picture(path, source, SAVE_FIRST) as file:
             if path.suffix.lower() == ".npy":
-                values = read_npy(file, path.stat().st_size, source)
+                values = read_npy(file, source)
             else:
                 values, _ = read_npz(file, location.key, source)
                 people = read_npz_names(file, "y", len(values), source)

@@ -14,7 +14,7 @@ import numpy as np
 from gramian.arrays import as_float64, each_thread, is_numpy, namespace, power_of_two
 from gramian.operators.centered import CenteredRows, least_rows, uncentered
 from gramian.records import FloatArray
-from gramian.rows import Rows
+from gramian.rows import Block, Rows
 
 __all__ = ["Moments", "center_rows", "from_moments", "merge_moments", "moments", "scatter"]
 
@@ -214,11 +214,12 @@ def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
 
 def _largest(rows: Rows, mean: FloatArray | None) -> float:
     """Largest absolute entry, about the mean where that is known."""
-    best = 0.0
-    for block in rows.blocks():
-        values = as_float64(rows.dense_block(block))
-        best = max(best, float(np.abs(values if mean is None else values - mean).max()))
-    return best
+
+    def largest(block: Block) -> float:
+        values = as_float64(block.dense)
+        return float(np.abs(values if mean is None else values - mean).max())
+
+    return rows.reduce(largest, max)
 
 
 def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool, scratch: Any) -> Moments:

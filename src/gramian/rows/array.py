@@ -1,23 +1,87 @@
-"""Checks on NumPy arrays, frames and other dense arrays."""
+"""Dense arrays in memory or on a device: NumPy, frames and lists, and other array-API kinds."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
-from gramian.arrays import namespace, numpy_dtype
+from gramian.arrays import is_numpy, namespace, numpy_dtype
+from gramian.checks import listed
 from gramian.errors import DataError, InputTypeError
+from gramian.rows.rows import Block, Rows
 
-__all__ = ["check_array_api", "check_numpy"]
+__all__ = ["ArrayRows", "check_by_sklearn"]
 
 # float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
 EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
 
 
-def check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
+@dataclass(frozen=True, eq=False)
+class ArrayRows(Rows):
+    """Rows of a dense array.
+
+    Attributes
+    ----------
+    values : array of shape (n, d)
+        float32 or float64: NumPy, or another array-API kind, where it lives.
+    """
+
+    values: Any
+
+    @classmethod
+    def checked(cls, X: Any, estimator: str, minimum: int) -> ArrayRows:
+        """Take an array, frame or list, (n, d) or pictures (n, height, width); NaN is not searched for.
+
+        Raises
+        ------
+        DataError, InputTypeError
+            For anything that is not a table of real numbers with so many rows.
+        """
+        given, picture_shape = X, None
+        if hasattr(X, "ndim") and X.ndim == 3:
+            picture_shape = (int(X.shape[1]), int(X.shape[2]))
+            X = X.reshape(X.shape[0], -1) if is_numpy(X) else namespace(X).reshape(X, (X.shape[0], -1))
+        foreign = array_api_compat.is_array_api_obj(X) and not isinstance(X, np.ndarray)
+        values = (_check_array_api if foreign else _check_numpy)(X, estimator, minimum)
+        borrowed = X.dtype == values.dtype if foreign else _may_share(values, given)
+        return cls(values, dtype=numpy_dtype(values), picture_shape=picture_shape, borrowed=borrowed)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.values.shape
+        return int(n), int(d)
+
+    @property
+    def like(self) -> Any:
+        return self.values[:0, :0]
+
+    def block(self, rows: slice) -> Block:
+        return Block(rows, self.values[rows, ...])
+
+    def in_memory(self) -> Any:
+        return self.values
+
+    def owned(self) -> Any:
+        if not self.borrowed:
+            return self.values
+        return np.array(self.values) if is_numpy(self.values) else self.xp.asarray(self.values, copy=True)
+
+
+def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
+    if isinstance(X, list | tuple):
+        return False
+    # What is converted shares memory with no column of a frame, and what is not with all of them.
+    if hasattr(X, "dtypes"):
+        X = np.asarray(X[X.columns[0]])
+    return not isinstance(X, np.ndarray) or np.may_share_memory(values, X)
+
+
+def _check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
     """Return ``X`` as a float32 or float64 NumPy array of shape (n, d), not yet searched for NaN."""
     _refuse_text_columns(X)
     dtype = getattr(X, "dtype", None)
@@ -30,9 +94,20 @@ def check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
         raise DataError(f"X holds dates or durations ({dtype}), not numbers. Convert them to numbers first.")
     if isinstance(dtype, np.dtype) and dtype in EXACT_IN_FLOAT32:
         X = np.asarray(X, dtype=np.float32)
+    return np.asarray(check_by_sklearn(X, estimator, minimum))
+
+
+def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | bool = False) -> Any:
+    """Return ``X`` as float32 or float64, shape (n, d), by scikit-learn's rules and in its words.
+
+    Raises
+    ------
+    DataError, InputTypeError
+    """
     try:
-        checked = check_array(
+        return check_array(
             X,
+            accept_sparse=accept_sparse,
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             ensure_min_samples=minimum,
@@ -46,14 +121,12 @@ def check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
             ) from error
         raise InputTypeError(str(error)) from error
     except ValueError as error:
+        advice = " Text is not data: drop or encode it first."
         text = "could not convert string" in str(error)
-        raise DataError(
-            f"{error}. Text is not data: drop or encode it first." if text else str(error)
-        ) from error
-    return np.asarray(checked)
+        raise DataError(f"{error}.{advice}" if text else str(error)) from error
 
 
-def check_array_api(X: Any, estimator: str, minimum: int) -> Any:
+def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
     """Return a PyTorch or other array-API array as float32 or float64, shape (n, d), where it lives."""
     xp = namespace(X)
     if X.ndim != 2:
@@ -61,17 +134,7 @@ def check_array_api(X: Any, estimator: str, minimum: int) -> Any:
             f"Expected a 2-D array of samples by features, got {X.ndim} dimensions. "
             "Reshape your data: x[:, None] for one feature, x[None, :] for one sample."
         )
-    n, d = X.shape
-    if n < minimum:
-        raise DataError(
-            f"Found array with {n} sample(s) (shape={tuple(X.shape)}) while a minimum of {minimum} "
-            f"is required by {estimator}."
-        )
-    if d == 0:
-        raise DataError(
-            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required "
-            f"by {estimator}."
-        )
+    check_by_sklearn(np.broadcast_to(np.float32(0), tuple(X.shape)), estimator, minimum)
     dtype = numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
     if dtype.kind == "c":
         raise DataError(f"Complex data not supported: X has dtype {X.dtype}. Pass X.real and X.imag apart.")
@@ -88,10 +151,8 @@ def _refuse_text_columns(X: Any) -> None:
         return
     text = [str(name) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_text(X, name, dtype)]
     if text:
-        shown = ", ".join(repr(name) for name in text[:8])
-        more = f" and {len(text) - 8} more" if len(text) > 8 else ""
         raise DataError(
-            f"{len(text)} column(s) hold text, not numbers: {shown}{more}. "
+            f"{len(text)} column(s) hold text, not numbers: {listed(text)}. "
             f"Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars) or encode them first."
         )
 
@@ -100,6 +161,4 @@ def _is_text(X: Any, name: Any, dtype: Any) -> bool:
     kind = str(dtype).lower()
     if kind.startswith(("str", "category", "categorical", "enum", "datetime", "date", "time", "duration")):
         return True
-    if kind == "object":
-        return any(isinstance(value, str) for value in X[name])
-    return False
+    return kind == "object" and any(isinstance(value, str) for value in X[name])

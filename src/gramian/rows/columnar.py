@@ -1,21 +1,25 @@
-"""From Arrow columns to a table: which become numbers, names and labels, and which are refused."""
+"""Arrow columns, and the table of them: which become numbers, names and labels, and which are refused."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
-from gramian.errors import DataError, ParameterError
-from gramian.rows.table import Choice, Table, list_names, pick_columns, pick_rows, unique_names
+from gramian.checks import NAMES_SHOWN, counted, listed
+from gramian.errors import DataError, FileError
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 
-__all__ = ["table_from_columns"]
+__all__ = ["read_parquet", "table_from_columns"]
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 _INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
 _NUMBER_PATTERN = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
-_TEXTS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -28,20 +32,11 @@ class _Columns:
     source: str
 
     def is_number(self, index: int) -> bool:
-        import pyarrow as pa
-
-        kind = self.arrays[index].type
-        return bool(
-            pa.types.is_integer(kind)
-            or pa.types.is_floating(kind)
-            or pa.types.is_boolean(kind)
-            or pa.types.is_decimal(kind)
-            or pa.types.is_null(kind)
-        )
+        t = pa.types
+        kinds = (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal, t.is_null)
+        return any(is_kind(self.arrays[index].type) for is_kind in kinds)
 
     def is_text(self, index: int) -> bool:
-        import pyarrow as pa
-
         kind = self.arrays[index].type
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -82,17 +77,15 @@ def table_from_columns(
     if not arrays or len(arrays[0]) == 0:
         raise DataError(f"{source} has no rows. Add at least one row of numbers.")
     columns, name_notes = _with_names(arrays, names, source)
-    picked = pick_columns(columns.names, choice, source)
-    id_column, kept, id_notes = _find_row_names(columns, choice, picked.id, list(picked.kept))
-    if id_column is not None and id_column == picked.label:
-        raise ParameterError(f"id and label both name {choice.label!r}. Use it for one of them.")
+    kept, given, label = pick_columns(columns.names, choice, source)
+    id_column, kept, id_notes = _find_row_names(columns, choice, given, kept)
     _refuse_text(columns, kept)
     rows = pick_rows(len(arrays[0]), choice.rows, source)
     return Table(
         values=_fill(columns, kept, rows),
         feature_names=None if names is None else tuple(columns.names[index] for index in kept),
         row_names=None if id_column is None else _as_names(_cut(columns.arrays[id_column], rows)),
-        labels=None if picked.label is None else _as_labels(_cut(columns.arrays[picked.label], rows)),
+        labels=None if label is None else _as_labels(_cut(columns.arrays[label], rows)),
         label_name=choice.label,
         source=source,
         notes=(*notes, *name_notes, *id_notes),
@@ -103,8 +96,6 @@ def table_from_columns(
 def _with_names(
     arrays: Sequence[Any], names: Sequence[str] | None, source: str
 ) -> tuple[_Columns, tuple[str, ...]]:
-    import pyarrow as pa
-
     notes: tuple[str, ...] = ()
     arrays = tuple(map(_decoded, arrays))
     if names is None:
@@ -114,14 +105,12 @@ def _with_names(
         notes = ("an empty last column without a name was left out",)
     unique, repeated = unique_names(names)
     if repeated:
-        notes = (*notes, f"column names {list_names(repeated)} occur more than once: numbered")
+        notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
     return _Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source), notes
 
 
 def _decoded(column: Any) -> Any:
     """Give dictionary-encoded columns and string views in the plain form that functions take."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
@@ -131,8 +120,6 @@ def _find_row_names(
     columns: _Columns, choice: Choice, given: int | None, kept: list[int]
 ) -> tuple[int | None, list[int], tuple[str, ...]]:
     """Take the first column for row names where it can be nothing else."""
-    import pyarrow as pa
-
     taken = {choice.label, *(choice.drop or ()), *(choice.columns or ())}
     free = [index for index, name in enumerate(columns.names) if name not in taken]
     if not free or free[0] == given or len(columns.names) == 1:
@@ -148,29 +135,18 @@ def _find_row_names(
         return first, rest, (f"first column, {known}, used as row names",)
     if given is not None or not columns.is_text(first) or not _all_different(column):
         return given, kept, ()
-    if _mostly_numbers(column):
+    # More likely a column of numbers with a slip in it.
+    if 2 * (pc.sum(_number_like(column)).as_py() or 0) > len(column):
         return None, kept, ()
     return first, rest, (f"column {name!r} holds unique text: used as row names",)
 
 
 def _all_different(column: Any) -> bool:
-    import pyarrow.compute as pc
-
     return bool(column.null_count == 0 and pc.count_distinct(column).as_py() == len(column))
 
 
 def _number_like(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.match_substring_regex(pc.cast(column, pa.string()), _NUMBER_PATTERN)
-
-
-def _mostly_numbers(column: Any) -> bool:
-    """Say whether text is rather a column of numbers with a slip in it."""
-    import pyarrow.compute as pc
-
-    return bool(2 * (pc.sum(_number_like(column)).as_py() or 0) > len(column))
 
 
 def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
@@ -183,13 +159,13 @@ def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
         )
     if not text:
         return
-    names = [columns.names[index] for index in text[:_TEXTS_SHOWN]]
-    more = ", ..." if len(text) > _TEXTS_SHOWN else ""
-    listed = ", ".join(f'"{name}"' for name in names)
+    names = [columns.names[index] for index in text[:NAMES_SHOWN]]
+    more = ", ..." if len(text) > NAMES_SHOWN else ""
+    quoted = ", ".join(f'"{name}"' for name in names)
     raise DataError(
-        f"{columns.source} has {len(text)} column{'s' * (len(text) > 1)} that "
-        f"{'hold' if len(text) > 1 else 'holds'} no numbers: {_describe(columns, text)}. "
-        f"Leave out with drop=[{listed}{more}] (--drop {_for_shell(names)}{more}), "
+        f"{columns.source} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
+        f"{_describe(columns, text)}. "
+        f"Leave out with drop=[{quoted}{more}] (--drop {_for_shell(names)}{more}), "
         f'or take one out as labels with label="{names[0]}" (--label {_for_shell(names[:1])}) '
         f'or as row names with id="{names[0]}" (--id {_for_shell(names[:1])}).'
     )
@@ -201,16 +177,13 @@ def _for_shell(names: Sequence[str]) -> str:
 
 
 def _describe(columns: _Columns, text: Sequence[int]) -> str:
-    parts = [f"{columns.names[index]!r} ({_sample_value(columns, index)})" for index in text[:_TEXTS_SHOWN]]
-    hidden = len(text) - _TEXTS_SHOWN
+    parts = [f"{columns.names[index]!r} ({_sample_value(columns, index)})" for index in text[:NAMES_SHOWN]]
+    hidden = len(text) - NAMES_SHOWN
     return ", ".join(parts) + (f" and {hidden} more" if hidden > 0 else "")
 
 
 def _sample_value(columns: _Columns, index: int) -> str:
     """Show the first value that is no number: in a column of numbers with a slip, the slip."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = columns.arrays[index]
     if not columns.is_text(index):
         return str(column.type)
@@ -229,8 +202,6 @@ def _cut(column: Any, rows: range) -> Any:
 
 def _fill(columns: _Columns, kept: Sequence[int], rows: range) -> npt.NDArray[Any]:
     """Copy column by column into one array, so that never more than one column exists twice."""
-    import pyarrow as pa
-
     single = all(
         pa.types.is_float32(columns.arrays[index].type) or pa.types.is_float16(columns.arrays[index].type)
         for index in kept
@@ -253,11 +224,43 @@ def _as_names(column: Any) -> tuple[str, ...]:
 
 
 def _as_labels(column: Any) -> npt.NDArray[Any]:
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_integer(kind) and column.null_count == 0:
         return np.asarray(column.to_numpy())
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
     return np.array(_as_names(column), dtype=np.str_)
+
+
+def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
+    """Read a Parquet file into Arrow columns and their names, with an index of pandas first.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or damaged.
+    DataError
+        If there are no columns.
+    """
+    try:
+        table = parquet.ParquetFile(file).read(use_threads=False)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        detail = str(error).split("\n")[0].rstrip(".")
+        raise FileError(
+            f"{source} is truncated or damaged Parquet ({detail}). Make or copy it again."
+        ) from error
+    if table.num_columns == 0:
+        raise DataError(f"{source} has no columns. At least one column of numbers is needed.")
+    names = list(table.column_names)
+    index = _pandas_index(table)
+    # pandas writes the index last; in a table that is read, row names come first.
+    order = sorted(range(len(names)), key=lambda place: names[place] not in index)
+    return [table.column(place) for place in order], [names[place] for place in order]
+
+
+def _pandas_index(table: Any) -> tuple[str, ...]:
+    try:
+        index = json.loads((table.schema.metadata or {})[b"pandas"])["index_columns"]
+        return tuple(name for name in index if isinstance(name, str))
+    except (KeyError, TypeError, ValueError):
+        return ()

@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from gramian.checks import counted
 from gramian.errors import DataError, FileError
 
 __all__ = ["MISSING_TOKENS", "Layout", "detect_layout", "parse_delimited", "to_utf8"]
@@ -21,7 +26,7 @@ MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 _SAMPLE_LINES = 12
 _SAMPLE_BYTES = 1 << 24
-_LARGEST_BLOCK = (1 << 31) - 1
+_LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
 _ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
 _DIGITS = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _NUMBER = re.compile(rf"{_DIGITS}|[+-]?(?i:inf|infinity)")
@@ -108,14 +113,8 @@ def detect_layout(data: bytes, source: str) -> Layout:
 
 
 def _sample(data: bytes) -> str:
-    end = 0
-    for _ in range(_SAMPLE_LINES):
-        found = data.find(b"\n", end, _SAMPLE_BYTES)
-        if found < 0:
-            end = min(len(data), _SAMPLE_BYTES)
-            break
-        end = found + 1
-    return data[:end].decode("utf-8", errors="replace")
+    lines = data[:_SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+    return b"\n".join(lines).decode("utf-8", errors="replace")
 
 
 def _split(text: str, separator: str) -> list[list[str]]:
@@ -197,8 +196,7 @@ def _strip_comments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
         if fields and len(fields[0]) == layout.n_fields:
             lines, rest = lines[:-1], header + rest
-    plural = "line was" if len(lines) == 1 else "lines were"
-    note = f"{len(lines)} comment {plural} left out at the top"
+    note = f"{counted(len(lines), 'comment line was', 'comment lines were')} left out at the top"
     return rest, (note,) if lines else ()
 
 
@@ -240,55 +238,38 @@ def parse_delimited(data: bytes, source: str) -> tuple[list[Any], tuple[str, ...
 
 
 def _read_columns(data: bytes, layout: Layout, source: str) -> list[Any]:
-    import pyarrow as pa
-
     uneven: list[Any] = []
     header = _header_short_by_one(data, layout)
     # Without an end of line, Arrow takes a lone header for a row that was cut off.
     end = b"" if data.endswith((b"\n", b"\r")) else b"\n"
     if header or end:
         data = b"".join((header, data, end))
-    # A block must hold a whole row, and the first rows tell how long one is.
-    longest = max(map(len, data[:_SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]))
-    block_size = min(_LARGEST_BLOCK, max(1 << 20, 4 * longest))
-    try:
-        try:
-            table = _read_arrow(data, layout, block_size, uneven)
-        except pa.ArrowInvalid:
-            if uneven or block_size >= len(data):
-                raise
-            table = _read_arrow(data, layout, min(_LARGEST_BLOCK, len(data)), uneven)
-    except (pa.ArrowException, OSError) as error:
-        if uneven:
-            raise _uneven_rows(data[len(header) :], uneven[0], source) from error
-        raise DataError(f"{source} cannot be read as delimited text: {error}.") from error
-    return list(table.columns)
-
-
-def _read_arrow(data: bytes, layout: Layout, block_size: int, uneven: list[Any]) -> Any:
-    """Let Arrow read the text; a row with another number of fields is put into ``uneven``."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
     def note_uneven(row: Any) -> str:
         uneven.append(row)
         return "error"
 
-    return arrow_csv.read_csv(
-        pa.BufferReader(data),
-        read_options=arrow_csv.ReadOptions(
-            column_names=[str(index) for index in range(layout.n_fields)],
-            skip_rows_after_names=0 if layout.names is None else 1,
-            block_size=block_size,
-            use_threads=False,  # no thread may outlive an error and the end of the program
-        ),
-        parse_options=arrow_csv.ParseOptions(
-            delimiter=layout.separator,
-            newlines_in_values=b'"' in data,
-            invalid_row_handler=note_uneven,
-        ),
-        convert_options=arrow_csv.ConvertOptions(null_values=list(MISSING_TOKENS)),
-    )
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(data),
+            read_options=arrow_csv.ReadOptions(
+                column_names=[str(index) for index in range(layout.n_fields)],
+                skip_rows_after_names=0 if layout.names is None else 1,
+                block_size=_LARGEST_ROW,
+                use_threads=False,  # no thread may outlive an error and the end of the program
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=layout.separator,
+                newlines_in_values=b'"' in data,
+                invalid_row_handler=note_uneven,
+            ),
+            convert_options=arrow_csv.ConvertOptions(null_values=list(MISSING_TOKENS)),
+        )
+    except (pa.ArrowException, OSError) as error:
+        if uneven:
+            raise _uneven_rows(data[len(header) :], uneven[0], source) from error
+        raise DataError(f"{source} cannot be read as delimited text: {error}.") from error
+    return list(table.columns)
 
 
 def _header_short_by_one(data: bytes, layout: Layout) -> bytes:
@@ -313,9 +294,6 @@ def _uneven_rows(data: bytes, row: Any, source: str) -> DataError:
 
 def _numbers_from_text(columns: list[Any], separator: str) -> tuple[list[Any], tuple[str, ...]]:
     """Turn text columns of padded numbers, or of numbers with a decimal comma, into float64."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     comma = separator != "," and not any(pa.types.is_floating(column.type) for column in columns)
     any_comma = False
     result = []
@@ -335,15 +313,11 @@ def _numbers_from_text(columns: list[Any], separator: str) -> tuple[list[Any], t
 
 def _plain(text: Any) -> Any:
     """Write infinity and signs the one way that Arrow's own conversion knows."""
-    import pyarrow.compute as pc
-
     text = pc.replace_substring_regex(text, "(?i)infinity", "inf")
     return pc.replace_substring_regex(text, r"^\+", "")
 
 
 def _all_match(text: Any, pattern: str) -> bool:
-    import pyarrow.compute as pc
-
     return pc.all(pc.match_substring_regex(text, f"^(?:{pattern})$")).as_py() is True
 
 

@@ -9,8 +9,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,14 +17,12 @@ from typing import IO
 
 from gramian.errors import FileError, InputTypeError, ParameterError
 from gramian.refusals import reason, shortened
-from gramian.rows.columnar import table_from_columns
-from gramian.rows.decoding import readable
-from gramian.rows.delimited import parse_delimited
+from gramian.rows.decoding import PictureFile, readable
 from gramian.rows.numpy_files import read_npy, read_npz
-from gramian.rows.parquet_files import read_parquet
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
-    Picture,
+    SAVE_FIRST,
+    open_picture,
     opened_zip,
     pictures_in_folder,
     pictures_in_list,
@@ -34,7 +31,7 @@ from gramian.rows.pictures import (
 )
 from gramian.rows.table import Choice, Table, table_from_array
 
-__all__ = ["Location", "locate", "read_location", "read_picture_list", "read_stream", "require_regular"]
+__all__ = ["Location", "locate", "read_location", "read_picture_list", "read_stream"]
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
@@ -46,18 +43,11 @@ _KINDS = {
     ".zip": "zip",
 }
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
-_REGULAR = (*PICTURE_SUFFIXES, ".npy", ".npz", ".zip", ".parquet")
+_REGULAR = [suffix for suffix, kind in _KINDS.items() if kind != "text"]
 _SUPPORTED = (
     ".csv .tsv .txt (also with .gz), .parquet, .npy, .npz (FILE.npz::KEY), "
     "a picture, and a folder or .zip of pictures"
 )
-_READABLE = {
-    "gzip": "gzip-compressed",
-    "npy": "a NumPy array",
-    "parquet": "Parquet",
-    "picture": "a picture",
-    "zip": "a zip archive (or an Excel workbook)",
-}
 
 
 @dataclass(frozen=True)
@@ -138,31 +128,7 @@ def _kind(path: Path) -> str:
     )
 
 
-def require_regular(path: Path) -> None:
-    """Refuse a pipe or a device by the name of an archive or a picture, which may have no end.
-
-    Raises
-    ------
-    FileError
-        As it says.
-    """
-    if path.suffix.lower() in _REGULAR and path.exists() and not path.is_file():
-        raise FileError(f"{readable(str(path))} is no regular file. Save what comes from it as a file first.")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[io.BufferedReader]:
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise FileError(
-            f"{readable(str(path))} cannot be opened: {error.strerror}. Check the path."
-        ) from error
-    with file:
-        yield file
-
-
-def read_location(location: Location, choice: Choice, size: tuple[int, int] | None = None) -> Table:
+def read_location(location: Location, choice: Choice) -> Table:
     """Read a file or a folder.
 
     Raises
@@ -177,30 +143,25 @@ def read_location(location: Location, choice: Choice, size: tuple[int, int] | No
     path, source = location.path, readable(str(location.path))
     if path.is_dir():
         pictures, notes = pictures_in_folder(path)
-        return _with_notes(_pictures(pictures, choice, size, source), notes)
-    require_regular(path)
-    with _opened(path) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return read_stream(file, choice, size, source)
-        kind = _kind(path)
-        _check_content(file, kind, source)
-        try:
+        return _with_notes(_pictures(pictures, choice, source), notes)
+    regular = path.suffix.lower() in _REGULAR
+    try:
+        with open_picture(path, source, SAVE_FIRST) if regular else path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return read_stream(file, choice, source)
+            if found.st_size == 0:
+                raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            file.seek(0)
-            table = _read_kind(kind, file, location.key, choice, size, source)
-        except OSError as error:
-            if isinstance(error, FileError):
-                raise
-            raise FileError(f"{source} cannot be read: {error.strerror or error}.") from error
+            table = _read_kind(_kind(path), file, location.key, choice, source)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
     return replace(table, sha256=digest)
 
 
-def read_stream(
-    stream: IO[bytes],
-    choice: Choice,
-    size: tuple[int, int] | None = None,
-    source: str = "standard input",
-) -> Table:
+def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input") -> Table:
     """Read a binary stream, such as standard input, to its end; its kind is told from its content.
 
     Raises
@@ -230,12 +191,11 @@ def read_stream(
     file = io.BytesIO(data)
     if kind == "zip" and _holds_arrays(file):
         kind = "npz"
-    file.seek(0)
-    table = _read_kind("text" if kind == "gzip" else kind, file, None, choice, size, source)
+    table = _read_kind("text" if kind == "gzip" else kind, file, None, choice, source)
     return replace(table, sha256=hashlib.sha256(data).hexdigest())
 
 
-def read_picture_list(paths: Sequence[Path], choice: Choice, size: tuple[int, int] | None = None) -> Table:
+def read_picture_list(paths: Sequence[Path], choice: Choice) -> Table:
     """Read a list of picture files, in its order.
 
     Raises
@@ -245,7 +205,7 @@ def read_picture_list(paths: Sequence[Path], choice: Choice, size: tuple[int, in
     FileError
         If one is missing or damaged.
     """
-    return _pictures(pictures_in_list(paths), choice, size, f"{len(paths)} pictures")
+    return _pictures(pictures_in_list(paths), choice, f"{len(paths)} pictures")
 
 
 def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
@@ -275,25 +235,6 @@ def _sniff(head: bytes) -> str | None:
     return "picture" if webp or bitmap or re.match(rb"P[1-6][\r\n]", head) else None
 
 
-def _check_content(file: IO[bytes], kind: str, source: str) -> None:
-    head = file.read(64)
-    file.seek(0)
-    if not head:
-        raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
-    found = _sniff(head)
-    expected = {"npz": "zip"}.get(kind, kind)
-    if found == expected or (kind == "text" and found in (None, "gzip")):
-        return
-    # What is wrong with a picture, its own decoder says best.
-    if kind == "picture" and found is None:
-        return
-    content = _READABLE.get(found or "", "something else")
-    raise FileError(
-        f"{source} is named like {_READABLE.get(expected, 'delimited text')}, but its content is "
-        f"{content}. Give it the suffix of what it is, or make it again."
-    )
-
-
 def _holds_arrays(file: IO[bytes]) -> bool:
     try:
         with zipfile.ZipFile(file) as archive:
@@ -302,32 +243,30 @@ def _holds_arrays(file: IO[bytes]) -> bool:
         return False
 
 
-def _read_kind(
-    kind: str,
-    file: IO[bytes],
-    key: str | None,
-    choice: Choice,
-    size: tuple[int, int] | None,
-    source: str,
-) -> Table:
+def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str) -> Table:
+    file.seek(0)
     if kind == "picture":
-        picture = Picture(Path(source).name, partial(_rewound, file))
-        return _pictures([picture], choice, size, source)
+        picture = PictureFile(Path(source).name, partial(_rewound, file))
+        return _pictures([picture], choice, source)
     if kind == "zip":
-        return _read_zip(file, choice, size, source)
-    if size is not None:
+        with opened_zip(file, source) as archive:
+            pictures, notes = pictures_in_zip(archive, source)
+            return _with_notes(_pictures(pictures, choice, source), notes)
+    if choice.size is not None:
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
     if kind == "npz":
         array, notes = read_npz(file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
     if kind == "npy":
-        n_bytes = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        return table_from_array(read_npy(file, n_bytes, source), choice, source)
+        return table_from_array(read_npy(file, source), choice, source)
+    # Arrow takes longer to import than everything else here, and only columns need it.
+    from gramian.rows.columnar import read_parquet, table_from_columns
+    from gramian.rows.delimited import parse_delimited
+
     if kind == "parquet":
         columns, names = read_parquet(file, source)
         return table_from_columns(columns, names, choice, source)
-    columns, header, notes = parse_delimited(_read_text(file, source), source)
+    columns, header, notes = parse_delimited(_unpacked(file.read(), source), source)
     return table_from_columns(columns, header, choice, source, notes)
 
 
@@ -336,25 +275,12 @@ def _rewound(file: IO[bytes]) -> IO[bytes]:
     return io.BytesIO(file.read())
 
 
-def _pictures(
-    pictures: Sequence[Picture], choice: Choice, size: tuple[int, int] | None, source: str
-) -> Table:
-    if choice.names_columns():
-        raise ParameterError(
-            f"columns, drop, id and label name columns of a table, but {source} holds pictures. "
-            "Leave them out."
-        )
-    return read_pictures(pictures, source, choice.rows, size)
+def _pictures(pictures: Sequence[PictureFile], choice: Choice, source: str) -> Table:
+    choice.refuse_columns(source)
+    return read_pictures(pictures, source, choice.rows, choice.size)
 
 
-def _read_zip(file: IO[bytes], choice: Choice, size: tuple[int, int] | None, source: str) -> Table:
-    with opened_zip(file, source) as archive:
-        pictures, notes = pictures_in_zip(archive, source)
-        return _with_notes(_pictures(pictures, choice, size, source), notes)
-
-
-def _read_text(file: IO[bytes], source: str) -> bytes:
-    data = file.read()
+def _unpacked(data: bytes, source: str) -> bytes:
     if not data.startswith(b"\x1f\x8b"):
         return data
     try:

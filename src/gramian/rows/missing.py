@@ -1,20 +1,19 @@
 """Missing values: found, refused, or treated in a way that was asked for and is noted."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
-from gramian.rows.table import NAMES_SHOWN, Table
+from gramian.rows.table import Table
 
 __all__ = ["MissingPolicy", "handle_missing"]
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 
-_BLOCK_ENTRIES = 1 << 20
 _WAY_OUT = (
     'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line), or fill it first.'
 )
@@ -44,37 +43,25 @@ def handle_missing(table: Table, policy: MissingPolicy | None = None) -> Table:
     if table.values.dtype.kind != "f":
         return table
     flat = table.values.reshape(len(table.values), -1)
-    bad = sum(block.size - int(np.isfinite(block).sum()) for block in _blocks(flat))
-    if bad == 0:
-        return table
-    missing = np.isnan(flat)
-    n_missing = int(missing.sum())
-    if n_missing < bad:
-        place = _place(table, np.isinf(flat))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(flat.sum(dtype=np.float64)):
+            return table
+    infinite, missing = np.isinf(flat), np.isnan(flat)
+    if infinite.any():
         raise DataError(
-            f"inf in {place} ({_count(bad - n_missing, 'infinite value')} in total; "
+            f"inf in {_place(table, infinite)} ({counted(int(infinite.sum()), 'infinite value')} in total; "
             "rows are counted from 0). "
             "No missing-value policy covers inf: correct it, or leave out those rows or columns."
         )
+    if not missing.any():
+        return table
     if policy is None:
-        place = _place(table, missing)
         raise DataError(
-            f"NaN in {place} ({_count(n_missing, 'missing value')} in total; "
+            f"NaN in {_place(table, missing)} ({counted(int(missing.sum()), 'missing value')} in total; "
             f"rows are counted from 0). {_WAY_OUT}"
         )
     treat = {"mean": _fill_mean, "drop-rows": _drop_rows, "drop-columns": _drop_columns}[policy]
     return treat(table, flat, missing)
-
-
-def _blocks(flat: npt.NDArray[Any]) -> Iterable[npt.NDArray[Any]]:
-    major = flat if flat.flags.c_contiguous else flat.T
-    step = max(1, _BLOCK_ENTRIES // max(1, major.shape[1]))
-    for start in range(0, len(major), step):
-        yield major[start : start + step]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _place(table: Table, where: npt.NDArray[np.bool_]) -> str:
@@ -101,8 +88,7 @@ def _fill_mean(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.boo
         shown = ", ".join(_column(table, column) for column in empty[:NAMES_SHOWN])
         more = f" and {len(empty) - NAMES_SHOWN} more" if len(empty) > NAMES_SHOWN else ""
         raise DataError(
-            f'missing="mean", but {shown}{more} of {table.source} '
-            f"{'has' if len(empty) == 1 else 'have'} no value to take a mean of. "
+            f'missing="mean", but no value to take a mean of is in {shown}{more} of {table.source}. '
             "Leave out what is empty (drop=[...], --drop NAME), or use "
             'missing="drop-columns".'
         )
@@ -114,7 +100,7 @@ def _fill_mean(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.boo
         mean = np.ldexp(np.ldexp(present, -exponent).mean(), exponent)
         filled[missing[:, column], column] = mean
     note = (
-        f"{_count(int(missing.sum()), 'missing value')} in {_count(len(touched), 'column')} "
+        f"{counted(int(missing.sum()), 'missing value')} in {counted(len(touched), 'column')} "
         "filled with column means"
     )
     return replace(table, values=filled.reshape(table.values.shape), notes=(*table.notes, note))

@@ -1,9 +1,8 @@
 """Arrays in .npy files and .npz archives, checked by their header before anything large is read."""
 
-import ast
 import math
+import os
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,13 +11,15 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, FileError
+from gramian.errors import DataError, FileError, GramianError
 
 __all__ = ["read_npy", "read_npz", "read_npz_names"]
 
 _KEYS_SHOWN = 12
-# The limit that numpy itself sets: parsing a larger one is not safe.
-_LARGEST_HEADER = 10_000
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @dataclass(frozen=True)
@@ -45,40 +46,23 @@ def _damage(source: str) -> Iterator[None]:
     """Say of everything that a truncated or altered file makes the readers raise that it is one."""
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        # numpy and zipfile raise these for damaged headers and for encryption or compression that
-        # they do not know.
-        ValueError,
-        RuntimeError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        MemoryError,
-        SyntaxError,
-        OverflowError,
-    ) as error:
-        if isinstance(error, DataError | FileError):
-            raise
+    except GramianError:
+        raise
+    except Exception as error:  # numpy and zipfile meet damaged bytes unprepared and raise anything
         detail = str(error).split("\n")[0].rstrip(".")
         raise FileError(
-            f"{source} cannot be read: it is truncated, damaged or protected ({detail}). "
+            f"{source} cannot be read: it is truncated, damaged or protected, or of another kind ({detail}). "
             "Make or copy it again."
         ) from error
 
 
-def read_npy(file: IO[bytes], n_bytes: int, source: str) -> npt.NDArray[Any]:
-    """Read the one array of a .npy file.
+def read_npy(file: IO[bytes], source: str) -> npt.NDArray[Any]:
+    """Read the one array of a .npy file; a header that claims more than follows is refused at once.
 
     Parameters
     ----------
     file : binary file
-        Placed at the start of the array.
-    n_bytes : int
-        How many bytes there are: a header that claims more is refused before memory is taken.
+        Placed at its start.
     source : str
 
     Raises
@@ -92,22 +76,16 @@ def read_npy(file: IO[bytes], n_bytes: int, source: str) -> npt.NDArray[Any]:
     --------
     >>> import io
     >>> buffer = io.BytesIO()
-    >>> np.save(buffer, np.eye(2)); size = buffer.tell(); _ = buffer.seek(0)
-    >>> read_npy(buffer, size, "memory").shape
+    >>> np.save(buffer, np.eye(2)); _ = buffer.seek(0)
+    >>> read_npy(buffer, "memory").shape
     (2, 2)
     """
     with _damage(source):
-        start = file.tell()
         header = _read_header(file)
         _check_header(header, source)
-        held = n_bytes - header.start
-        if held < header.n_bytes:
-            raise FileError(
-                f"{source} is truncated: its header promises {header} ({header.n_bytes} bytes), "
-                f"but {held} bytes follow. Make or copy it again."
-            )
-        file.seek(start)
-        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+        _require_all(header, file.seek(0, os.SEEK_END), source)
+        file.seek(0)
+        return _read_array(file)
 
 
 def read_npz(file: IO[bytes], key: str | None, source: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
@@ -141,27 +119,19 @@ def read_npz(file: IO[bytes], key: str | None, source: str) -> tuple[npt.NDArray
     ("array 'X' used: the only table in the archive",)
     """
     with _damage(source), zipfile.ZipFile(file) as archive:
-        members = {
-            info.filename.removesuffix(".npy"): info
-            for info in archive.infolist()
-            if info.filename.endswith(".npy")
-        }
+        keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         notes: tuple[str, ...] = ()
         if key is None:
-            key = _only_table(archive, members, source)
+            key = _only_table(archive, keys, source)
             notes = (f"array {key!r} used: the only table in the archive",)
-        if key not in members:
-            raise DataError(f"{source} has no array {key!r}. It holds {_describe(archive, members)}.")
-        info = members[key]
-        # Seeking back in a compressed member would decompress twice: it is opened again instead.
-        with archive.open(info) as member:
-            header = _read_header(member)
-        name = f"{source}::{key}"
+        if key not in keys:
+            raise DataError(f"{source} has no array {key!r}. It holds {_describe(archive, keys)}.")
+        header, name = _header_of(archive, key), f"{source}::{key}"
         _check_header(header, name)
-        with archive.open(info) as member:
-            if info.file_size - header.start < header.n_bytes:
-                raise FileError(f"{name} is truncated: {header} promised. Make or copy it again.")
-            return np.asarray(np.lib.format.read_array(member, allow_pickle=False)), notes
+        _require_all(header, archive.getinfo(f"{key}.npy").file_size, name)
+        # Seeking back in a compressed member would decompress twice: it is opened again instead.
+        with archive.open(f"{key}.npy") as member:
+            return _read_array(member), notes
 
 
 def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[str, ...] | None:
@@ -196,14 +166,11 @@ def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[
     ('7', '8')
     """
     with _damage(source), zipfile.ZipFile(file) as archive:
-        name = f"{key}.npy"
-        if name not in archive.namelist():
+        if f"{key}.npy" not in archive.namelist():
             return None
-        with archive.open(name) as member:
-            header = _read_header(member)
-        _check_names(header, key, count, source)
-        with archive.open(name) as member:
-            names = tuple(str(value) for value in np.lib.format.read_array(member, allow_pickle=False))
+        _check_names(_header_of(archive, key), key, count, source)
+        with archive.open(f"{key}.npy") as member:
+            names = tuple(map(str, _read_array(member)))
     for place, found in enumerate(names):
         if not found.strip():
             raise DataError(f"{source}: entry {place} of {key} (counted from 0) is empty. Name all of them.")
@@ -226,33 +193,40 @@ def _check_names(header: _Header, key: str, count: int, source: str) -> None:
 
 def _read_header(file: IO[bytes]) -> _Header:
     start = file.tell()
-    version = np.lib.format.read_magic(file)
-    length = int.from_bytes(file.read(2 if version == (1, 0) else 4), "little")
-    if length > _LARGEST_HEADER:
-        raise ValueError("its header is larger than any that numpy writes for numbers")
-    encoding = "utf-8" if version >= (3, 0) else "latin1"
-    fields = ast.literal_eval(file.read(length).decode(encoding).strip())
-    dtype = np.lib.format.descr_to_dtype(fields["descr"])
-    shape = tuple(int(size) for size in fields["shape"])
-    if any(size < 0 for size in shape):
+    shape, _, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
+    if min(shape, default=0) < 0:
         raise ValueError("its header has a negative shape")
     return _Header(shape, dtype, file.tell() - start)
 
 
+def _header_of(archive: zipfile.ZipFile, key: str) -> _Header:
+    with archive.open(f"{key}.npy") as member:
+        return _read_header(member)
+
+
+def _read_array(file: IO[bytes]) -> npt.NDArray[Any]:
+    return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def _require_all(header: _Header, size: int, source: str) -> None:
+    """Refuse a header that promises more than there is, before memory is taken for it."""
+    if size - header.start < header.n_bytes:
+        raise FileError(
+            f"{source} is truncated: its header promises {header} ({header.n_bytes} bytes), "
+            f"but {size - header.start} bytes follow. Make or copy it again."
+        )
+
+
 def _check_header(header: _Header, source: str) -> None:
-    kind = header.dtype.kind
     if header.dtype.hasobject:
         raise DataError(
             f"{source} holds Python objects that need pickle, which can run code when it is read: "
             "refused. Save it as numbers, for instance numpy.save(path, array.astype(float))."
         )
-    if kind == "c":
+    if header.dtype.kind not in "buif":
         raise DataError(
-            f"Complex data not supported: {source} holds {header}. "
-            "Save its real and imaginary parts, or its absolute values, as columns."
+            f"{source} holds {header}, not real numbers. Save it as an array of integers or floats."
         )
-    if kind not in "buif":
-        raise DataError(f"{source} holds {header}, not numbers. Save it as an array of integers or floats.")
     if len(header.shape) not in (2, 3):
         raise DataError(
             f"{source} holds {header}. A table has two axes, rows and columns, and grey pictures "
@@ -263,30 +237,20 @@ def _check_header(header: _Header, source: str) -> None:
         raise DataError(f"{source} holds {header}: there are no {what}. At least one is needed.")
 
 
-def _headers(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> dict[str, _Header]:
-    headers = {}
-    for key, info in members.items():
-        with archive.open(info) as member:
-            headers[key] = _read_header(member)
-    return headers
-
-
-def _only_table(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], source: str) -> str:
-    if not members:
+def _only_table(archive: zipfile.ZipFile, keys: list[str], source: str) -> str:
+    if not keys:
         raise DataError(f"{source} holds no NumPy arrays. Save some with numpy.savez(path, X=X).")
-    headers = _headers(archive, members)
-    tables = [key for key, header in headers.items() if header.is_table()]
+    tables = [key for key in keys if _header_of(archive, key).is_table()]
     if len(tables) == 1:
         return tables[0]
-    if not tables and len(headers) == 1:
-        return next(iter(headers))
-    example = tables[0] if tables else next(iter(headers))
+    if not tables and len(keys) == 1:
+        return keys[0]
     raise DataError(
-        f"{source} holds {_describe(archive, members)}. Say which one is meant: {source}::{example}"
+        f"{source} holds {_describe(archive, keys)}. Say which one is meant: {source}::{(tables or keys)[0]}"
     )
 
 
-def _describe(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> str:
-    parts = [f"{key} ({header})" for key, header in _headers(archive, members).items()]
-    hidden = len(parts) - _KEYS_SHOWN
-    return ", ".join(parts[:_KEYS_SHOWN]) + (f" and {hidden} more" if hidden > 0 else "")
+def _describe(archive: zipfile.ZipFile, keys: list[str]) -> str:
+    text = ", ".join(f"{key} ({_header_of(archive, key)})" for key in keys[:_KEYS_SHOWN])
+    hidden = len(keys) - _KEYS_SHOWN
+    return f"{text} and {hidden} more" if hidden > 0 else text

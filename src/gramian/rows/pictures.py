@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -15,10 +15,11 @@ from typing import IO
 
 import numpy as np
 
+from gramian.checks import counted
 from gramian.errors import DataError, FileError, GramianError
 from gramian.rows.decoding import (
     LARGEST_FILE,
-    Picture,
+    PictureFile,
     PictureForm,
     grey_values,
     picture_content,
@@ -29,7 +30,7 @@ from gramian.rows.table import Table, pick_rows
 
 __all__ = [
     "PICTURE_SUFFIXES",
-    "Picture",
+    "SAVE_FIRST",
     "frames_note",
     "natural_key",
     "open_member",
@@ -46,10 +47,10 @@ PICTURE_SUFFIXES = (
 )  # fmt: skip
 
 # What compresses by more than this is no picture, but a few grey values and a long run of zeros.
-LARGEST_MEMBER = 64 << 20
 LARGEST_RATIO = 200
 RATIO_COUNTS_FROM = 16 << 20
 
+SAVE_FIRST = "Save what comes from it as a file first."
 _SKIPPED_SHOWN = 3
 _ENCRYPTED = 1
 # Compressed bytes that are expanded together: bzip2 and LZMA make thousands of bytes of one.
@@ -78,12 +79,12 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") and part not in (".", "..") for part in parts) or ("__MACOSX" in parts)
 
 
-def pictures_in_folder(folder: Path) -> tuple[list[Picture], tuple[str, ...]]:
+def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]]:
     """Find the pictures in a folder and the folders below it, in natural order of their paths.
 
     Returns
     -------
-    pictures : list of Picture
+    pictures : list of PictureFile
     notes : tuple of str
         What was skipped.
 
@@ -104,10 +105,10 @@ def pictures_in_folder(folder: Path) -> tuple[list[Picture], tuple[str, ...]]:
         for name in files
     ]
     kept, notes = _only_pictures(names, f"folder {readable(str(folder))}")
-    return [Picture(name, partial(open_picture, folder / name, name)) for name in kept], notes
+    return [PictureFile(name, partial(open_picture, folder / name, name)) for name in kept], notes
 
 
-def pictures_in_list(paths: Sequence[Path]) -> list[Picture]:
+def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:
     """Take the pictures of a list, in its order.
 
     Raises
@@ -119,9 +120,9 @@ def pictures_in_list(paths: Sequence[Path]) -> list[Picture]:
         if not _is_picture(path.name):
             raise DataError(
                 f"{readable(str(path))} is not named like a picture. "
-                f"A list of paths is for pictures: {_suffixes()}."
+                f"A list of paths is for pictures: {' '.join(PICTURE_SUFFIXES)}."
             )
-    return [Picture(path.as_posix(), partial(open_picture, path, path.as_posix())) for path in paths]
+    return [PictureFile(path.as_posix(), partial(open_picture, path, path.as_posix())) for path in paths]
 
 
 @contextmanager
@@ -137,37 +138,24 @@ def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zi
     Raises
     ------
     FileError
-        If it is empty, no zip archive, truncated, a pipe or a device, or not there.
+        If it is no zip archive, truncated, a pipe or a device, or not there.
     """
     source = source or readable(str(file))
-    if isinstance(file, Path):
-        with (
-            open_picture(file, source, "Save what comes from it as a file first.") as opened,
-            opened_zip(opened, source) as archive,
-        ):
-            yield archive
-        return
-    head = file.read(4)
-    if not head:
-        raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
-    try:
-        archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        if not head.startswith(b"PK"):
+    with open_picture(file, source, SAVE_FIRST) if isinstance(file, Path) else nullcontext(file) as opened:
+        try:
+            archive = zipfile.ZipFile(opened)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise FileError(
-                f"{source} is no zip archive, whatever its name says. Give it the suffix of what it is, or "
-                "make it again."
+                f"{source} is no zip archive, or a truncated or damaged zip archive ({error}). Give it the "
+                "suffix of what it is, or make or copy it again."
             ) from error
-        raise FileError(
-            f"{source} is a truncated or damaged zip archive ({error}). Make or copy it again."
-        ) from error
-    with archive:
-        yield archive
+        with archive:
+            yield archive
 
 
 def pictures_in_zip(
     archive: zipfile.ZipFile, source: str, on_bad: Callable[[str, GramianError], None] | None = None
-) -> tuple[list[Picture], tuple[str, ...]]:
+) -> tuple[list[PictureFile], tuple[str, ...]]:
     """Find the pictures in a zip archive, in natural order; nothing is unpacked to disk.
 
     Parameters
@@ -192,13 +180,13 @@ def pictures_in_zip(
         raise FileError(f"{source} is encrypted. Unpack it first, and give the folder.")
     repeated = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
     if repeated:
-        names = "1 name occurs" if len(repeated) == 1 else f"{len(repeated)} names occur"
+        names = counted(len(repeated), "name occurs", "names occur")
         notes = (*notes, f"{names} more than once in {source}, and the last one counts: {_shown(repeated)}")
     found = []
     for name in kept:
         error = _fault(entries[name], source)
         if error is None:
-            found.append(Picture(name, partial(open_member, archive, entries[name])))
+            found.append(PictureFile(name, partial(open_member, archive, entries[name])))
         elif on_bad is None:
             raise error
         else:
@@ -211,12 +199,10 @@ def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
     name, size, packed = readable(info.filename), info.file_size, max(info.compress_size, 1)
     if info.flag_bits & _ENCRYPTED:
         return FileError(f"{name} is encrypted. Unpack it first, or leave it out.")
-    compressed = info.compress_type != zipfile.ZIP_STORED
-    limit = min(LARGEST_FILE, LARGEST_MEMBER) if compressed else LARGEST_FILE
-    if size > limit:
+    if size > LARGEST_FILE:
         return DataError(
-            f"{name} in {source} unpacks to {size} bytes, more than the {limit} that a "
-            f"{'compressed ' if compressed else ''}picture may have. Leave it out or make it smaller."
+            f"{name} in {source} unpacks to {size} bytes, more than the {LARGEST_FILE} that a picture may "
+            "have. Leave it out or make it smaller."
         )
     if size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed:
         return DataError(
@@ -234,8 +220,8 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
         return io.BytesIO(b"".join(iter(partial(member.read, _CHUNK), b"")))
 
 
-def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> IO[bytes]:
-    """Open a picture or an archive of them.
+def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> io.BufferedReader:
+    """Open a file that must be a regular one: a picture, or an archive.
 
     Raises
     ------
@@ -257,24 +243,20 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
     kept = sorted(filter(_is_picture, visible), key=natural_key)
     other = sorted(name for name in visible if not _is_picture(name))
     if not kept:
-        files = f"but {len(other)} other file{'s' if len(other) > 1 else ''} ({_shown(other)})"
+        files = f"but {counted(len(other), 'other file')} ({_shown(other)})"
         raise DataError(
             f"{source} holds no pictures {files if other else 'and no other files'}. Pictures are "
-            f"{_suffixes()}; a table is given by the path of its own file."
+            f"{' '.join(PICTURE_SUFFIXES)}; a table is given by the path of its own file."
         )
     if not other:
         return kept, ()
-    plural = "file was" if len(other) == 1 else "files were"
-    return kept, (f"{len(other)} other {plural} skipped in {source}: {_shown(other)}",)
+    skipped = counted(len(other), "other file was", "other files were")
+    return kept, (f"{skipped} skipped in {source}: {_shown(other)}",)
 
 
 def _shown(names: Sequence[str]) -> str:
     shown = ", ".join(readable(name) for name in names[:_SKIPPED_SHOWN])
     return shown + (", ..." if len(names) > _SKIPPED_SHOWN else "")
-
-
-def _suffixes() -> str:
-    return " ".join(PICTURE_SUFFIXES)
 
 
 def frames_note(count: int) -> str:
@@ -285,12 +267,11 @@ def frames_note(count: int) -> str:
     >>> frames_note(2)
     '2 pictures have several frames: the first was used'
     """
-    have = "1 picture has" if count == 1 else f"{count} pictures have"
-    return f"{have} several frames: the first was used"
+    return f"{counted(count, 'picture has', 'pictures have')} several frames: the first was used"
 
 
 def read_pictures(
-    pictures: Sequence[Picture],
+    pictures: Sequence[PictureFile],
     source: str,
     rows: slice | None = None,
     size: tuple[int, int] | None = None,
@@ -302,7 +283,7 @@ def read_pictures(
 
     Parameters
     ----------
-    pictures : sequence of Picture
+    pictures : sequence of PictureFile
     source : str
     rows : slice or None
         Which of them; the others are not opened.
@@ -343,7 +324,7 @@ def read_pictures(
     )
 
 
-def _common_form(pictures: Sequence[Picture], size: tuple[int, int] | None) -> tuple[PictureForm, int]:
+def _common_form(pictures: Sequence[PictureFile], size: tuple[int, int] | None) -> tuple[PictureForm, int]:
     """Check by their headers alone that all pictures fit together, before any is decoded.
 
     Returns the common form, and how many of the pictures have several frames.

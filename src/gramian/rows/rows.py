@@ -1,37 +1,59 @@
-"""Checked data as blocks of rows, and the one function that makes it from user input."""
+"""Checked data as blocks of rows: what every kind of data is to those who compute with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
-import array_api_compat
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import is_numpy, namespace, numpy_dtype, to_numpy
-from gramian.errors import InputTypeError
-from gramian.rows.array import check_array_api, check_numpy
-from gramian.rows.finite import require_finite
-from gramian.rows.scan import Scan
-from gramian.rows.sparse import check_sparse
+from gramian.arrays import is_numpy, namespace, parallel_map, to_numpy
+from gramian.checks import slices
+from gramian.errors import DataError
 from gramian.rows.table import Table
 
-__all__ = ["Rows", "as_rows"]
+__all__ = ["Block", "Rows"]
 
+R = TypeVar("R")
 BLOCK_BYTES = 4 << 20
+# Results that may wait for their turn: more would take memory, fewer would keep many workers waiting.
+IN_FLIGHT = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """A checked table of n samples by d features, in memory, dense or sparse.
+class Block:
+    """Consecutive rows of a table.
 
     Attributes
     ----------
-    values : array of shape (n, d)
-        float32 or float64 numbers: NumPy, scipy.sparse CSR or another array-API kind.
+    rows : slice
+        Which rows they are.
+    values : array of shape (m, d)
+        Their numbers, in the kind of the table: those of sparse data are sparse.
+    """
+
+    rows: slice
+    values: Any
+
+    @property
+    def dense(self) -> Any:
+        """The numbers as a dense array: a view where they are one already."""
+        return self.values.toarray() if sparse.issparse(self.values) else self.values
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rows(ABC):
+    """A checked table of n samples by d features, wherever its numbers are.
+
+    A kind of data says its :attr:`shape`, hands out :meth:`block` after block, and what results are like; all
+    else follows from that.
+
+    Attributes
+    ----------
     dtype : numpy.dtype
         Type of what is handed back to the user: float32 for float32 input (and for 8- and 16-bit
         integers, which float32 holds exactly), otherwise float64.
@@ -41,137 +63,160 @@ class Rows:
         Height and width, where each row is a picture.
     table : Table or None
         What was read, where the input was a file.
+    borrowed : bool
+        Whether the numbers are, or may be, in the caller's memory.
     """
 
-    values: Any
     dtype: np.dtype[Any]
     feature_names: tuple[str, ...] | None = None
     row_names: tuple[str, ...] | None = None
     picture_shape: tuple[int, int] | None = None
     table: Table | None = None
+    borrowed: bool = True
+    is_sparse: ClassVar[bool] = False
 
-    def in_memory(self) -> Any:
-        """Return the whole table as one array, for those who truly need it."""
-        return self.values
+    # --------------------------------------------------------- what a kind of data says
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Number of samples and features."""
-        n, d = self.values.shape
-        return int(n), int(d)
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether the values are a scipy.sparse matrix."""
-        return bool(sparse.issparse(self.values))
+    @abstractmethod
+    def like(self) -> Any:
+        """A small dense array of the kind and dtype that results are returned in."""
+
+    @abstractmethod
+    def block(self, rows: slice) -> Block:
+        """Return the rows of a slice."""
+
+    @abstractmethod
+    def in_memory(self) -> Any:
+        """Return the whole table as one array, for those who truly need it; perhaps the caller's own."""
+
+    @abstractmethod
+    def owned(self) -> Any:
+        """Return the whole table as one array that shares no memory with what the caller gave.
+
+        For those who keep it. What was converted or read is not copied once more.
+        """
+
+    # -------------------------------------------------------------- what follows from it
 
     @property
     def xp(self) -> Any:
         """Array namespace that results are returned in."""
-        return np if self.is_sparse else namespace(self.values)
-
-    @property
-    def like(self) -> Any:
-        """A small dense array of the kind and dtype that results are returned in."""
-        if self.is_sparse:
-            return np.empty(0, dtype=self.dtype)
-        return self.values[:0, :0]
-
-    def blocks(self, rows_per_block: int | None = None) -> Iterator[slice]:
-        """Yield slices that cover all rows in order, each of about ``BLOCK_BYTES``."""
-        n, d = self.shape
-        size = rows_per_block or max(1, BLOCK_BYTES // max(1, d * self.dtype.itemsize))
-        for start in range(0, n, size):
-            yield slice(start, min(n, start + size))
+        return namespace(self.like)
 
     def dense_block(self, rows: slice) -> Any:
         """Return a dense block of rows: a view where that is possible."""
-        block = self.values[rows, ...]
-        return block.toarray() if self.is_sparse else block
+        return self.block(rows).dense
+
+    def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
+        """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
+        return map(self.block, self._parts(rows_per_block))
+
+    def reduce(
+        self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
+    ) -> R:
+        """Combine ``f`` of every block from the first to the last.
+
+        Parameters
+        ----------
+        f : callable
+            Takes a :class:`Block`; called from several threads at once, each with one BLAS thread. At most
+            ``IN_FLIGHT`` results exist at a time, so what it returns should be small beside a block.
+        combine : callable
+            Of what came of earlier rows and of the next ones. The order is that of the rows, whatever the
+            number of threads.
+        rows_per_block : int, optional
+
+        Examples
+        --------
+        >>> import operator
+        >>> from gramian.rows import as_rows
+        >>> rows = as_rows([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> float(rows.reduce(lambda block: block.values.sum(), operator.add, rows_per_block=2))
+        21.0
+        """
+        parts = self._parts(rows_per_block)
+        found: list[R] = []
+        for group in slices(len(parts), IN_FLIGHT):
+            found = [functools.reduce(combine, [*found, *self._each(f, parts[group])])]
+        return found[0]
+
+    def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
+        """Return the results of ``f`` for all rows, one below the other.
+
+        Parameters
+        ----------
+        f : callable
+            Takes a :class:`Block` of m rows and returns an array of m rows; called as by :meth:`reduce`.
+        rows_per_block : int, optional
+
+        Examples
+        --------
+        >>> from gramian.rows import as_rows
+        >>> as_rows([[1.0, 2.0], [3.0, 4.0]]).map(lambda block: block.dense[:, :1])
+        array([[1.],
+               [3.]])
+        """
+        first, *others = self._parts(rows_per_block)
+        found = f(self.block(first))
+        if not others:
+            return found
+        if not is_numpy(found):
+            return namespace(found).concat([found, *self._each(f, others)], axis=0)
+        out = np.empty((self.shape[0], *found.shape[1:]), dtype=found.dtype)
+        out[first] = found
+
+        def put(block: Block) -> None:
+            out[block.rows] = f(block)
+
+        self._each(put, others)
+        return out
 
     def require_finite(self) -> None:
         """Raise a DataError that names the first NaN or infinite entry, if there is one."""
-        require_finite(self.values, self.feature_names, self.row_names)
-
-
-def as_rows(
-    X: Any,
-    *,
-    estimator: str = "gramian",
-    minimum: int = 1,
-    check_finite: bool = True,
-) -> Rows:
-    """Check user data and return it as :class:`Rows`.
-
-    Parameters
-    ----------
-    X : array-like, frame, sparse matrix, Path, Scan or Rows
-        (n_samples, n_features) numbers, or (n_samples, height, width) pictures.
-    estimator : str
-        Whose data it is, for messages.
-    minimum : int
-        Least number of rows.
-    check_finite : bool
-        False leaves the search for NaN and infinity to the caller's first pass over the data,
-        which must call :meth:`Rows.require_finite` when its sums are not finite.
-
-    Raises
-    ------
-    InputTypeError
-        For a bare string, which could be data or a path.
-    DataError
-        For anything that is not a table of finite real numbers.
-    """
-    if isinstance(X, Rows):
-        return X
-    if isinstance(X, (str, bytes)):
-        raise InputTypeError(
-            f"X is the text {X[:60]!r}. To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
+        found = self.reduce(_not_finite, lambda earlier, later: earlier + later)
+        if not found:
+            return
+        row, column, value, _ = found[0]
+        count = sum(more for *_, more in found)
+        what = "NaN" if np.isnan(value) else "inf (infinity)"
+        place = f"row {row}" + (f" ({self.row_names[row]})" if self.row_names else "")
+        place += f", column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
+        total = f" ({count} such values in total)" if count > 1 else ""
+        way_out = (
+            'Fill it (sklearn.impute.SimpleImputer), or read the file with missing="mean", "drop-rows" or '
+            '"drop-columns" (--missing on the command line).'
+            if np.isnan(value)
+            else "Replace it by a finite number or leave the row out."
         )
-    table = None
-    if isinstance(X, Path):
-        X = Scan(X)
-    if isinstance(X, Scan):
-        X = X.read()
-    if isinstance(X, Table):
-        table, X = X, X.values
-    values, dtype, shape = _checked(X, estimator, minimum)
-    rows = Rows(
-        values=values,
-        dtype=dtype,
-        feature_names=table.feature_names if table else _column_names(X),
-        row_names=table.row_names if table else _index_names(X),
-        picture_shape=shape,
-        table=table,
-    )
-    if check_finite:
-        rows.require_finite()
-    return rows
+        raise DataError(f"Input X contains {what}: {place}{total}. {way_out}")
+
+    def _parts(self, rows_per_block: int | None) -> list[slice]:
+        n, d = self.shape
+        return slices(n, rows_per_block or max(1, BLOCK_BYTES // max(1, d * self.dtype.itemsize)))
+
+    def _each(self, f: Callable[[Block], R], parts: list[slice]) -> list[R]:
+        """Apply ``f`` to blocks that are made only when their turn comes."""
+
+        def work(part: slice) -> R:
+            return f(self.block(part))
+
+        return parallel_map(work, parts) if is_numpy(self.like) else [work(part) for part in parts]
 
 
-def _checked(X: Any, estimator: str, minimum: int) -> tuple[Any, np.dtype[Any], tuple[int, int] | None]:
-    if sparse.issparse(X):
-        values, dtype = check_sparse(X, estimator, minimum)
-        return values, dtype, None
-    foreign = array_api_compat.is_array_api_obj(X) and not isinstance(X, np.ndarray)
-    shape = None
-    if hasattr(X, "ndim") and X.ndim == 3:
-        shape = (int(X.shape[1]), int(X.shape[2]))
-        X = X.reshape(X.shape[0], -1) if is_numpy(X) else namespace(X).reshape(X, (X.shape[0], -1))
-    values = check_array_api(X, estimator, minimum) if foreign else check_numpy(X, estimator, minimum)
-    return values, numpy_dtype(values), shape
-
-
-def _column_names(X: Any) -> tuple[str, ...] | None:
-    names = getattr(X, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return tuple(names)
-
-
-def _index_names(X: Any) -> tuple[str, ...] | None:
-    index = getattr(X, "index", None)
-    if index is None or callable(index) or not hasattr(index, "dtype"):
-        return None
-    values = to_numpy(index)
-    return tuple(str(v) for v in values) if values.dtype.kind in "OUST" else None
+def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
+    """Row, column and value of the first NaN or infinity of a block, and how many there are; or nothing."""
+    values = block.values.data if sparse.issparse(block.values) else block.values
+    xp = namespace(values)
+    # One sum decides for nearly all data; a sum can overflow, so only the entries can refuse.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if bool(xp.isfinite(xp.sum(values))):
+            return []
+    values = to_numpy(block.dense)
+    wrong = np.argwhere(~np.isfinite(values))
+    return [(block.rows.start + int(i), int(j), float(values[i, j]), len(wrong)) for i, j in wrong[:1]]

@@ -2,35 +2,21 @@
 
 import csv
 import io
-import operator
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.rows.files import (
-    Location,
-    locate,
-    read_location,
-    read_picture_list,
-    read_stream,
-)
+from gramian.checks import check_choice, check_integer, listed
+from gramian.errors import InputTypeError, ParameterError
+from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
 from gramian.rows.missing import MissingPolicy, handle_missing
-from gramian.rows.table import (
-    Choice,
-    Table,
-    contiguous,
-    list_names,
-    transpose,
-)
+from gramian.rows.table import Choice, Table, contiguous, transpose
 
 __all__ = ["Scan", "check_size", "scan"]
-
-_MISSING_POLICIES = get_args(MissingPolicy)
-_LARGEST_SIDE = 100_000
 
 
 @dataclass(frozen=True)
@@ -81,13 +67,13 @@ class Scan:
         MissingExtraError
             If it holds pictures and Pillow is not installed.
         """
-        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label)
+        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label, self.size)
         if isinstance(self._place, Location):
-            table = read_location(self._place, choice, self.size)
+            table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
-            table = read_picture_list(self._place, choice, self.size)
+            table = read_picture_list(self._place, choice)
         else:
-            table = read_stream(self._place, choice, self.size)
+            table = read_stream(self._place, choice)
         if self.transpose:
             table = transpose(table)
         table = handle_missing(table, self.missing)
@@ -163,10 +149,7 @@ def scan(
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
     if isinstance(path, str | os.PathLike):
-        text = os.fspath(path)
-        if isinstance(text, bytes):
-            text = os.fsdecode(text)
-        return locate(text)
+        return locate(os.fsdecode(path))
     if isinstance(path, io.TextIOBase):
         raise InputTypeError(
             f"path={path!r} is open as text, but bytes are needed. "
@@ -174,29 +157,14 @@ def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
         )
     if hasattr(path, "read"):
         return path  # type: ignore[no-any-return]
-    if isinstance(path, list | tuple):
-        return _check_list(path)
-    raise InputTypeError(
-        f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures, and a "
-        "binary file. Arrays and frames need no scan: pass them to fit as they are."
-    )
-
-
-def _check_list(paths: Iterable[Any]) -> tuple[Path, ...]:
-    paths = list(paths)
-    if not paths:
+    if not isinstance(path, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in path):
+        raise InputTypeError(
+            f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures, and a "
+            "binary file. Arrays and frames need no scan: pass them to fit as they are."
+        )
+    if not path:
         raise ParameterError("path=[] names no picture. Give at least one path.")
-    for path in paths:
-        if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
-            raise InputTypeError(
-                f"path is a list with a {type(path).__name__} in it. A list holds paths of "
-                "pictures, each a str or pathlib.Path."
-            )
-    located = [locate(os.fspath(path)).path for path in paths]
-    folders = [path for path in located if path.is_dir()]
-    if folders:
-        raise FileError(f"{folders[0]} is a folder. A list holds paths of picture files.")
-    return tuple(located)
+    return tuple(locate(os.fsdecode(one)).path for one in path)
 
 
 def _check_rows(rows: Any) -> slice | None:
@@ -211,49 +179,30 @@ def _check_rows(rows: Any) -> slice | None:
         rows = slice(*(None if part is None else int(part) for part in match.groups()))
     if not isinstance(rows, slice):
         raise InputTypeError(f"rows is a {type(rows).__name__}. {how}")
-    try:
-        parts = [
-            None if part is None else operator.index(part) for part in (rows.start, rows.stop, rows.step)
-        ]
-    except TypeError as error:
-        raise ParameterError(f"rows={rows!r}: its parts must be integers. {how}") from error
-    if parts[2] is not None and parts[2] < 1:
-        raise ParameterError(f"rows has the step {parts[2]}. It must be 1 or more. {how}")
-    return slice(*parts)
+    if rows.step is not None:
+        check_integer("the step of rows", rows.step, advice=how)
+    return rows
 
 
 def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
     if names is None:
         return None
-    how = f'Give {option}=["a", "b"], or "a,b".'
     if isinstance(names, str):
         # A name that contains a comma can be quoted, as in the file itself.
         names = [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
-    elif not isinstance(names, list | tuple):
-        raise InputTypeError(f"{option} is a {type(names).__name__}. {how}")
-    wrong = [name for name in names if not isinstance(name, str)]
-    if wrong:
-        raise InputTypeError(f"{option} holds {wrong[0]!r}, which is no name. {how}")
-    if not names or "" in names:
-        raise ParameterError(f"{option} names no column, or an empty one. {how}")
-    repeated = [name for index, name in enumerate(names) if name in names[:index]]
-    if repeated:
-        raise ParameterError(f"{option} names {list_names(repeated)} more than once. {how}")
+    if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
+        raise ParameterError(f'{option}={names!r} holds no names. Give {option}=["a", "b"], or "a,b".')
     return tuple(names)
 
 
 def _check_name(option: str, name: Any) -> str | None:
-    if name is not None and not isinstance(name, str):
-        raise InputTypeError(f"{option} is a {type(name).__name__}. Give the name of one column.")
-    if name == "":
-        raise ParameterError(f"{option} is empty. Give the name of one column, or leave it out.")
-    return name
+    if name is not None and not _is_name(name):
+        raise ParameterError(f"{option}={name!r} is no name. Give that of one column, or leave it out.")
+    return name  # type: ignore[no-any-return]
 
 
-def _whole(number: Any) -> int:
-    if isinstance(number, bool):
-        raise TypeError("True and False count nothing")
-    return operator.index(number)
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name != ""
 
 
 def check_size(size: Any) -> tuple[int, int] | None:
@@ -278,42 +227,28 @@ def check_size(size: Any) -> tuple[int, int] | None:
             raise ParameterError(f"size={size!r} is not understood. {how}")
         size = (int(match[1]), int(match[2]))
     try:
-        width, height = map(_whole, size)
+        width, height = size
+        return check_integer("width", width), check_integer("height", height)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"size={size!r} is not two integers. {how}") from error
-    if not (1 <= width <= _LARGEST_SIDE and 1 <= height <= _LARGEST_SIDE):
-        raise ParameterError(f"size={width}x{height}: each must be 1 to {_LARGEST_SIDE}. {how}")
-    return width, height
+        raise InputTypeError(f"size={size!r} is not two integers of at least 1. {how}") from error
 
 
 def _check_together(scan: Scan) -> None:
-    if scan.missing is not None and scan.missing not in _MISSING_POLICIES:
+    if scan.missing is not None:
+        check_choice("missing", scan.missing, get_args(MissingPolicy))
+    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, (scan.id, scan.label))]
+    twice = [name for name, count in Counter(used).items() if count > 1]
+    if twice:
         raise ParameterError(
-            f"missing={scan.missing!r} is not known. Allowed are {list_names(_MISSING_POLICIES)} and None."
+            f"columns, drop, id and label name {listed(twice)} more than once. A column has one use: "
+            "name it once."
         )
-    if not isinstance(scan.transpose, bool):
-        raise InputTypeError(f"transpose is a {type(scan.transpose).__name__}. Give True or False.")
-    uses = {
-        "columns": set(scan.columns or ()),
-        "drop": set(scan.drop or ()),
-        "id": {scan.id} - {None},
-        "label": {scan.label} - {None},
-    }
-    options = list(uses)
-    for place, first in enumerate(options):
-        for second in options[place + 1 :]:
-            both = sorted(uses[first] & uses[second])
-            if both:
-                raise ParameterError(
-                    f"{first} and {second} both name {list_names(both)}. A column has one use: "
-                    "leave it out of one of them."
-                )
     if scan.transpose and scan.label is not None:
         raise ParameterError(
             "transpose=True makes columns of the rows of the file, so that label would label "
             "columns. Leave out one of them."
         )
-    if scan.size is not None and (scan.transpose or any(uses.values())):
+    if scan.size is not None and (scan.transpose or used):
         raise ParameterError(
             "size is for pictures; transpose, columns, drop, id and label are for tables. "
             "Leave out one or the other."

@@ -1,35 +1,70 @@
-"""Checks on scipy.sparse matrices."""
+"""scipy.sparse matrices in memory."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
-from gramian.errors import DataError, InputTypeError
+from gramian.rows.array import check_by_sklearn
+from gramian.rows.rows import Block, Rows
 
-__all__ = ["check_sparse"]
+__all__ = ["SparseRows"]
 
 
-def check_sparse(X: Any, estimator: str, minimum: int) -> tuple[Any, np.dtype[Any]]:
-    """Return ``X`` as float64 CSR, and the dtype that results are returned in.
+@dataclass(frozen=True, eq=False)
+class SparseRows(Rows):
+    """Rows of a sparse matrix.
 
-    The arithmetic is float64 whatever came in: centring is implicit for sparse data, as
-    ``X v - 1 (m.T v)``, and that difference loses digits that float32 does not have to spare.
+    Attributes
+    ----------
+    values : scipy.sparse CSR matrix of shape (n, d)
+        float64 whatever came in: centring is implicit for sparse data, as ``X v - 1 (m.T v)``, and that
+        difference loses digits that float32 does not have to spare.
     """
-    try:
-        checked = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_samples=minimum,
-            estimator=estimator,
-            input_name="X",
+
+    values: Any
+    is_sparse: ClassVar[bool] = True
+
+    @classmethod
+    def checked(cls, X: Any, estimator: str, minimum: int) -> SparseRows:
+        """Take a matrix of any format; NaN is not searched for.
+
+        Raises
+        ------
+        DataError, InputTypeError
+            For anything that is not a table of real numbers with so many rows.
+        """
+        checked = check_by_sklearn(X, estimator, minimum, accept_sparse="csr")
+        values = checked.astype(np.float64, copy=False)
+        borrowed = any(
+            np.may_share_memory(kept, given)
+            for name in ("data", "indices", "indptr")
+            if isinstance(given := getattr(X, name, None), np.ndarray)
+            for kept in (values.data, values.indices, values.indptr)
         )
-    except TypeError as error:
-        raise InputTypeError(str(error)) from error
-    except ValueError as error:
-        raise DataError(str(error)) from error
-    return checked.astype(np.float64, copy=False), np.dtype(checked.dtype)
+        return cls(values, dtype=np.dtype(checked.dtype), borrowed=borrowed)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.values.shape
+        return int(n), int(d)
+
+    @property
+    def like(self) -> Any:
+        return np.empty((0, 0), dtype=self.dtype)
+
+    def block(self, rows: slice) -> Block:
+        return Block(rows, self.values[rows, :])
+
+    def in_memory(self) -> Any:
+        return self.values
+
+    def owned(self) -> Any:
+        return self.values.copy() if self.borrowed else self.values
+
+    def require_finite(self) -> None:
+        # Few numbers may be in many rows: one look at them spares the blocks.
+        if not np.isfinite(self.values.data).all():
+            super().require_finite()

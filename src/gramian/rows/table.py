@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 
 __all__ = [
-    "NAMES_SHOWN",
     "Choice",
-    "Picked",
     "Table",
     "contiguous",
-    "list_names",
     "pick_columns",
     "pick_rows",
     "table_from_array",
     "transpose",
     "unique_names",
 ]
-
-NAMES_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,40 +70,26 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which rows and columns of a stored table are wanted; all in the terms of the file."""
+    """Which rows and columns of a stored table are wanted, or which size of pictures; in the file's terms."""
 
     rows: slice | None = None
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] | None = None
     id: str | None = None
     label: str | None = None
+    size: tuple[int, int] | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
         return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
 
-
-@dataclass(frozen=True)
-class Picked:
-    """Positions of the columns that a choice asks for."""
-
-    kept: tuple[int, ...]
-    id: int | None = None
-    label: int | None = None
-
-
-def list_names(names: Iterable[str]) -> str:
-    """List names in quotes, the first eight and then a count.
-
-    Examples
-    --------
-    >>> list_names(["a", "b"])
-    "'a', 'b'"
-    """
-    quoted = [repr(name) for name in names]
-    text = ", ".join(quoted[:NAMES_SHOWN])
-    hidden = len(quoted) - NAMES_SHOWN
-    return f"{text} and {hidden} more" if hidden > 0 else text
+    def refuse_columns(self, source: str) -> None:
+        """Raise a ParameterError if columns are asked for of what has none."""
+        if self.names_columns():
+            raise ParameterError(
+                f"columns, drop, id and label name columns of a table, but {source} holds pictures, whose "
+                "columns are pixels. Leave them out."
+            )
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -175,8 +157,10 @@ def _show_slice(rows: slice) -> str:
     return '"' + ":".join("" if part is None else str(part) for part in parts) + '"'
 
 
-def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
-    """Find the columns that a choice names.
+def pick_columns(
+    names: Sequence[str], choice: Choice, source: str
+) -> tuple[list[int], int | None, int | None]:
+    """Return the positions of the columns that a choice keeps, of its id and of its label.
 
     Raises
     ------
@@ -186,7 +170,7 @@ def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
     Examples
     --------
     >>> pick_columns(["name", "x", "y"], Choice(drop=("y",), id="name"), "memory")
-    Picked(kept=(1,), id=0, label=None)
+    ([1], 0, None)
     """
     position = {name: index for index, name in enumerate(names)}
 
@@ -201,22 +185,20 @@ def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Picked:
     label_column = find("label", [choice.label])[0] if choice.label is not None else None
     kept = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
     out = {*find("drop", choice.drop or ()), id_column, label_column}
-    return Picked(tuple(index for index in kept if index not in out), id_column, label_column)
+    return [index for index in kept if index not in out], id_column, label_column
 
 
 def _unknown_columns(
     option: str, unknown: Sequence[str], names: Sequence[str], source: str
 ) -> ParameterError:
-    close = [name for wanted in unknown[:3] for name in _closest(wanted, names)]
-    hint = f"Did you mean {list_names(dict.fromkeys(close))}?" if close else ""
-    columns = f"Its {len(names)} columns are {list_names(names)}." if not close else ""
-    return ParameterError(f"{option}={list_names(unknown)}: {source} has no such column. {hint}{columns}")
-
-
-def _closest(wanted: str, names: Sequence[str]) -> list[str]:
     folded = {name.casefold(): name for name in reversed(names)}
-    matches = difflib.get_close_matches(wanted.casefold(), folded, n=3)
-    return [folded[match] for match in matches]
+    close = {
+        folded[match]: None
+        for wanted in unknown[:3]
+        for match in difflib.get_close_matches(wanted.casefold(), folded, n=3)
+    }
+    hint = f"Did you mean {listed(close)}?" if close else f"Its {len(names)} columns are {listed(names)}."
+    return ParameterError(f"{option}={listed(unknown)}: {source} has no such column. {hint}")
 
 
 def contiguous(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -251,27 +233,18 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
     if numbers is not None:
         array = array[rows.start : rows.stop : rows.step]
     if array.ndim == 3:
-        if choice.names_columns():
-            raise ParameterError(
-                f"columns, drop, id and label name columns of a table, but {source} holds "
-                "pictures, whose columns are pixels. Leave them out."
-            )
+        choice.refuse_columns(source)
         height, width = array.shape[1:]
-        return Table(
-            contiguous(array),
-            picture_shape=(height, width),
-            source=source,
-            row_numbers=numbers,
-        )
+        return Table(contiguous(array), picture_shape=(height, width), source=source, row_numbers=numbers)
     if not choice.names_columns():
         return Table(contiguous(array), source=source, row_numbers=numbers)
-    picked = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
-    if not picked.kept:
+    kept, id_column, label = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
+    if not kept:
         raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
     return Table(
-        np.take(array, picked.kept, axis=1),
-        row_names=None if picked.id is None else tuple(map(str, array[:, picked.id].tolist())),
-        labels=None if picked.label is None else array[:, picked.label].copy(),
+        np.take(array, kept, axis=1),
+        row_names=None if id_column is None else tuple(map(str, array[:, id_column].tolist())),
+        labels=None if label is None else array[:, label].copy(),
         label_name=choice.label,
         source=source,
         row_numbers=numbers,
@@ -284,7 +257,7 @@ def transpose(table: Table) -> Table:
     Raises
     ------
     ParameterError
-        If the table holds pictures or has labels, which belong to its rows.
+        If the table holds pictures.
 
     Examples
     --------
@@ -296,16 +269,11 @@ def transpose(table: Table) -> Table:
         raise ParameterError(
             f"transpose=True is for tables, but {table.source} holds pictures. Leave it out."
         )
-    if table.labels is not None:
-        raise ParameterError(
-            f"transpose=True makes columns of the rows of {table.source}, so that label="
-            f"{table.label_name!r} would label columns. Leave out label or transpose."
-        )
     names, notes = table.row_names, table.notes
     if names is not None:
         names, repeated = unique_names(names)
         if repeated:
-            notes = (*notes, f"row names {list_names(repeated)} occur more than once: numbered")
+            notes = (*notes, f"row names {listed(repeated)} occur more than once: numbered")
     return replace(
         table,
         values=table.values.T,

@@ -16,7 +16,7 @@ from gramian.arrays import blas_threads, to_numpy
 from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
 from gramian.estimators.inputs import check_choice
 from gramian.kernels import RBF
-from gramian.rows import Rows, as_rows
+from gramian.rows import ArrayRows, Rows, as_rows
 from gramian.selection.filter_settings import kind_of_label
 from gramian.selection.kernel_candidates import Candidate, as_candidates
 from gramian.selection.kernel_choice import KernelChoice, KernelTrial
@@ -122,7 +122,7 @@ def choose_kernel(
     rbf(sigma=1)
     """
     rows = as_rows(X, estimator="choose_kernel", minimum=3)
-    if rows.is_sparse:
+    if not isinstance(rows, ArrayRows):
         raise InputTypeError("choose_kernel does not take sparse data yet. Use X.toarray().")
     rows = replace(rows, values=to_numpy(rows.in_memory()))
     _check_jobs(n_jobs)
