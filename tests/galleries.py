@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gramian.faces.schema import connect
+from gramian.faces.gallery.store import connect
 
 META = {
     "fingerprint": "ab" * 32,

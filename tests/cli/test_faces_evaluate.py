@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.faces import drawn_faces
-from gramian.faces.drawn import drawn_others
+from gramian.faces.drawing import drawn_others
 from gramian.faces.evaluation import evaluate_faces
 
 SIZE = (20, 24)

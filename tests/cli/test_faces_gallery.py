@@ -12,7 +12,7 @@ import pytest
 
 from gramian.errors import FileError
 from gramian.faces import FaceSpace, drawn_faces
-from gramian.faces.drawn import drawn_others
+from gramian.faces.drawing import drawn_others
 from gramian.faces.gallery import Gallery
 
 Image = pytest.importorskip("PIL.Image")

@@ -3,7 +3,7 @@
 import pytest
 
 from gramian.errors import DataError, ParameterError
-from gramian.faces.answers import answer, as_face_scores
+from gramian.faces.recognition import answer, as_face_scores
 
 NAMED = [(0.8, "Ann"), (0.3, "Bob")]
 

@@ -6,7 +6,7 @@ import pytest
 from gramian import DataError
 from gramian.errors import InputTypeError
 from gramian.faces import FaceSpace, Recogniser, drawn_faces
-from gramian.faces.asking import identify, verify
+from gramian.faces.recognition import identify, verify
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import ParameterError
-from gramian.faces.calibration import calibrate, check_far
+from gramian.faces.thresholds import calibrate, check_far
 from strangers import Nearest, some_people
 
 

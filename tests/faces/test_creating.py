@@ -8,8 +8,8 @@ import pytest
 
 from galleries import META, empty, opened
 from gramian import FileError
-from gramian.faces import creating
-from gramian.faces.creating import create_file, remove_leftovers
+from gramian.faces.gallery import store as creating
+from gramian.faces.gallery.store import create_file, remove_leftovers
 
 posix_user = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() == 0, reason="the superuser may read and write everywhere"
@@ -92,7 +92,7 @@ def test_a_link_that_leads_nowhere(tmp_path):
 
 KILLED = """
 import sys, time
-from gramian.faces.creating import create_file
+from gramian.faces.gallery.store import create_file
 
 def fill(connection):
     connection.execute("PRAGMA cache_size = 1")

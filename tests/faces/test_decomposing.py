@@ -5,7 +5,7 @@ import pytest
 
 from gramian import PCA, KernelPCA
 from gramian.errors import RankWarning
-from gramian.faces.decomposing import decomposed
+from gramian.faces.space import decomposed
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from gramian.faces.detector import (
     sketches,
     unlikeness,
 )
-from gramian.faces.drawn import drawn_faces, drawn_others
+from gramian.faces.drawing import drawn_faces, drawn_others
 
 FACES = drawn_faces(20, 4, size=(40, 48), seed=0).pictures
 THINGS = drawn_others(20, size=(40, 48), seed=0).pictures

@@ -5,8 +5,8 @@ import pytest
 import scipy.linalg
 
 from gramian.errors import DataError
-from gramian.faces import discriminants as module
-from gramian.faces.discriminants import SHRINKAGE, discriminants, projection, why_none
+from gramian.faces import similarity as module
+from gramian.faces.similarity import SHRINKAGE, discriminants, projection, why_none
 
 
 def some_people(n_people=12, n_pictures=4, d=8, seed=0):

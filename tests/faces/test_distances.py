@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import DataError, ParameterError
-from gramian.faces import distances
-from gramian.faces.distances import Index, whitening
+from gramian.faces import similarity as distances
+from gramian.faces.similarity import Index, whitening
 
 
 def literal(queries, vectors, people, *, cosine, match):

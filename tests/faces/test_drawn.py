@@ -7,7 +7,7 @@ import pytest
 
 from gramian import PCA
 from gramian.errors import InputTypeError, ParameterError
-from gramian.faces.drawn import drawn_faces, drawn_others
+from gramian.faces.drawing import drawn_faces, drawn_others
 
 
 def test_people_and_names():

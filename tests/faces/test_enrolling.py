@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gramian import DataError, FileError, InputTypeError
-from gramian.faces import enrolling
-from gramian.faces.enrolling import enroll_into
 from gramian.faces.gallery import Gallery
+from gramian.faces.gallery import gallery as enrolling
+from gramian.faces.gallery.gallery import enroll_into
 
 HASHES = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(4)]
 VECTORS = np.arange(8.0).reshape(4, 2)

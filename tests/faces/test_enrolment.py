@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import DataError, InputTypeError
-from gramian.faces.enrolment import Enrolled, as_batch, as_list
+from gramian.faces.gallery.records import Enrolled, as_batch, as_list
 
 
 def digest(text):

@@ -8,10 +8,9 @@ import pytest
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.faces import FaceSpace, drawn_faces, read_faces
-from gramian.faces.drawn import drawn_others
-from gramian.faces.evaluation import LIGHT, evaluate_faces
+from gramian.faces.drawing import drawn_others
+from gramian.faces.evaluation import LIGHT, equal_error, evaluate_faces
 from gramian.faces.pictures import Faces
-from gramian.faces.rates import equal_error
 from gramian.faces.recognition import Recogniser
 from gramian.faces.splits import choose
 

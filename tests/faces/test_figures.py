@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from gramian.faces.figures import FARS, AtCount, Evaluation
+from gramian.faces.evaluation import FARS, AtCount, Evaluation
 
 
 def row(count, **changed):

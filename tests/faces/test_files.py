@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from gramian import DataError, FileError, ParameterError
-from gramian.faces.files import file_bytes, stretched
-from gramian.faces.reading import read_faces
+from gramian.faces.reading import file_bytes, read_faces, stretched
 
 Image = pytest.importorskip("PIL.Image")
 

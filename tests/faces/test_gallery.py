@@ -13,9 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 from gramian import DataError, FileError, InputTypeError, ParameterError
 from gramian.faces import FaceSpace
-from gramian.faces import gallery as module
 from gramian.faces.gallery import Gallery
-from gramian.faces.gallery_file import GalleryFile
+from gramian.faces.gallery import gallery as module
+from gramian.faces.gallery.store import GalleryFile
 
 K = 16
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from gramian import FileError, InputTypeError, ParameterError
-from gramian.faces.creating import create_file
-from gramian.faces.gallery_file import GalleryFile
-from gramian.faces.settings import described
+from gramian.faces.gallery.records import described
+from gramian.faces.gallery.store import GalleryFile, create_file
 
 
 class Model:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gramian.faces import holdout
-from gramian.faces.holdout import folds, keeping
+from gramian.faces import detector as holdout
+from gramian.faces.detector import folds, keeping
 
 
 def rng():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.faces.labels import as_names
+from gramian.faces.recognition import as_names
 
 
 def test_names_are_text_or_numbers():

@@ -7,8 +7,7 @@ import pytest
 
 from galleries import META, empty, opened
 from gramian import FileError
-from gramian.faces.creating import create_file
-from gramian.faces.meta import read_meta
+from gramian.faces.gallery.store import create_file, read_meta
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from gramian import DataError
-from gramian.faces.creating import create_file
-from gramian.faces.enrolment import as_batch
-from gramian.faces.queries import (
+from gramian.faces.gallery.queries import (
     add_pictures,
     list_people,
     person_number,
@@ -19,8 +17,8 @@ from gramian.faces.queries import (
     read_vectors,
     remove_person,
 )
-from gramian.faces.schema import connect
-from gramian.faces.settings import described, now
+from gramian.faces.gallery.records import as_batch, described, now
+from gramian.faces.gallery.store import connect, create_file
 
 
 class Model:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import DataError
-from gramian.faces.rates import equal_error, mean_and_error, rejects_at, roc
+from gramian.faces.evaluation import equal_error, mean_and_error, rejects_at, roc
 
 scores = st.lists(st.integers(-5, 5).map(lambda i: i / 4), min_size=1, max_size=12)
 

@@ -5,7 +5,7 @@ import pytest
 
 from gramian import PCA, KernelPCA
 from gramian.errors import InputTypeError, ParameterError
-from gramian.faces.rebuilding import as_counts, relative_errors
+from gramian.faces.space import as_counts, relative_errors
 
 PICTURES = np.random.default_rng(0).random((30, 6, 5), dtype=np.float32)
 

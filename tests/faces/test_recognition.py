@@ -7,8 +7,8 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.faces.distances import DISTANCES
 from gramian.faces.recognition import Recogniser
+from gramian.faces.similarity import DISTANCES
 
 K = 12
 

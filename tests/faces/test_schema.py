@@ -10,9 +10,7 @@ import pytest
 
 from galleries import META, empty, opened
 from gramian import FileError
-from gramian.faces.creating import create_file
-from gramian.faces.meta import read_meta
-from gramian.faces.schema import APPLICATION, plainly, transaction
+from gramian.faces.gallery.store import APPLICATION, create_file, plainly, read_meta, transaction
 
 posix_user = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() == 0, reason="the superuser may read and write everywhere"

@@ -10,8 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from gramian import DataError, InputTypeError, ParameterError
 from gramian.faces import FaceSpace
-from gramian.faces.recognition import Recogniser
-from gramian.faces.settings import (
+from gramian.faces.gallery.records import (
     SETTINGS,
     check_model,
     check_settings,
@@ -22,6 +21,7 @@ from gramian.faces.settings import (
     read_text,
     settings_text,
 )
+from gramian.faces.recognition import Recogniser
 
 
 def test_a_model_is_described_by_what_its_vectors_depend_on():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError
-from gramian.faces.sizes import common_size, require_memory, require_side, wanted_size
+from gramian.faces.reading import common_size, require_memory, require_side, wanted_size
 from gramian.rows.decoding import PictureForm
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import gramian
 from gramian import DataError, KernelPCA, ParameterError
 from gramian.faces import FaceSpace, drawn_faces, read_faces
-from gramian.faces.drawn import drawn_others
+from gramian.faces.drawing import drawn_others
 from gramian.faces.light import LIGHTS, relight
 
 FACES = drawn_faces(12, 5, size=(20, 24), seed=0)

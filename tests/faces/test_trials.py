@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.faces import trials as module
-from gramian.faces.trials import trials
+from gramian.faces import thresholds as module
+from gramian.faces.thresholds import trials
 from strangers import Nearest, some_people
 
 

@@ -81,7 +81,7 @@ def _clear(folder: Path) -> None:
 
 
 def _draw(folder: Path) -> None:
-    from gramian.faces.drawn import drawn_faces, drawn_others
+    from gramian.faces.drawing import drawn_faces, drawn_others
 
     faces = drawn_faces(TRAINED + 1, PICTURES + 1, size=SIZE, seed=SEED)
     by_person = faces.pictures.reshape(TRAINED + 1, PICTURES + 1, *faces.pictures.shape[1:])

@@ -32,12 +32,12 @@ def evaluate(
 ) -> None:
     """Print how well people are recognised, and a face told from what is none."""
     from gramian.estimators.inputs import check_choice
-    from gramian.faces.calibration import check_far
-    from gramian.faces.distances import DISTANCES, MATCHES
     from gramian.faces.evaluation import MOST_SPLITS, evaluate_faces
     from gramian.faces.light import LIGHTS
     from gramian.faces.shifts import shift_pixels
+    from gramian.faces.similarity import DISTANCES, MATCHES
     from gramian.faces.splits import whole_number
+    from gramian.faces.thresholds import check_far
 
     given = {"light": light, "distance": distance, "match": match, "discriminant": discriminant, "far": far}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -36,8 +36,8 @@ def enroll(
     as_json: bool,
 ) -> None:
     """Add people to a gallery."""
-    from gramian.faces.enrolling import enroll_into
     from gramian.faces.gallery import Gallery
+    from gramian.faces.gallery.gallery import enroll_into
 
     name = None if person is None else _checked_name(person)
     space = open_model(model)
@@ -104,7 +104,7 @@ def _report_lost(faces: Any) -> None:
 
 
 def _originals(readings: list[Reading]) -> list[bytes]:
-    from gramian.faces.files import file_bytes
+    from gramian.faces.reading import file_bytes
 
     with progress("reading the files to keep"):
         return [data for reading in readings for data in file_bytes(reading.source, reading.faces)]
@@ -114,7 +114,7 @@ def _projected(readings: list[Reading], space: Any) -> tuple[Any, list[str]]:
     """Return the vectors of all pictures, and the names of those that look like no face."""
     import numpy as np
 
-    from gramian.faces.enrolment import counted
+    from gramian.faces.gallery.records import counted
 
     vectors = np.concatenate([space.transform(reading.faces) for reading in readings])
     strange = []
@@ -183,8 +183,8 @@ def _padded(text: str, width: int) -> str:
 
 def forget(*, gallery: str, person: str) -> None:
     """Remove every trace of a person from a gallery."""
-    from gramian.faces.enrolment import counted
     from gramian.faces.gallery import Gallery
+    from gramian.faces.gallery.records import counted
 
     name = _checked_name(person)
     with Gallery.open(gallery) as opened, progress("forgetting"):
@@ -194,8 +194,8 @@ def forget(*, gallery: str, person: str) -> None:
 
 def list_people(*, gallery: str, as_json: bool) -> None:
     """Print who is in a gallery."""
-    from gramian.faces.enrolment import counted
     from gramian.faces.gallery import Gallery
+    from gramian.faces.gallery.records import counted
 
     with Gallery.open(gallery, read_only=True) as opened:
         people, settings = opened.people(), opened.settings
@@ -261,7 +261,7 @@ def _answer(
     far: float | None,
     as_json: bool,
 ) -> bool:
-    from gramian.faces import asking
+    from gramian.faces import recognition as asking
     from gramian.faces.gallery import Gallery
     from gramian.report.facts import plain
 
@@ -321,7 +321,7 @@ def _calibration(recogniser: Any, person: str | None) -> dict[str, Any]:
 
 
 def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
-    from gramian.faces.enrolment import counted
+    from gramian.faces.gallery.records import counted
 
     whom = "strangers are predicted to get a name"
     if person is not None:

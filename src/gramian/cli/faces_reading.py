@@ -120,9 +120,8 @@ def _skipped(source: str | list[str], error: GramianError) -> Skipped:
 
 
 def _read(source: str | list[str], space: Any, strict: bool) -> Reading:
-    from gramian.faces.enrolment import counted
-    from gramian.faces.files import stretched
-    from gramian.faces.reading import read_faces
+    from gramian.faces.gallery.records import counted
+    from gramian.faces.reading import read_faces, stretched
 
     height, width = space.picture_shape_
     with progress(f"reading {shown(source) if isinstance(source, str) else 'pictures'}"):

@@ -2,33 +2,220 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import unicodedata
+import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from gramian.errors import DataError, FileError, GramianError, InputTypeError, MissingExtraError
-from gramian.faces.pictures import Faces, Pictures
-from gramian.faces.reading_arrays import read_arrays
-from gramian.faces.sizes import SMALLEST, common_size, require_memory, require_side, wanted_size
-from gramian.rows.decoding import Picture, PictureForm, decode_picture, picture_form, readable
-from gramian.rows.files import Location, locate
+from gramian.arrays import memory_limit_bytes
+from gramian.errors import (
+    DataError,
+    FileError,
+    GramianError,
+    InputTypeError,
+    MemoryLimitError,
+    MissingExtraError,
+    ParameterError,
+)
+from gramian.faces.pictures import Faces, Pictures, as_pictures
+from gramian.rows.decoding import (
+    Picture,
+    PictureForm,
+    decode_picture,
+    picture_content,
+    picture_form,
+    readable,
+    resized,
+)
+from gramian.rows.files import Location, locate, require_regular
+from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     frames_note,
+    open_member,
+    open_picture,
     opened_zip,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
 )
+from gramian.rows.scan import check_size
 
-__all__ = ["SMALLEST", "Faces", "read_faces"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "TOLERATED",
+    "Faces",
+    "common_size",
+    "file_bytes",
+    "read_arrays",
+    "read_faces",
+    "require_memory",
+    "require_side",
+    "stretched",
+    "wanted_size",
+]
+
+SMALLEST = 8  # pixels of a side below which nothing of a face is left
+LARGEST = 30_000  # pixels of a side above which no picture is resized
+
+
+def wanted_size(size: Any) -> tuple[int, int] | None:
+    """Return (width, height) that pictures of faces are to be resized to; None stays None.
+
+    Raises
+    ------
+    InputTypeError, ParameterError
+        For what is no size, and for one in which no face can be seen.
+
+    Examples
+    --------
+    >>> wanted_size("92x112")
+    (92, 112)
+    """
+    wanted = check_size(size)
+    if wanted is None:
+        return None
+    if min(wanted) < SMALLEST:
+        raise ParameterError(
+            f"size={wanted[0]}x{wanted[1]}: nothing of a face is left below {SMALLEST} pixels a side. "
+            f'Ask for more, such as size="92x112" (--size 92x112).'
+        )
+    if max(wanted) > LARGEST:
+        raise ParameterError(
+            f"size={wanted[0]}x{wanted[1]}: a side may have at most {LARGEST:,} pixels. "
+            f'Ask for fewer, such as size="92x112" (--size 92x112).'
+        )
+    return wanted
+
+
+def require_side(name: str, width: int, height: int) -> None:
+    """Refuse a picture that is too small to show a face.
+
+    Raises
+    ------
+    DataError
+        Below 8 pixels a side.
+    """
+    if min(width, height) < SMALLEST:
+        raise DataError(
+            f"{name} is {width}x{height} pixels: nothing of a face is left below {SMALLEST} pixels a side. "
+            "Leave it out."
+        )
+
+
+def require_memory(count: int, width: int, height: int, dtype: np.dtype[Any]) -> None:
+    """Refuse more pixels than fit into memory.
+
+    Raises
+    ------
+    MemoryLimitError
+        As it says.
+    """
+    # As they are read, and once more as the float32 numbers that are computed with.
+    needed, limit = count * width * height * (dtype.itemsize + 4), memory_limit_bytes(None)
+    if needed > limit:
+        counted = "1 picture" if count == 1 else f"{count:,} pictures"
+        raise MemoryLimitError(
+            f"{counted} of {width}x{height} pixels need{'s' if count == 1 else ''} {needed / 1e9:,.1f} GB, "
+            f"and {limit / 1e9:,.1f} GB may be used. Make them smaller while reading, for instance with "
+            'size="92x112" (--size 92x112).'
+        )
+
+
+def common_size(names: Sequence[str], forms: Sequence[PictureForm]) -> tuple[int, int]:
+    """Return the one size (width, height) that all pictures have.
+
+    Raises
+    ------
+    DataError
+        When there are several; the most frequent one is proposed.
+    """
+    sizes = Counter((form.width, form.height) for form in forms)
+    first: dict[tuple[int, int], str] = {}
+    for name, form in zip(names, forms, strict=True):
+        first.setdefault((form.width, form.height), name)
+    ranked = sizes.most_common()
+    if len(ranked) == 1:
+        return ranked[0][0]
+    parts = [
+        f"{count} {'is' if count == 1 else 'are'} {w}x{h} ({first[w, h]})" for (w, h), count in ranked[:3]
+    ]
+    most = "{}x{}".format(*ranked[0][0])
+    raise DataError(
+        f"pictures of {len(ranked)} different sizes (width x height): {', '.join(parts)}"
+        f"{', ...' if len(ranked) > 3 else ''}. Leave out what does not belong, or resize all, for instance "
+        f'with size="{most}" (--size {most}); faces must then still be aligned.'
+    )
+
+
+def read_arrays(location: Location, size: tuple[int, int] | None) -> Faces:
+    """Read the pictures ``X``, the people ``y`` and the names ``name`` of an .npz file; or an .npy file.
+
+    Parameters
+    ----------
+    location : Location
+    size : (width, height) or None
+        Resize every picture to this.
+
+    Raises
+    ------
+    DataError
+        When there are no pictures of at least 8 pixels a side, one of them holds NaN or infinity, or ``y``
+        does not name who is on each.
+    FileError
+        When the file cannot be opened, is damaged, or is a pipe or a device.
+    MemoryLimitError
+        When so many pixels do not fit.
+    """
+    path, source = location.path, readable(str(location))
+    people = names = None
+    notes: tuple[str, ...] = ()
+    require_regular(path)
+    try:
+        with path.open("rb") as file:
+            if path.suffix.lower() == ".npy":
+                values = read_npy(file, path.stat().st_size, source)
+            else:
+                values, _ = read_npz(file, location.key, source)
+                people = read_npz_names(file, "y", len(values), source)
+                try:
+                    names = read_npz_names(file, "name", len(values), source)
+                except DataError as error:
+                    notes = (f"pictures are named by their numbers, for {error}",)
+    except OSError as error:
+        if isinstance(error, GramianError):
+            raise
+        raise FileError(f"{source} cannot be opened: {error.strerror}. Check the path.") from error
+    try:
+        pictures = as_pictures(values)
+        count, height, width = pictures.shape
+        require_side("each picture", width, height)
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from error
+    hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
+    if size is not None:
+        require_memory(count, *size, pictures.dtype)
+        pictures = np.stack([resized(picture, size) for picture in pictures])
+    return Faces(
+        pictures,
+        None if people is None else tuple(unicodedata.normalize("NFC", readable(who)) for who in people),
+        tuple(readable(name) for name in names or map(str, range(count))),
+        hashes,
+        notes=notes,
+        source=source,
+    )
+
 
 SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
 
@@ -310,3 +497,91 @@ def _with_people(faces: Faces, bad: _Bad, *, zipped: bool = False) -> Faces:
     _require_some(np.flatnonzero(good).tolist(), faces.source, bad)
     kept = replace(faces, people=people, skipped=tuple(bad.skipped))
     return kept if good.all() else kept.take(good)
+
+
+# Sides of small pictures are whole numbers, so that proportions are never quite the same.
+TOLERATED = 1.1
+Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def file_bytes(source: Source, faces: Faces) -> tuple[bytes, ...]:
+    """Return the bytes of the files of pictures.
+
+    Parameters
+    ----------
+    source : path or list of paths
+        What the pictures were read from.
+    faces : Faces
+        What was read.
+
+    Raises
+    ------
+    DataError
+        When a file is no longer what was read.
+    FileError
+        When one can no longer be opened.
+    ParameterError
+        For pictures that came as an array, which are no files.
+    """
+    if _is_array(source):
+        raise ParameterError(
+            f"{readable(str(source))} is an array of pictures, and only picture files can be kept. "
+            "Leave that out, or save the pictures as files."
+        )
+    found = []
+    with _opener(source) as opened:
+        for path, digest in zip(faces.paths or faces.names, faces.hashes, strict=True):
+            data = picture_content(Picture(path, partial(opened, path)))
+            if hashlib.sha256(data).hexdigest() != digest:
+                raise DataError(f"{readable(path)} was changed while it was read. Try again.")
+            found.append(data)
+    return tuple(found)
+
+
+def stretched(source: Source, faces: Faces) -> tuple[tuple[str, tuple[int, int]], ...]:
+    """Return the pictures that resizing has stretched: name, and (width, height) of the file.
+
+    They are those whose proportions differ by more than 10 % from the others.
+
+    Parameters
+    ----------
+    source, faces
+        As for :func:`file_bytes`.
+    """
+    if _is_array(source):
+        return ()
+    height, width = faces.pictures.shape[1:]
+    found = []
+    with _opener(source) as opened:
+        for name, path in zip(faces.names, faces.paths or faces.names, strict=True):
+            form, _ = picture_form(Picture(path, partial(opened, path)))
+            ratio = (form.width * height) / (form.height * width)
+            if max(ratio, 1 / ratio) > TOLERATED:
+                found.append((name, (form.width, form.height)))
+    return tuple(found)
+
+
+def _is_array(source: Source) -> bool:
+    return isinstance(source, str | os.PathLike) and locate(os.fspath(source)).path.suffix.lower() in (
+        ".npy",
+        ".npz",
+    )
+
+
+@contextmanager
+def _opener(source: Source) -> Iterator[Callable[[str], IO[bytes]]]:
+    """Give what opens a picture by its path within the source, which need not be what is shown of it."""
+    path = locate(os.fspath(source)).path if isinstance(source, str | os.PathLike) else None
+    if path is not None and path.suffix.lower() == ".zip" and not path.is_dir():
+        with opened_zip(path) as archive:
+            yield partial(_open_member, archive)
+    else:
+        yield partial(_open_file, path if path is not None and path.is_dir() else Path())
+
+
+def _open_file(folder: Path, name: str) -> IO[bytes]:
+    return open_picture(folder / name, name)
+
+
+def _open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    return open_member(archive, archive.getinfo(name))

@@ -3,24 +3,207 @@
 from __future__ import annotations
 
 import difflib
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from gramian.arrays import as_float64, to_numpy
+from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import check_choice
-from gramian.faces.answers import Answer, answer, as_face_scores
-from gramian.faces.calibration import Calibration, calibrate, check_far
-from gramian.faces.discriminants import discriminants, projection, why_none
-from gramian.faces.distances import DISTANCES, MATCHES, Index, Vectors, whitening
-from gramian.faces.labels import as_names
-from gramian.faces.trials import Bools
+from gramian.faces.pictures import as_pictures
+from gramian.faces.similarity import (
+    DISTANCES,
+    MATCHES,
+    Index,
+    Vectors,
+    discriminants,
+    projection,
+    whitening,
+    why_none,
+)
+from gramian.faces.space import FaceSpace
+from gramian.faces.thresholds import Bools, Calibration, calibrate, check_far
 from gramian.records import FloatArray
 
-__all__ = ["Answer", "Recogniser"]
+__all__ = ["Answer", "Recogniser", "answer", "as_face_scores", "as_names", "identify", "verify"]
+
+ADVICE = "Give one name for each vector."
+
+
+def as_names(people: Any, count: int) -> npt.NDArray[Any]:
+    """Return one name for each vector, as an array of text.
+
+    Parameters
+    ----------
+    people : sequence of str or numbers
+        Labels of a data set may be numbers.
+    count : int
+        How many are needed.
+
+    Raises
+    ------
+    InputTypeError
+        For what is no sequence, or holds what is no name.
+    ParameterError
+        For an empty name, and NaN.
+    DataError
+        For another number of names.
+
+    Examples
+    --------
+    >>> as_names(["Ann", 7], 2).tolist()
+    ['Ann', '7']
+    """
+    if isinstance(people, (str, bytes)):
+        raise InputTypeError(f"people is the text {people!r}. {ADVICE}")
+    try:
+        given = list(people)
+    except TypeError as error:
+        raise InputTypeError(f"people is {type(people).__name__}. {ADVICE}") from error
+    if len(given) != count:
+        raise DataError(f"{count:,} vectors but {len(given):,} people. {ADVICE}")
+    return np.array([_as_name(name, place) for place, name in enumerate(given)], dtype=object)
+
+
+def _as_name(name: Any, place: int) -> str:
+    if not isinstance(name, (str, numbers.Real)):
+        raise InputTypeError(f"people[{place}] is {name!r}, which is no name. {ADVICE}")
+    if isinstance(name, str) and not name.strip():
+        raise ParameterError(f"people[{place}] is empty. {ADVICE}")
+    if not isinstance(name, str) and math.isnan(name):
+        raise ParameterError(f"people[{place}] is NaN, which is no name. {ADVICE}")
+    return str(name)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said about one picture; prints as a sentence.
+
+    Attributes
+    ----------
+    kind : {"person", "unknown", "not-a-face"}
+    person : str or None
+        Who it is; None unless ``kind`` is "person".
+    score : float
+        The greatest likeness, a cosine or minus a distance; in a verification that to the person asked about.
+    runner_up : str or None
+        Who is most alike of all others than ``person``: for an unknown person the nearest one. None in a
+        verification, and where there is nobody else.
+    runner_up_score : float or None
+    threshold : float
+        The likeness that a person must have.
+    face_score, face_threshold : float or None
+        How unlike a face the picture is, and how much a face may be; None where that was not asked.
+    """
+
+    kind: str
+    person: str | None
+    score: float
+    runner_up: str | None
+    runner_up_score: float | None
+    threshold: float
+    face_score: float | None = None
+    face_threshold: float | None = None
+
+    def __str__(self) -> str:
+        if self.kind == "not-a-face":
+            return (
+                f"not a face (unlikeness {self.face_score:.3g}, a face has at most {self.face_threshold:.3g})"
+            )
+        if self.kind == "person":
+            other = (
+                ""
+                if self.runner_up is None
+                else f"; next is {self.runner_up} with {self.runner_up_score:.3g}"
+            )
+            return f"{self.person} (likeness {self.score:.3g}, {self.threshold:.3g} is needed{other})"
+        nearest = "" if self.runner_up is None else f" to the nearest, {self.runner_up}"
+        return f"unknown (likeness {self.score:.3g}{nearest}, {self.threshold:.3g} is needed)"
+
+
+def answer(
+    named: Sequence[tuple[float, str]],
+    threshold: float,
+    face_score: float | None,
+    face_threshold: float | None,
+    *,
+    asked: bool = False,
+) -> Answer:
+    """Make an answer of likenesses.
+
+    Parameters
+    ----------
+    named : sequence of (float, str)
+        The most alike people, the most alike first: one or two; only the one asked about in a verification.
+    threshold : float
+    face_score, face_threshold : float or None
+    asked : bool, default=False
+        Whether it is a verification.
+
+    Examples
+    --------
+    >>> print(answer([(0.9, "Ann"), (0.2, "Bob")], 0.5, None, None))
+    Ann (likeness 0.9, 0.5 is needed; next is Bob with 0.2)
+    """
+    score, person = named[0]
+    if face_score is not None and face_threshold is not None and not face_score <= face_threshold:
+        kind = "not-a-face"
+    else:
+        kind = "person" if score >= threshold else "unknown"
+    others = [] if asked else list(named[1:] if kind == "person" else named)
+    runner_up_score, runner_up = others[0] if others else (None, None)
+    return Answer(
+        kind,
+        person if kind == "person" else None,
+        score,
+        runner_up,
+        runner_up_score,
+        threshold,
+        face_score,
+        None if face_threshold is None else float(face_threshold),
+    )
+
+
+def as_face_scores(scores: Any, threshold: Any, count: int) -> Sequence[float | None]:
+    """Return one score for each picture, or None for each.
+
+    Raises
+    ------
+    DataError, ParameterError
+        For another number of them, what are no numbers, and where only one of both is given.
+    """
+    if scores is None and threshold is None:
+        return [None] * count
+    if scores is None or threshold is None:
+        given, verb, missing = "face_scores", "were", "face_threshold"
+        if scores is None:
+            given, verb, missing = "face_threshold", "was", "face_scores"
+        raise ParameterError(
+            f"{given} {verb} given without {missing}. Give both, or neither: face_score(pictures) "
+            "and face_threshold_ of the model."
+        )
+    if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
+        raise ParameterError(
+            f"face_threshold={threshold!r} is not a number. Give face_threshold_ of the model."
+        )
+    try:
+        values = as_float64(scores)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"face_scores are no numbers ({error}). Give face_score(pictures) of the model."
+        ) from error
+    if values.shape != (count,):
+        raise DataError(
+            f"{count:,} vectors but face scores of shape {values.shape}. Give one number for each vector."
+        )
+    return [float(value) for value in values]
 
 
 class Recogniser:
@@ -371,3 +554,86 @@ def _as_variances(variances: Any) -> FloatArray:
         raise InputTypeError(
             f"variances are no numbers ({error}). Give eigenvalues_ of the model that made the vectors."
         ) from error
+
+
+# Up to so many pictures the threads of BLAS wait for each other longer than they work: on two busy cores an
+# answer takes half as long without them (benchmarks/faces_latency.py).
+FEW = 4
+
+
+def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answer]:
+    """Say who is on pictures.
+
+    Parameters
+    ----------
+    model : FaceSpace
+        That of the gallery.
+    recogniser : Recogniser
+        :meth:`gramian.faces.Gallery.recogniser` returns it.
+    faces : Faces or array of shape (n, height, width)
+        Of the model's size.
+
+    Returns
+    -------
+    list of Answer
+        One for each picture.
+
+    Raises
+    ------
+    DataError
+        For pictures of another size, and a recogniser of another model's vectors.
+    InputTypeError
+        For what is no model, or no recogniser.
+
+    Examples
+    --------
+    >>> from gramian.faces import FaceSpace, Recogniser, drawn_faces
+    >>> faces = drawn_faces(12, 4, size=(24, 28))
+    >>> space = FaceSpace(20).fit(faces)
+    >>> recogniser = Recogniser(far=0.05).fit(space.transform(faces), faces.people, space.eigenvalues_)
+    >>> [answer.person for answer in identify(space, recogniser, faces.take(slice(0, 2)))]
+    ['p01', 'p01']
+    >>> verify(space, recogniser, faces.take([0]), "p02")[0].kind
+    'unknown'
+    """
+    _check(model, recogniser)
+    return _answers(model, recogniser.identify, faces)
+
+
+def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) -> list[Answer]:
+    """Say whether pictures show a given person.
+
+    Parameters
+    ----------
+    model, recogniser, faces
+        As in :func:`identify`.
+    person : str
+
+    Raises
+    ------
+    DataError
+        As :func:`identify`, and for somebody who is not enrolled.
+    """
+    _check(model, recogniser)
+
+    def asked(vectors: Any, **likeness: Any) -> list[Answer]:
+        return recogniser.verify(vectors, person, **likeness)
+
+    return _answers(model, asked, faces)
+
+
+def _check(model: Any, recogniser: Any) -> None:
+    if not isinstance(model, FaceSpace):
+        raise InputTypeError(f"model is {type(model).__name__}. Give a FaceSpace; gramian.load opens one.")
+    if not isinstance(recogniser, Recogniser):
+        raise InputTypeError(
+            f"recogniser is {type(recogniser).__name__}. Give a Recogniser; that of a gallery is "
+            "gallery.recogniser()."
+        )
+
+
+def _answers(model: FaceSpace, ask: Callable[..., list[Answer]], faces: Any) -> list[Answer]:
+    pictures = as_pictures(faces)
+    with blas_threads() if len(pictures) <= FEW else nullcontext():
+        scores = model.face_score(pictures)
+        return ask(model.transform(pictures), face_scores=scores, face_threshold=model.face_threshold_)

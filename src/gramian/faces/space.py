@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,20 +13,133 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.errors import DataError
+from gramian.errors import DataError, InputTypeError, ParameterError, RankWarning
 from gramian.estimators.inputs import check_choice, generators
+from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
-from gramian.faces.decomposing import decomposed
-from gramian.faces.detector import fit_detector, unlikeness
-from gramian.faces.holdout import folds, keeping
+from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
 from gramian.faces.light import LIGHTS, relight
 from gramian.faces.pictures import Faces, as_pictures
-from gramian.faces.rebuilding import as_counts, relative_errors
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, Plan
 
-__all__ = ["FaceSpace"]
+__all__ = ["FaceSpace", "as_counts", "decomposed", "relative_errors"]
+
+
+def decomposed(
+    pictures: npt.NDArray[np.float32], n_components: Any, kernel: Any, **shared: Any
+) -> tuple[PCA | KernelPCA, tuple[str, ...]]:
+    """Return the fitted estimator, and what was decided by itself.
+
+    Parameters
+    ----------
+    pictures : ndarray of shape (n, height, width)
+    n_components, kernel
+        As in :class:`gramian.faces.FaceSpace`.
+    **shared
+        Further parameters of both estimators.
+    """
+    if kernel is not None:
+        gamma = "median" if kernel in ("rbf", "laplacian") else None
+        return KernelPCA(n_components, kernel=kernel, gamma=gamma, **shared).fit(pictures), ()
+    model = PCA(n_components, **shared)
+    count = len(pictures) if n_components is None else n_components
+    if not isinstance(count, (int, np.integer)) or 2 * count <= len(pictures):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)
+            model.fit(pictures)
+        if model.rank_ == model.n_components_:
+            return model, ()
+    # What is small beside the rest needs float64 to be found, not to be kept.
+    model.fit(pictures.astype(np.float64))
+    model.components_ = model.components_.astype(np.float32)
+    model.mean_ = model.mean_.astype(np.float32)
+    return model, ("computed in float64, because float32 may not resolve the last components",)
+
+
+Pictures = npt.NDArray[np.float32]
+
+
+def as_counts(n_components: Any, most: int) -> list[int]:
+    """Return numbers of components as a list; one number is a list of one.
+
+    Parameters
+    ----------
+    n_components : int or sequence of int
+    most : int
+        How many the model has.
+
+    Raises
+    ------
+    InputTypeError
+        For what is neither.
+    ParameterError
+        For none, and for numbers outside of what they may be.
+
+    Examples
+    --------
+    >>> as_counts((1, 5), 10), as_counts(3, 10)
+    ([1, 5], [3])
+    """
+    given = [n_components] if np.ndim(n_components) == 0 else n_components
+    if isinstance(n_components, (str, bytes)) or n_components is None:
+        raise InputTypeError(
+            f"n_components={n_components!r} is no number of components. Give a whole number, or several."
+        )
+    if not len(given):
+        raise ParameterError("n_components is empty. Give at least one number of components.")
+    for count in given:
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ParameterError(f"n_components={count!r} is not a positive number of components.")
+        if count > most:
+            raise ParameterError(
+                f"n_components={count} but the model has {most} components. Ask for at most {most}, or fit a "
+                "model with more."
+            )
+    return [int(count) for count in given]
+
+
+def relative_errors(model: Any, relit: Pictures, mean: Pictures, counts: Sequence[int]) -> FloatArray:
+    """Return ``||x - x~|| / ||x - mean||``, shape (n, len(counts)); 0 for a picture that is the mean.
+
+    Parameters
+    ----------
+    model : PCA or KernelPCA
+        Fitted on relit pictures.
+    relit : ndarray of shape (n, height, width)
+    mean : ndarray of shape (height, width)
+    counts : sequence of int
+        Numbers of components to rebuild from.
+    """
+    sizes = _norms(relit - mean)
+    found = np.stack([_norms(left) for left in _left(model, relit, mean, counts)], axis=1)
+    known = sizes[:, None] > 0
+    return np.asarray(np.divide(found, sizes[:, None], out=np.zeros_like(found), where=known))
+
+
+def _left(model: Any, relit: Pictures, mean: Pictures, counts: Sequence[int]) -> Iterator[Pictures]:
+    """Yield x - x~ for each number of components; a PCA takes off component after component."""
+    scores = np.asarray(model.transform(relit), dtype=np.float32)
+    if not isinstance(model, PCA):
+        for count in counts:
+            kept = scores.copy()
+            kept[:, count:] = 0
+            yield relit - np.asarray(model.inverse_transform(kept), dtype=np.float32)
+        return
+    components, done = np.asarray(model.components_, dtype=np.float32), 0
+    left = (relit - mean).reshape(len(relit), -1)
+    by_count = {}
+    for count in sorted(set(counts)):
+        left = left - scores[:, done:count] @ components[done:count]
+        by_count[count], done = left, count
+    yield from (by_count[count] for count in counts)
+
+
+def _norms(pictures: Any) -> FloatArray:
+    flat = as_float64(pictures).reshape(len(pictures), -1)
+    return np.asarray(np.linalg.norm(flat, axis=1))
+
 
 Pictures = npt.NDArray[np.float32]
 KEEP = 0.99

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import generators
-from gramian.faces.enrolment import counted
+from gramian.faces.gallery.records import counted
 from gramian.faces.pictures import Faces
 
 __all__ = [

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.faces.enrolment import Batch, Enrolled, counted
+from gramian.faces.gallery.records import Batch, Enrolled, counted, is_time, now
 from gramian.faces.names import person_name, shown
-from gramian.faces.settings import is_time, now
 from gramian.rows.pictures import natural_key
 
 __all__ = [

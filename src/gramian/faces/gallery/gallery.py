@@ -11,11 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, FileError
-from gramian.faces.creating import create_file
-from gramian.faces.enrolment import Enrolled, as_batch, as_list
-from gramian.faces.gallery_file import GalleryFile
-from gramian.faces.names import person_name
-from gramian.faces.queries import (
+from gramian.faces.gallery.queries import (
     Person,
     add_pictures,
     list_people,
@@ -24,18 +20,24 @@ from gramian.faces.queries import (
     read_vectors,
     remove_person,
 )
-from gramian.faces.recognition import Recogniser
-from gramian.faces.settings import (
+from gramian.faces.gallery.records import (
+    Enrolled,
     FittedModel,
+    as_batch,
+    as_list,
     check_model,
     check_settings,
     described,
     read_settings,
     settings_text,
 )
+from gramian.faces.gallery.store import GalleryFile, create_file
+from gramian.faces.names import person_name
+from gramian.faces.recognition import Recogniser
 from gramian.records import FloatArray
+from gramian.store.atomic import as_path
 
-__all__ = ["Gallery"]
+__all__ = ["Gallery", "enroll_into"]
 
 SHORT = 12
 
@@ -386,3 +388,49 @@ class Gallery:
                 recogniser.fit(vectors, people, self.variances, self.shift_covariance)
                 self._fitted = version, recogniser
             return self._fitted[1]
+
+
+def enroll_into(
+    path: str | os.PathLike[str],
+    model: FittedModel,
+    people: Iterable[str],
+    vectors: Any,
+    hashes: Iterable[str],
+    pictures: Iterable[bytes] | None = None,
+    *,
+    sources: Iterable[str] | None = None,
+    timeout: float = 5.0,
+) -> Enrolled:
+    """Add pictures of people to a gallery, and make the gallery if there is none: all of them, or none.
+
+    Parameters
+    ----------
+    path : str or path-like
+    model : FaceSpace
+        Fitted; its ``transform`` made the vectors.
+    people, vectors, hashes, pictures, sources
+        As for :meth:`Gallery.enroll_many`.
+    timeout : float
+        Seconds to wait while another process changes the gallery.
+
+    Raises
+    ------
+    DataError, FileError
+        As for :meth:`Gallery.open` and :meth:`Gallery.enroll_many`; no new gallery is left then.
+    """
+    check_model(model)
+    target = as_path(path)
+    # Given one after the other they are there once, and may be needed twice.
+    people, hashes = as_list("people", people), as_list("hashes", hashes)
+    sources = None if sources is None else as_list("sources", sources)
+    pictures = None if pictures is None else as_list("pictures", pictures)
+    if not os.path.exists(target):
+        batch = as_batch(people, vectors, hashes, sources, pictures, model.n_components_)
+        try:
+            return create_file(path, described(model, {}), lambda connection: add_pictures(connection, batch))
+        except FileError:
+            # Another process may have made it meanwhile.
+            if not os.path.exists(target):
+                raise
+    with Gallery.open(path, model, timeout=timeout) as gallery:
+        return gallery.enroll_many(people, vectors, hashes, pictures, sources=sources)
