@@ -6,8 +6,11 @@ import shlex
 import shutil
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from gramian.cli.options import spread
 from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.errors import FileError, GramianError
@@ -27,8 +30,24 @@ FILES = ("faces.gramian", "people.gallery", "people.gallery-journal", "component
 MARK = "drawn-faces.txt"
 
 
-def demo(out: str) -> None:
-    """Draw people, fit a model, show it, enroll people, and say who is at the door."""
+@spread
+def demo(
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Where pictures and results go. [gramian-faces]",
+            show_default=False,
+        ),
+    ] = "gramian-faces",
+) -> None:
+    """Try everything on drawn faces.
+
+    Draws people, learns components, shows and rebuilds, enrolls, and says who is at the door, by the commands
+    themselves, each printed before it runs.
+    """
     start = time.perf_counter()
     folder = Path(out)
     check_place(folder)

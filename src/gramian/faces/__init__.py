@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from gramian.faces.evaluation import evaluate_faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
-    from gramian.faces.reading import Faces, read_faces
+    from gramian.faces.pictures import Faces
+    from gramian.faces.reading import read_faces
     from gramian.faces.recognition import Answer, Recogniser, identify, verify
     from gramian.faces.space import FaceSpace
 
@@ -27,7 +28,7 @@ _HOME = {
     "LIGHTS": "light",
     "Answer": "recognition",
     "FaceSpace": "space",
-    "Faces": "reading",
+    "Faces": "pictures",
     "Gallery": "gallery",
     "Recogniser": "recognition",
     "drawn_faces": "drawing",

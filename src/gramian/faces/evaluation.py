@@ -13,33 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import as_float64
-from gramian.errors import DataError, RankWarning
-from gramian.estimators.inputs import check_choice, generators
+from gramian.checks import check_choice, check_integer, counted
+from gramian.errors import DataError, InputTypeError, RankWarning
+from gramian.estimators.inputs import generators
 from gramian.faces.light import LIGHTS
 from gramian.faces.pictures import Faces
 from gramian.faces.recognition import Recogniser
 from gramian.faces.shifts import COPIES, shift_pixels
 from gramian.faces.space import FaceSpace
-from gramian.faces.splits import (
-    Chosen,
-    Population,
-    as_faces,
-    check_leave_out,
-    choose,
-    component_counts,
-    noise_pictures,
-    population,
-    size_text,
-    whole_number,
-)
-from gramian.faces.thresholds import check_far
+from gramian.faces.splits import Population, Split, component_counts, draw_split, noise_pictures, population
 from gramian.records import FloatArray
 
 __all__ = [
     "COUNTS",
     "FARS",
     "LIGHT",
-    "MOST_SPLITS",
     "AtCount",
     "Evaluation",
     "equal_error",
@@ -48,6 +36,16 @@ __all__ = [
     "rejects_at",
     "roc",
 ]
+
+COUNTS = (25, 50, 100, 200, 300, 400)
+FARS = (0.1, 0.03, 0.01, 0.003, 0.001)
+LIGHT = "equalise"  # as good as others on ORL, best on Extended Yale B: docs/faces_evaluation.md
+KEEP = 0.99
+CONFUSIONS = 10
+logger = logging.getLogger("gramian.faces")
+
+
+# ------------------------------------------------------------------ rates
 
 
 def roc(genuine: Any, impostor: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -132,7 +130,7 @@ def mean_and_error(values: Any) -> tuple[float, float | None]:
     return float(given.mean()), float(given.std(ddof=1) / np.sqrt(len(given)))
 
 
-FARS = (0.1, 0.03, 0.01, 0.003, 0.001)
+# ------------------------------------------------------------------ figures
 
 
 @dataclass(frozen=True)
@@ -252,11 +250,11 @@ class Evaluation:
         told = self.protocol
         left = f", {told['leave_out']} people left out" if told["leave_out"] else ""
         moved = f", shift {told['shift']:g}" if told["shift"] else ""
-        splits = "1 split" if told["splits"] == 1 else f"{told['splits']} splits"
+        splits = f"{counted(told['splits'], 'split')}, {told['enrolled']} of each enrolled"
         return (
-            f"{told['pictures']:,} pictures of {told['people']:,} people; {splits}, {told['enrolled']} of "
-            f"each enrolled{left}. light {told['light']}{moved}, distance {told['distance']}, discriminant "
-            f"{told['discriminant']}, match {told['match']}"
+            f"{told['pictures']:,} pictures of {told['people']:,} people; {splits}{left}. "
+            f"light {told['light']}{moved}, distance {told['distance']}, discriminant {told['discriminant']}, "
+            f"match {told['match']}"
         )
 
     def _who(self) -> list[str]:
@@ -319,12 +317,7 @@ def _percent(share: float | None, error: float | None = None) -> str:
     return f"{100 * share:.2f}" + ("" if error is None else f" ±{100 * error:.2f}")
 
 
-COUNTS = (25, 50, 100, 200, 300, 400)
-LIGHT = "equalise"  # as good as others on ORL, best on Extended Yale B: docs/faces_evaluation.md
-KEEP = 0.99
-MOST_SPLITS = 10_000
-CONFUSIONS = 10
-logger = logging.getLogger("gramian.faces")
+# ------------------------------------------------------------------ the protocol
 
 
 def evaluate_faces(
@@ -359,7 +352,6 @@ def evaluate_faces(
     enrolled : int, optional
         Pictures of each person enrolled; by default half of what the person with the fewest has.
     splits : int, default=10
-        At most 10,000.
     light, shift, distance, discriminant, match, far
         As in :class:`FaceSpace` and :class:`Recogniser`.
     leave_out : int, default=0
@@ -393,37 +385,36 @@ def evaluate_faces(
     ([4, 10], 2)
     """
     check_choice("light", light, LIGHTS)
-    check_far(far)
-    splits = whole_number("splits", splits, 1, MOST_SPLITS)
-    faces = as_faces("faces", faces)
+    splits = check_integer("splits", splits)
+    settings = {"distance": distance, "discriminant": discriminant, "match": match, "far": far}
+    Recogniser(**settings).check_parameters()  # type: ignore[arg-type]
+    _check_kind("faces", faces)
     people, notes, usable = population(faces, enrolled)
-    given, codes = faces.take(usable), people.codes
-    leave_out = check_leave_out(leave_out, people)
+    given = faces.take(usable)
+    advice = f"There are {people.count} people, and at least 2 must stay."
+    leave_out = check_integer("leave_out", leave_out, 0, people.count - 2, advice)
     copies = COPIES if shift_pixels(shift, given.pictures.shape[2]) else 1
     most = (people.count - leave_out) * people.enrolled * copies - 1
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
-    if others is None:
-        others = noise_pictures(given, rngs[-1])
-    _check_others(as_faces("others", others), given)
-    settings: dict[str, Any] = {
-        "distance": distance,
-        "discriminant": discriminant,
-        "match": match,
-        "far": far,
-    }
-    Recogniser(**settings).check_parameters()
-    found: list[_Split] = []
+    others = noise_pictures(given, rngs[-1]) if others is None else others
+    _check_kind("others", others)
+    if others.size != given.size:
+        raise DataError(
+            f"There are pictures that are no faces of {others.size}, and the faces are {given.size}. Read "
+            f'them with size="{given.size}".'
+        )
+    found: list[_Measured] = []
     for number, rng in enumerate(rngs[:splits], start=1):
         logger.info("split %d of %d", number, splits)
         space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng, memory_limit=memory_limit)
-        chosen = choose(codes, people.enrolled, leave_out, rng)
-        found.append(_measure(given, people, others, chosen, space, counts, settings))
+        split = draw_split(people, leave_out, rng)
+        found.append(_measure(given, people, others, split, space, counts, settings))
     protocol = {
         "source": faces.source,
         "pictures": len(given),
         "people": people.count,
-        "size": size_text(given),
+        "size": given.size,
         "enrolled": people.enrolled,
         "splits": splits,
         "leave_out": leave_out,
@@ -435,12 +426,11 @@ def evaluate_faces(
     return _summary(found, protocol, counts, people, (*notes, *dict.fromkeys(found[-1].notes)))
 
 
-def _check_others(others: Faces, faces: Faces) -> None:
-    size = size_text(faces)
-    if not len(others) or size_text(others) != size:
-        raise DataError(
-            f"There are {len(others)} pictures that are no faces, {size_text(others)}, and the faces are "
-            f'{size}. Give some, read with size="{size}".'
+def _check_kind(name: str, given: Any) -> None:
+    if not isinstance(given, Faces):
+        raise InputTypeError(
+            f"{name} is {type(given).__name__}. Give Faces: read_faces(PATH) reads them, and "
+            "Faces(pictures, people, names, hashes) makes them of an array."
         )
 
 
@@ -448,12 +438,12 @@ def _check_others(others: Faces, faces: Faces) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Split:
+class _Measured:
+    """Figures of one split: for each number of components, and of the model."""
+
     rows: list[dict[str, Any]]
     wrong: list[Counter[tuple[int, int]]]
-    kept: float
-    refused: float
-    told_apart: float
+    model: dict[str, Any]
     notes: tuple[str, ...]
 
 
@@ -461,33 +451,37 @@ def _measure(
     faces: Faces,
     people: Population,
     others: Faces,
-    chosen: Chosen,
+    split: Split,
     space: FaceSpace,
     counts: Sequence[int],
     settings: dict[str, Any],
-) -> _Split:
+) -> _Measured:
     names = np.array(people.names, dtype=object)[people.codes]
     with warnings.catch_warnings():
         # Copies among the pictures make the last components empty, which harms nothing here.
         warnings.simplefilter("ignore", RankWarning)
-        space.fit(faces.pictures[chosen.enrolled], names[chosen.enrolled])
-    tested = faces.pictures[chosen.tested]
-    vectors = [space.transform(faces.pictures[mask]) for mask in (chosen.enrolled, chosen.tested)]
+        space.fit(faces.pictures[split.enrolled], names[split.enrolled])
+    tested = faces.pictures[split.tested]
+    vectors = [space.transform(faces.pictures[mask]) for mask in (split.enrolled, split.tested)]
     # Nothing is left to ask where nobody was left out.
-    unknown = space.transform(faces.pictures[chosen.strangers]) if chosen.strangers.any() else None
+    unknown = space.transform(faces.pictures[split.strangers]) if split.strangers.any() else None
     errors = space.errors(tested, counts), space.errors(others, counts)
     rows, wrong = [], []
     notes: tuple[str, ...] = ()
     for place, count in enumerate(counts):
         recogniser = Recogniser(**settings, n_components=count)
-        recogniser.fit(vectors[0], names[chosen.enrolled], space.eigenvalues_, space.shift_covariance_)
-        row, mistakes = _recognised(recogniser, vectors[1], unknown, people, chosen)
+        recogniser.fit(vectors[0], names[split.enrolled], space.eigenvalues_, space.shift_covariance_)
+        row, mistakes = _recognised(recogniser, vectors[1], unknown, people, split)
         rows.append(row | _faces_known(errors[0][:, place], errors[1][:, place]))
         wrong.append(mistakes)
         notes = recogniser.notes_
     threshold, unlike = space.face_threshold_, (space.face_score(tested), space.face_score(others))
-    kept, refused = float((unlike[0] <= threshold).mean()), float((unlike[1] > threshold).mean())
-    return _Split(rows, wrong, kept, refused, _told_apart(*unlike), notes)
+    model = {
+        "faces_kept": float((unlike[0] <= threshold).mean()),
+        "others_refused": float((unlike[1] > threshold).mean()),
+        "told_apart": _told_apart(*unlike),
+    }
+    return _Measured(rows, wrong, model, notes)
 
 
 def _recognised(
@@ -495,9 +489,9 @@ def _recognised(
     vectors: npt.NDArray[np.float32],
     unknown: npt.NDArray[np.float32] | None,
     people: Population,
-    chosen: Chosen,
+    split: Split,
 ) -> tuple[dict[str, Any], Counter[tuple[int, int]]]:
-    truth = people.codes[chosen.tested]
+    truth = people.codes[split.tested]
     known = np.searchsorted(np.array(people.names, dtype=object), np.array(recogniser.people_, dtype=object))
     likeness = recogniser.similarity(vectors)
     answered = known[likeness.argmax(axis=1)]
@@ -542,43 +536,39 @@ def _told_apart(faces: FloatArray, others: FloatArray) -> float:
 # ------------------------------------------------------------------ over splits
 
 
+def _averaged(splits: Sequence[dict[str, Any]], record: Any) -> dict[str, Any]:
+    """Return the means of figures over splits, with standard errors where a record has room for them."""
+    figures: dict[str, Any] = {}
+    for name in splits[0]:
+        values = [split[name] for split in splits]
+        if name == "false_rejects":
+            figures[name] = dict(zip(FARS, np.mean(values, axis=0).tolist(), strict=True))
+            continue
+        figures[name], error = (None, None) if values[0] is None else mean_and_error(values)
+        if f"{name}_error" in record.__dataclass_fields__:
+            figures[f"{name}_error"] = error
+    return figures
+
+
 def _summary(
-    found: list[_Split],
+    found: list[_Measured],
     protocol: dict[str, Any],
     counts: Sequence[int],
     people: Population,
     notes: tuple[str, ...],
 ) -> Evaluation:
-    rows = []
-    for place, count in enumerate(counts):
-        splits = [split.rows[place] for split in found]
-        figures: dict[str, Any] = {"n_components": count}
-        for name in splits[0]:
-            values = [split[name] for split in splits]
-            if name == "false_rejects":
-                figures[name] = dict(zip(FARS, np.mean(values, axis=0).tolist(), strict=True))
-                continue
-            mean, error = (None, None) if values[0] is None else mean_and_error(values)
-            figures[name] = mean
-            if f"{name}_error" in AtCount.__dataclass_fields__:
-                figures[f"{name}_error"] = error
-        rows.append(AtCount(**figures))
+    rows = tuple(
+        AtCount(n_components=count, **_averaged([split.rows[place] for split in found], AtCount))
+        for place, count in enumerate(counts)
+    )
     best = max(range(len(counts)), key=lambda place: (rows[place].rank1, -counts[place]))
     mistakes = sum((split.wrong[best] for split in found), Counter[tuple[int, int]]())
     ranked = sorted(mistakes.items(), key=lambda entry: (-entry[1], entry[0]))[:CONFUSIONS]
-    kept, kept_error = mean_and_error([split.kept for split in found])
-    refused, refused_error = mean_and_error([split.refused for split in found])
-    told_apart, told_apart_error = mean_and_error([split.told_apart for split in found])
     return Evaluation(
-        protocol,
-        tuple(rows),
-        counts[best],
-        tuple((people.names[a], people.names[b], times) for (a, b), times in ranked),
-        kept,
-        kept_error,
-        refused,
-        refused_error,
-        told_apart,
-        told_apart_error,
-        notes,
+        protocol=protocol,
+        at=rows,
+        best=counts[best],
+        confusions=tuple((people.names[a], people.names[b], times) for (a, b), times in ranked),
+        notes=notes,
+        **_averaged([split.model for split in found], Evaluation),
     )

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from sklearn.covariance import empirical_covariance, shrunk_covariance
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from gramian.arrays import as_float64, blas_threads
+from gramian.arrays import as_float64, blas_threads, to_numpy
+from gramian.checks import evenly, slices
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.records import FloatArray
 
 __all__ = [
@@ -19,10 +19,9 @@ __all__ = [
     "FEWEST",
     "MATCHES",
     "MOST",
-    "SHRINKAGE",
-    "Index",
+    "Matcher",
+    "as_vectors",
     "discriminants",
-    "projection",
     "whitening",
     "why_none",
 ]
@@ -30,7 +29,46 @@ __all__ = [
 DISTANCES = ("cosine", "euclidean", "mahalanobis", "whitened-cosine")
 MATCHES = ("nearest", "mean")
 ENTRIES = 1 << 24  # likenesses held at a time, 64 MB
+Codes = npt.NDArray[np.intp]
 Vectors = npt.NDArray[np.float32]
+
+
+def as_vectors(vectors: Any, n_components: int | None = None) -> Vectors:
+    """Return the vectors of pictures, as a model's ``transform`` gives them, as finite float32.
+
+    Parameters
+    ----------
+    vectors : array-like of shape (n, k)
+    n_components : int, optional
+        What k must be.
+
+    Raises
+    ------
+    DataError
+        For another shape, other than real numbers, and a vector that is not finite in float32.
+    """
+    try:
+        given = np.asarray(to_numpy(vectors))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The vectors are no array ({error}). Give what transform returns.") from error
+    if given.ndim != 2 or given.dtype.kind not in "fiu" or not given.shape[1]:
+        raise DataError(
+            f"The vectors are {given.dtype} of shape {given.shape}. Give real numbers of shape (n, k), as "
+            "transform returns them; for one picture vector[None]."
+        )
+    if n_components is not None and given.shape[1] != n_components:
+        raise DataError(
+            f"The vectors have {given.shape[1]} components, and those of the people enrolled have "
+            f"{n_components}. Use the model that the people were enrolled with."
+        )
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(given, dtype=np.float32)
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        raise DataError(
+            f"Vector {bad[0]} holds NaN, infinity, or a number too large for float32. Leave its picture out."
+        )
+    return values
 
 
 def whitening(variances: Any) -> FloatArray:
@@ -61,14 +99,16 @@ def whitening(variances: Any) -> FloatArray:
     return np.asarray(np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=known))
 
 
-class Index:
+class Matcher:
     """Vectors of people, ready to be compared with.
 
     Parameters
     ----------
-    vectors : ndarray of shape (n, d)
-    people : ndarray of shape (n,), int
-        Whose each is: ascending, 0 .. n_people - 1, everybody at least once.
+    vectors : ndarray of shape (n, k)
+    codes : ndarray of shape (n,), int
+        Whose each is, ascending.
+    model : LinearDiscriminantAnalysis, optional
+        Compare along its discriminants.
     cosine : bool
         Compare directions, not places: likeness is the cosine of the angle. Otherwise it is minus the
         Euclidean distance.
@@ -76,22 +116,37 @@ class Index:
         A person is as alike as the most alike picture, or as the mean of the pictures (of their directions,
         for cosines).
 
+    Attributes
+    ----------
+    people : ndarray of int
+        The codes of those with a column in the likenesses.
+
     Examples
     --------
     >>> vectors = np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 0.0]], dtype=np.float32)
-    >>> Index(vectors, np.array([0, 0, 1]), cosine=False).similarity(vectors[1:2]).tolist()
+    >>> Matcher(vectors, np.array([0, 0, 1]), cosine=False).similarity(vectors[1:2]).tolist()
     [[-0.0, -5.0]]
-    >>> Index(vectors, np.array([0, 0, 1]), cosine=True).similarity(vectors[:1]).tolist()
+    >>> Matcher(vectors, np.array([0, 0, 1]), cosine=True).similarity(vectors[:1]).tolist()
     [[1.0, 0.0]]
     """
 
     def __init__(
-        self, vectors: Vectors, people: npt.NDArray[np.intp], *, cosine: bool, match: str = "nearest"
+        self,
+        vectors: Vectors,
+        codes: Codes,
+        model: LinearDiscriminantAnalysis | None = None,
+        *,
+        cosine: bool,
+        match: str = "nearest",
     ) -> None:
-        check_choice("match", match, MATCHES)
         self.cosine = cosine
-        rows = directions(vectors) if cosine else np.ascontiguousarray(vectors, dtype=np.float32)
-        starts = np.flatnonzero(np.diff(people, prepend=-1))
+        self.people = np.unique(codes)
+        self._directions: Vectors | None = None
+        if model is not None:
+            count = min(len(model.classes_) - 1, model.scalings_.shape[1])
+            self._directions = np.ascontiguousarray(model.scalings_[:, :count], dtype=np.float32)
+        rows = self._projected(vectors)
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
         if match == "mean":
             sizes = np.diff(starts, append=len(rows))[:, None]
             means = np.add.reduceat(rows.astype(np.float64), starts, axis=0) / sizes
@@ -101,7 +156,6 @@ class Index:
         self._columns = np.ascontiguousarray(rows.T)
         # Where everybody has one row there is nothing to choose from.
         self._starts = None if len(starts) == len(rows) else starts
-        self.n_people = len(starts)
         self._squares = None if cosine else _squares(rows)
 
     def similarity(self, queries: Vectors) -> Vectors:
@@ -109,14 +163,17 @@ class Index:
 
         Parameters
         ----------
-        queries : ndarray of shape (m, d)
+        queries : ndarray of shape (m, k)
         """
-        queries = directions(queries) if self.cosine else np.ascontiguousarray(queries, dtype=np.float32)
-        found = np.empty((len(queries), self.n_people), dtype=np.float32)
-        step = max(1, ENTRIES // max(1, self._columns.shape[1]))
-        for start in range(0, len(queries), step):
-            found[start : start + step] = self._compared(queries[start : start + step])
+        queries = self._projected(queries)
+        found = np.empty((len(queries), len(self.people)), dtype=np.float32)
+        for some in slices(len(queries), max(1, ENTRIES // self._columns.shape[1])):
+            found[some] = self._compared(queries[some])
         return found
+
+    def _projected(self, vectors: Vectors) -> Vectors:
+        along = vectors if self._directions is None else vectors @ self._directions
+        return directions(along) if self.cosine else np.ascontiguousarray(along, dtype=np.float32)
 
     def _compared(self, queries: Vectors) -> Vectors:
         # One vector by gemv, which does not copy the matrix first as gemm does.
@@ -158,7 +215,7 @@ FEWEST = 10  # people with two pictures below which few directions are left, and
 MOST = 1000  # people that discriminants are found from; more make it slow, and change little
 
 
-def why_none(people: npt.NDArray[np.intp]) -> str:
+def why_none(people: Codes) -> str:
     """Say why discriminants would do harm; empty where they help.
 
     Parameters
@@ -192,7 +249,7 @@ class _Within:
 
 
 def discriminants(
-    vectors: npt.NDArray[Any], people: npt.NDArray[np.intp], shift_covariance: FloatArray | None = None
+    vectors: npt.NDArray[Any], people: Codes, shift_covariance: FloatArray | None = None
 ) -> LinearDiscriminantAnalysis:
     """Find discriminants of people, by scikit-learn, with the covariance within people shrunk.
 
@@ -240,26 +297,18 @@ def discriminants(
         return model.fit(values, owners)
 
 
-def projection(model: LinearDiscriminantAnalysis) -> npt.NDArray[np.float32]:
-    """Return the matrix that a vector is multiplied by, shape (k, d), float32."""
-    count = min(len(model.classes_) - 1, model.scalings_.shape[1])
-    return np.ascontiguousarray(model.scalings_[:, :count], dtype=np.float32)
-
-
-def _chosen(people: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+def _chosen(people: Codes) -> npt.NDArray[np.bool_]:
     counts = np.bincount(people)
     several = np.flatnonzero(counts > 1)
     if len(several) <= MOST:
         return np.isin(people, several)
-    ranked = several[np.argsort(-counts[several], kind="stable")]
     # Of those with equally many pictures an even share, not the first ones by name.
-    least = counts[ranked[MOST - 1]]
+    least = np.sort(counts[several])[-MOST]
     sure, tied = several[counts[several] > least], several[counts[several] == least]
-    even = tied[np.linspace(0, len(tied) - 1, MOST - len(sure)).astype(int)]
-    return np.isin(people, np.concatenate([sure, even]))
+    return np.isin(people, [*sure, *tied[evenly(len(tied), MOST - len(sure))]])
 
 
-def _varies(values: npt.NDArray[Any], owners: npt.NDArray[np.intp]) -> bool:
+def _varies(values: npt.NDArray[Any], owners: Codes) -> bool:
     order = np.argsort(owners, kind="stable")
     apart = np.diff(values[order], axis=0)[np.diff(owners[order]) == 0]
     return bool(np.abs(apart).max(initial=0.0) > 1e-6 * np.abs(values).max(initial=0.0))

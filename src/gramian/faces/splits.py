@@ -7,28 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.checks import check_integer, counted
+from gramian.errors import DataError
 from gramian.estimators.inputs import generators
-from gramian.faces.gallery.records import counted
 from gramian.faces.pictures import Faces
+from gramian.faces.similarity import Codes
+from gramian.faces.space import as_counts
+from gramian.faces.thresholds import Bools
 
-__all__ = [
-    "Chosen",
-    "Population",
-    "as_faces",
-    "check_leave_out",
-    "choose",
-    "component_counts",
-    "noise_pictures",
-    "population",
-    "size_text",
-    "whole_number",
-]
+__all__ = ["Population", "Split", "component_counts", "draw_split", "noise_pictures", "population"]
 
 NOISE = 100
-Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +44,7 @@ class Population:
         return len(self.names)
 
 
-def population(faces: Faces, enrolled: int | None) -> tuple[Population, list[str], npt.NDArray[np.bool_]]:
+def population(faces: Faces, enrolled: int | None) -> tuple[Population, list[str], Bools]:
     """Return those with more pictures than are enrolled, notes, and a mask of their pictures.
 
     Parameters
@@ -77,7 +67,7 @@ def population(faces: Faces, enrolled: int | None) -> tuple[Population, list[str
     sizes = np.bincount(codes)
     if enrolled is None:
         enrolled = max(1, int(sizes[sizes > 1].min(initial=sizes.max())) // 2)
-    enrolled = whole_number("enrolled", enrolled, 1)
+    enrolled = check_integer("enrolled", enrolled)
     enough = sizes > enrolled
     if enough.sum() < 2:
         raise DataError(
@@ -87,58 +77,12 @@ def population(faces: Faces, enrolled: int | None) -> tuple[Population, list[str
         )
     notes = []
     if not enough.all():
-        notes.append(f"{counted(int((~enough).sum()), 'person')} with at most {enrolled} pictures not used.")
+        notes.append(
+            f"{counted(int((~enough).sum()), 'person', 'people')} with at most {enrolled} pictures not used."
+        )
     usable = enough[codes]
     kept = np.unique(codes[usable], return_inverse=True)[1].astype(np.intp)
     return Population(tuple(str(name) for name in names[enough]), kept, enrolled), notes, usable
-
-
-def check_leave_out(leave_out: Any, people: Population) -> int:
-    """Return how many people are left out.
-
-    Raises
-    ------
-    ParameterError
-        Unless two are left in.
-    """
-    count = whole_number("leave_out", leave_out, 0)
-    if count > people.count - 2:
-        raise ParameterError(
-            f"leave_out={count} of {people.count} people leaves fewer than 2. Give at most "
-            f"{people.count - 2}."
-        )
-    return count
-
-
-def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return a number as int.
-
-    Raises
-    ------
-    ParameterError
-        Unless it is whole, not below ``least`` and not above ``most``.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ParameterError(f"{name}={value!r} must be a whole number of at least {least}.")
-    if most is not None and value > most:
-        raise ParameterError(f"{name}={value!r} is too many: at most {most:,} are possible. Give fewer.")
-    return int(value)
-
-
-def as_faces(name: str, given: Any) -> Faces:
-    """Return pictures that know where they are from.
-
-    Raises
-    ------
-    InputTypeError
-        For an array, a path, and anything else.
-    """
-    if not isinstance(given, Faces):
-        raise InputTypeError(
-            f"{name} is {type(given).__name__}. Give Faces: read_faces(PATH) reads them, and "
-            "Faces(pictures, people, names, hashes) makes them of an array."
-        )
-    return given
 
 
 def component_counts(wanted: int | Sequence[int], most: int, notes: list[str]) -> list[int]:
@@ -150,14 +94,7 @@ def component_counts(wanted: int | Sequence[int], most: int, notes: list[str]) -
     >>> component_counts([50, 25, 100, 200], 80, notes), notes[0][:28]
     ([25, 50, 80], '100 and 200 components becam')
     """
-    if isinstance(wanted, str) or wanted is None:
-        raise InputTypeError(
-            f"n_components={wanted!r} is no number of components. Give a whole number, or several."
-        )
-    several: Any = [wanted] if np.ndim(wanted) == 0 else wanted
-    asked = sorted({whole_number("n_components", count, 1) for count in several})
-    if not asked:
-        raise ParameterError("n_components is empty. Give at least one number of components.")
+    asked = sorted(set(as_counts(wanted)))
     counts = sorted({min(count, most) for count in asked})
     above = [str(count) for count in asked if count > most]
     if above:
@@ -165,11 +102,6 @@ def component_counts(wanted: int | Sequence[int], most: int, notes: list[str]) -
             f"{' and '.join(above)} components became {most}, the most that the enrolled pictures have."
         )
     return counts
-
-
-def size_text(faces: Faces) -> str:
-    """Return width and height of pictures, such as "92x112"."""
-    return f"{faces.pictures.shape[2]}x{faces.pictures.shape[1]}"
 
 
 def noise_pictures(faces: Faces, random_state: Any = 0) -> Faces:
@@ -199,31 +131,27 @@ def noise_pictures(faces: Faces, random_state: Any = 0) -> Faces:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class Split:
     """Masks over the pictures."""
 
-    enrolled: npt.NDArray[np.bool_]
-    tested: npt.NDArray[np.bool_]
-    strangers: npt.NDArray[np.bool_]
+    enrolled: Bools
+    tested: Bools
+    strangers: Bools
 
 
-def choose(codes: Codes, enrolled: int, leave_out: int, rng: np.random.Generator) -> Chosen:
+def draw_split(people: Population, leave_out: int, rng: np.random.Generator) -> Split:
     """Draw who is left out, and which pictures of all others are enrolled.
 
     Parameters
     ----------
-    codes : ndarray of shape (n,), int
-        Who is on each picture, 0 .. n_people - 1.
-    enrolled : int
-        How many pictures of each person.
+    people : Population
     leave_out : int
         How many people.
     rng : Generator
     """
-    count = int(codes.max()) + 1
-    strangers = np.isin(codes, rng.permutation(count)[:leave_out])
-    chosen = np.zeros(len(codes), dtype=bool)
-    for person in range(count):
-        chosen[rng.permutation(np.flatnonzero(codes == person))[:enrolled]] = True
+    strangers = np.isin(people.codes, rng.permutation(people.count)[:leave_out])
+    chosen = np.zeros(len(strangers), dtype=bool)
+    for person in range(people.count):
+        chosen[rng.permutation(np.flatnonzero(people.codes == person))[: people.enrolled]] = True
     chosen &= ~strangers
-    return Chosen(chosen, ~chosen & ~strangers, strangers)
+    return Split(chosen, ~chosen & ~strangers, strangers)

@@ -5,30 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import ParameterError
+from gramian.checks import counted, evenly
+from gramian.faces.similarity import Codes, Matcher
 from gramian.records import FloatArray
 
 __all__ = [
     "Bools",
-    "Build",
     "Calibration",
-    "Codes",
-    "Matcher",
+    "Comparisons",
     "Threshold",
-    "Trials",
     "calibrate",
-    "check_far",
     "counted_threshold",
+    "held_out",
     "tail_size",
     "tail_threshold",
-    "trials",
 ]
 
+FEW = 5  # people below which strangers are also drawn
+DRAWN = 20_000
+# Of held-out comparisons.
+FOLDS = 10
+MANY = 200  # people above which there are fewer folds
+MOST = 500  # people whose pictures are compared in a large gallery, one of four times as many
+PAIRS = 1 << 23
+POSITIONS = 5
 # By simulation: docs/decisions/0011-thresholds-of-few-people.md.
 SHARE, EACH, LEAST = 0.05, 5, 10
 NEAR = 1e-6  # distances below this share of the tail's are taken for it: one person under two names
@@ -142,30 +147,14 @@ def tail_threshold(closest: FloatArray, n: int, far: float, perfect: float, inde
     return perfect - widest * math.exp(-power * independent * math.expm1(math.log(fewer) / independent))
 
 
-FOLDS = 10
-MANY = 200  # people above which there are fewer folds
-MOST = 500  # people whose pictures are compared in a large gallery, one of four times as many
-PAIRS = 1 << 23
-POSITIONS = 5
+# ------------------------------------------------------------------ held-out comparisons
+
 Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.intp]
-
-
-class Matcher(Protocol):
-    """People to compare with."""
-
-    people: Codes
-
-    def similarity(self, vectors: Any) -> npt.NDArray[np.float32]:
-        """Return how alike vectors and people are, shape (m, len(people))."""
-        ...
-
-
 Build = Callable[[Bools], Matcher]
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
+class Comparisons:
     """Likenesses of pictures that were held out from everything they are compared with.
 
     Attributes
@@ -205,7 +194,7 @@ class Trials:
         return round(self.n_pairs * self.n_strangers / max(1, len(self.who)))
 
 
-def trials(vectors: Any, people: Codes, build: Build) -> Trials:
+def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
     """Compare enrolled pictures with each other, as if each had not been enrolled.
 
     A stranger's picture is one of a person who is neither in the gallery nor among those that discriminants
@@ -244,7 +233,7 @@ def trials(vectors: Any, people: Codes, build: Build) -> Trials:
         own.append(scores[np.arange(len(scores)), columns].astype(np.float64))
     nothing = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
     best, who, pairs, closest = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
-    return Trials(
+    return Comparisons(
         best.astype(np.float64),
         np.unique(who, return_inverse=True)[1],
         float(np.mean(shares)) if shares else 1.0,
@@ -266,7 +255,7 @@ def _left_out(n_people: int) -> Iterator[npt.NDArray[np.intp]]:
     """Yield people that are left out together; in a large gallery one part of them, once."""
     everybody = np.arange(n_people)
     if n_people > 4 * MOST:
-        yield everybody[np.linspace(0, n_people - 1, MOST).astype(int)]
+        yield everybody[evenly(n_people, MOST)]
         return
     folds = min(n_people, FOLDS if n_people <= MANY else FOLDS // 2)
     for fold in range(folds):
@@ -288,21 +277,18 @@ def _positions(people: Codes) -> Iterator[Bools]:
     if not several.any():
         return
     groups = 1 if np.median(counts[counts > 1]) > 2 else 2
-    some = np.zeros(len(counts), dtype=bool)
-    if len(counts) > 4 * MOST:
-        some[np.linspace(0, len(counts) - 1, MOST).astype(int)] = True
-    else:
-        some[:] = True
-    most = min(int(counts.max()), 1 if len(counts) > 4 * MOST else POSITIONS)
+    large = len(counts) > 4 * MOST
+    some = np.isin(people, evenly(len(counts), MOST if large else len(counts)))
+    most = min(int(counts.max()), 1 if large else POSITIONS)
     for position in range(most):
         for group in range(groups):
-            held = several & some[people] & (place == position) & (people % groups == group)
+            held = several & some & (place == position) & (people % groups == group)
             if held.any():
                 yield held
 
 
-FEW = 5  # people below which strangers are also drawn
-DRAWN = 20_000
+# ------------------------------------------------------------------ calibration
+
 ALL_ALIKE = (
     "All pictures of different people are equally alike, so nobody is recognised. So it is after whitening "
     "with a model that was fitted on the same pictures with as many components. Use fewer components, or "
@@ -359,25 +345,6 @@ class Calibration:
     n_genuine: int
 
 
-def check_far(far: Any) -> float:
-    """Return the rate of false accepts as a number.
-
-    Raises
-    ------
-    ParameterError
-        Unless it is above 0 and below 1.
-    """
-    try:
-        value = math.nan if isinstance(far, str | bytes | bool) else float(far)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not 0 < value < 1:
-        raise ParameterError(
-            f"far={far!r} is not a share of strangers above 0 and below 1. Give for instance 0.001."
-        )
-    return value
-
-
 def calibrate(
     vectors: Any, people: Codes, build: Build, *, far: float, perfect: float, variances: FloatArray
 ) -> Calibration:
@@ -386,7 +353,7 @@ def calibrate(
     Parameters
     ----------
     vectors, people, build
-        As in :func:`trials`.
+        As in :func:`held_out`.
     far : float
     perfect : float
         The likeness of a vector to itself.
@@ -394,7 +361,7 @@ def calibrate(
         Of the vectors, over faces: where there are fewer than five people, strangers are also drawn from a
         normal distribution with these variances, and the higher threshold is taken.
     """
-    found = trials(vectors, people, build)
+    found = held_out(vectors, people, build)
     n_people = int(people.max()) + 1
     notes: tuple[str, ...] = ()
     if n_people < FEW:
@@ -415,7 +382,7 @@ def calibrate(
     return Calibration(identify, verify, len(found.strangers), len(found.own))
 
 
-def _identification(found: Trials, far: float, n_people: int, perfect: float) -> Threshold:
+def _identification(found: Comparisons, far: float, n_people: int, perfect: float) -> Threshold:
     """Return the threshold for the most alike of all people."""
     # As many chances as people, none more likely than that of one comparison.
     value, _ = _one_to_one(found, -math.expm1(math.log1p(-far) / n_people), perfect)
@@ -430,7 +397,7 @@ def _identification(found: Trials, far: float, n_people: int, perfect: float) ->
     return Threshold(value, far, predicted, _below(found.own, value), counted is not None, notes)
 
 
-def _verification(found: Trials, far: float, perfect: float) -> Threshold:
+def _verification(found: Comparisons, far: float, perfect: float) -> Threshold:
     """Return the threshold for one person."""
     value, predicted = _one_to_one(found, far, perfect)
     observed = far * (found.n_couples + 1) >= 1
@@ -439,7 +406,7 @@ def _verification(found: Trials, far: float, perfect: float) -> Threshold:
     return Threshold(value, far, predicted, _below(found.own, value), observed, notes)
 
 
-def _one_to_one(found: Trials, rate: float, perfect: float) -> tuple[float, float]:
+def _one_to_one(found: Comparisons, rate: float, perfect: float) -> tuple[float, float]:
     """Return the threshold of single comparisons, and the rate that is predicted."""
     if rate * (found.n_pairs + 1) >= len(found.closest) + 1:
         counted = counted_threshold(found.pairs, rate)
@@ -487,7 +454,7 @@ def _unobserved(far: float, whom: str, count: int) -> str:
 
 def _few(n_people: int) -> str:
     return (
-        f"With {n_people} {'person' if n_people == 1 else 'people'} enrolled hardly anything is known of "
-        f"strangers: {DRAWN:,} were drawn from a normal distribution with the model's variances. Real people "
-        "differ in other ways, so the rate of false accepts is a guess."
+        f"With {counted(n_people, 'person', 'people')} enrolled hardly anything is known of strangers: "
+        f"{DRAWN:,} were drawn from a normal distribution with the model's variances. Real people differ in "
+        "other ways, so the rate of false accepts is a guess."
     )

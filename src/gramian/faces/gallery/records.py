@@ -1,4 +1,4 @@
-"""What is put into a gallery, checked before anything is stored: names, vectors, hashes and pictures."""
+"""What a gallery holds: pictures of people as vectors, the model these belong to, and the settings chosen."""
 
 from __future__ import annotations
 
@@ -10,48 +10,44 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import to_numpy
+from gramian.checks import counted
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.faces.names import person_name
-from gramian.faces.similarity import DISTANCES, MATCHES
-from gramian.faces.thresholds import check_far
+from gramian.faces.recognition import Recogniser
+from gramian.faces.similarity import as_vectors
 from gramian.records import FloatArray
 from gramian.version import __version__
 
 __all__ = [
     "SETTINGS",
     "Batch",
+    "Description",
     "Enrolled",
     "FittedModel",
-    "are_variances",
+    "Person",
     "as_batch",
-    "as_list",
     "check_model",
     "check_settings",
-    "counted",
-    "described",
-    "is_time",
     "now",
     "read_settings",
-    "read_text",
     "settings_text",
 ]
 
 HASH = re.compile("[0-9a-f]{64}")
-WANTED = {
-    "people": "one name for each vector",
-    "hashes": "the SHA-256 of each picture file",
-    "sources": "the name of each picture",
-    "pictures": "the bytes of each picture file",
-}
+# What a recogniser can be told, and a gallery can remember.
+SETTINGS = ("distance", "discriminant", "match", "far", "n_components")
+# Scores are float32, and a variance is at most the square of the largest of them.
+LARGEST = float(np.finfo(np.float32).max) ** 2
+
+
+# ------------------------------------------------------------------ pictures of people
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +57,7 @@ class Batch:
     Attributes
     ----------
     people : tuple of str
-    vectors : ndarray of shape (n, k), little-endian float32
+    vectors : ndarray of shape (n, k), float32
     hashes : tuple of bytes
         SHA-256 of each picture file.
     sources : tuple of str
@@ -77,7 +73,7 @@ class Batch:
     def __iter__(self) -> Iterator[tuple[str, bytes, bytes, str, bytes | None]]:
         """Yield person, vector, hash, source and original of each picture."""
         originals = self.originals or (None,) * len(self.people)
-        vectors = (vector.tobytes() for vector in self.vectors)
+        vectors = (vector.tobytes() for vector in self.vectors.astype("<f4", copy=False))
         return zip(self.people, vectors, self.hashes, self.sources, originals, strict=True)
 
 
@@ -97,36 +93,31 @@ class Enrolled:
     repeated: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        text = f"{counted(sum(self.counts.values()), 'picture')} of {counted(len(self.counts), 'person')}"
-        return f"{text} enrolled" + (f", {len(self.repeated):,} known already" if self.repeated else "")
+        people = counted(len(self.counts), "person", "people")
+        text = f"{counted(sum(self.counts.values()), 'picture')} of {people} enrolled"
+        return text + (f", {len(self.repeated):,} known already" if self.repeated else "")
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
+@dataclass(frozen=True)
+class Person:
+    """Somebody in a gallery.
 
-    Examples
-    --------
-    >>> counted(1, "picture"), counted(2, "person")
-    ('1 picture', '2 people')
+    Attributes
+    ----------
+    name : str
+    pictures : int
+        How many are enrolled.
+    first, last : str
+        When the first and the last of them were, UTC.
+    kept : int
+        How many of the pictures themselves are stored.
     """
-    many = "people" if noun == "person" else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else many}"
 
-
-def as_list(what: str, given: Any) -> list[Any]:
-    """Return one of the arguments of :func:`as_batch` as a list.
-
-    Raises
-    ------
-    InputTypeError
-        For a single text, and for what is no sequence.
-    """
-    if isinstance(given, str | bytes):
-        raise InputTypeError(f"{what} is the text {given!r}. Give a list with {WANTED[what]}.")
-    try:
-        return list(given)
-    except TypeError:
-        raise InputTypeError(f"{what} is {type(given).__name__}. Give a list with {WANTED[what]}.") from None
+    name: str
+    pictures: int
+    first: str
+    last: str
+    kept: int
 
 
 def as_batch(
@@ -154,71 +145,45 @@ def as_batch(
     DataError, InputTypeError
         For anything that cannot be stored as it is.
     """
-    values = _as_vectors(vectors, n_components)
-    people, hashes = as_list("people", people), as_list("hashes", hashes)
-    sources = None if sources is None else as_list("sources", sources)
-    pictures = None if pictures is None else as_list("pictures", pictures)
-    for name in people:
-        if not isinstance(name, str):
-            raise InputTypeError(f"The name of a person is {type(name).__name__}. Give text.")
-    names = {name: person_name(name) for name in dict.fromkeys(people)}
-    given = {"people": people, "hashes": hashes, "sources": sources, "pictures": pictures}
-    for what, entries in given.items():
-        if entries is not None and len(entries) != len(values):
-            raise DataError(f"{len(values):,} vectors but {len(entries):,} {what}. Give one for each vector.")
-    for digest in hashes:
+    values = as_vectors(vectors, n_components)
+    names, digests = _as_list("people", people, len(values)), _as_list("hashes", hashes, len(values))
+    sources = [""] * len(values) if sources is None else _as_list("sources", sources, len(values))
+    originals = None if pictures is None else _as_list("pictures", pictures, len(values))
+    for digest in digests:
         if not isinstance(digest, str) or not HASH.fullmatch(digest):
             raise DataError(
                 f"{digest!r} is not a SHA-256 in 64 small hexadecimal digits. Give that of the picture file: "
                 "hashlib.sha256(data).hexdigest()"
             )
-    for place, picture in enumerate(pictures or ()):
+    for place, picture in enumerate(originals or ()):
         if not isinstance(picture, bytes):
             raise InputTypeError(
                 f"A picture to keep is {type(picture).__name__}. Give the bytes of its file."
             )
-        if hashlib.sha256(picture).hexdigest() != hashes[place]:
+        if hashlib.sha256(picture).hexdigest() != digests[place]:
             raise DataError(
                 f"Picture {place} is not the one with that SHA-256. Give pictures in the order of the hashes."
             )
     return Batch(
-        tuple(names[name] for name in people),
+        tuple(person_name(name) for name in names),
         values,
-        tuple(bytes.fromhex(digest) for digest in hashes),
+        tuple(bytes.fromhex(digest) for digest in digests),
         # A name from a disk may hold bytes that are no text.
-        tuple(str(source).encode("utf-8", "replace").decode() for source in sources or [""] * len(values)),
-        None if pictures is None else tuple(pictures),
+        tuple(str(source).encode("utf-8", "replace").decode() for source in sources),
+        None if originals is None else tuple(originals),
     )
 
 
-def _as_vectors(vectors: Any, n_components: int) -> npt.NDArray[np.float32]:
-    try:
-        given = np.asarray(to_numpy(vectors))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"The vectors are no array ({error}). Give what transform returns.") from error
-    if given.dtype.kind not in "fiu":
-        raise DataError(f"The vectors are {given.dtype}, not real numbers. Give what transform returns.")
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(given, dtype="<f4")
-    if values.ndim != 2 or values.shape[1] != n_components:
-        raise DataError(
-            f"The vectors have shape {values.shape}; this gallery stores {n_components} numbers for each "
-            "picture. Give what transform of its model returns."
-        )
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
-        raise DataError(
-            f"Vector {bad[0]} holds NaN, infinity, or a number too large for float32. Leave its picture out."
-        )
-    return values
+def _as_list(what: str, given: Any, count: int) -> list[Any]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputTypeError(f"{what} is {given!r}. Give a list with one for each vector.")
+    found = list(given)
+    if len(found) != count:
+        raise DataError(f"{count:,} vectors but {len(found):,} {what}. Give one for each vector.")
+    return found
 
 
-# What a recogniser can be told, and a gallery can remember.
-SETTINGS = ("distance", "discriminant", "match", "far", "n_components")
-# Scores are float32, and a variance is at most the square of the largest of them.
-LARGEST = float(np.finfo(np.float32).max) ** 2
-LONGEST = 1000  # characters that settings can have as text
-TIME = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\+00:00", re.ASCII)
+# ------------------------------------------------------------------ the model
 
 
 class FittedModel(Protocol):
@@ -228,22 +193,6 @@ class FittedModel(Protocol):
     n_components_: int
     eigenvalues_: FloatArray
     shift_covariance_: FloatArray | None
-
-
-def now() -> str:
-    """Return the time, UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def is_time(text: Any) -> bool:
-    """Say whether something is a time as :func:`now` writes it.
-
-    Examples
-    --------
-    >>> is_time(now()), is_time("yesterday")
-    (True, False)
-    """
-    return isinstance(text, str) and TIME.fullmatch(text) is not None
 
 
 def check_model(model: Any) -> None:
@@ -266,44 +215,103 @@ def check_model(model: Any) -> None:
     )
 
 
-def described(model: FittedModel, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a new gallery says about itself, for its table ``meta``.
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What a gallery says about itself in its table ``meta``.
 
-    Raises
-    ------
-    DataError
-        For variances that no vector of float32 has.
-    InputTypeError, NotFittedError
-        As :func:`check_model`.
-    ParameterError
-        As :func:`check_settings`.
+    Attributes
+    ----------
+    fingerprint : str
+    variances : ndarray of shape (k,), float64
+    shifts : ndarray of shape (k, k), float64, or None
+    created : str
     """
-    check_model(model)
-    shifts = model.shift_covariance_
-    # Where there is no variance, rounding may leave a little less.
-    variances = np.maximum(np.asarray(model.eigenvalues_, dtype="<f8"), 0.0)
-    if not are_variances(variances):
-        raise DataError(
-            f"The model's variances go up to {variances.max():.3g}, and scores like that are too large for "
-            "float32. Divide the pictures by a constant and fit again."
-        )
-    return {
-        "fingerprint": model.fingerprint_,
-        "components": int(model.n_components_),
-        "variances": variances.tobytes(),
-        "shifts": b"" if shifts is None else np.asarray(shifts, dtype="<f4").tobytes(),
-        "created": now(),
-        "gramian": __version__,
-        "settings": settings_text(settings, int(model.n_components_)),
-    }
+
+    fingerprint: str
+    variances: FloatArray
+    shifts: FloatArray | None
+    created: str
+
+    @property
+    def n_components(self) -> int:
+        """Length of a vector."""
+        return len(self.variances)
+
+    @classmethod
+    def of(cls, model: FittedModel) -> Self:
+        """Describe a model.
+
+        Raises
+        ------
+        DataError
+            For variances that no vector of float32 has.
+        InputTypeError, NotFittedError
+            As :func:`check_model`.
+        """
+        check_model(model)
+        # Where there is no variance, rounding may leave a little less.
+        variances = np.maximum(np.asarray(model.eigenvalues_, dtype=np.float64), 0.0)
+        if not (variances <= LARGEST).all():
+            raise DataError(
+                f"The model's variances go up to {variances.max():.3g}, and scores like that are too large "
+                "for float32. Divide the pictures by a constant and fit again."
+            )
+        return cls(model.fingerprint_, variances, model.shift_covariance_, now())
+
+    def rows(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is written into the table ``meta``.
+
+        Raises
+        ------
+        ParameterError
+            As :func:`check_settings`.
+        """
+        return {
+            "fingerprint": self.fingerprint,
+            "components": self.n_components,
+            "variances": self.variances.astype("<f8").tobytes(),
+            "shifts": b"" if self.shifts is None else np.asarray(self.shifts, dtype="<f4").tobytes(),
+            "created": self.created,
+            "gramian": __version__,
+            "settings": settings_text(settings, self.n_components),
+        }
+
+    @classmethod
+    def read(cls, rows: Mapping[str, Any]) -> Self:
+        """Return what was written by :meth:`rows`.
+
+        Raises
+        ------
+        sqlite3.DatabaseError
+            When it is not as it was written.
+        """
+        try:
+            count, variances = int(rows["components"]), np.frombuffer(rows["variances"], dtype="<f8")
+            # Galleries made before a model could know of shifts have none.
+            shifts = np.frombuffer(rows.get("shifts", b""), dtype="<f4").astype(np.float64)
+            good = HASH.fullmatch(rows["fingerprint"]) is not None and len(variances) == count > 0
+            good = good and bool(
+                ((variances >= 0) & (variances <= LARGEST)).all() and np.isfinite(shifts).all()
+            )
+            square = shifts.reshape(count, count) if len(shifts) else None
+            read_settings(rows["settings"], count)
+            described = cls(rows["fingerprint"], variances.astype(np.float64), square, str(rows["created"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise sqlite3.DatabaseError("what it says of its model is missing or malformed") from error
+        if not good:
+            raise sqlite3.DatabaseError("what it says of its model cannot be so")
+        return described
 
 
-def are_variances(values: FloatArray) -> bool:
-    """Say whether numbers can be variances of scores in float32."""
-    return bool(((values >= 0) & (values <= LARGEST)).all())
+def now() -> str:
+    """Return the time, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def settings_text(settings: Mapping[str, Any], n_components: int | None = None) -> str:
+# ------------------------------------------------------------------ settings
+
+
+def settings_text(settings: Mapping[str, Any], n_components: int) -> str:
     """Return settings as text to be stored, without those that are None.
 
     Raises
@@ -313,101 +321,48 @@ def settings_text(settings: Mapping[str, Any], n_components: int | None = None) 
 
     Examples
     --------
-    >>> settings_text({"match": "mean", "far": None})
+    >>> settings_text({"match": "mean", "far": None}, 5)
     '{"match": "mean"}'
     """
     check_settings(settings, n_components)
-    chosen = {name: _plain(value) for name, value in settings.items() if value is not None}
-    return json.dumps(chosen, sort_keys=True, allow_nan=False)
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    # Numbers of NumPy become Python's own.
+    return json.dumps(chosen, sort_keys=True, allow_nan=False, default=lambda number: number.item())
 
 
-def read_settings(connection: sqlite3.Connection, n_components: int | None = None) -> dict[str, Any]:
-    """Return the settings that were chosen for a gallery.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        When they are not as they were stored.
-    """
-    rows = connection.execute("SELECT value FROM meta WHERE key = 'settings'").fetchall()
-    try:
-        return read_text(rows[0][0] if rows else None, n_components)
-    except ValueError as error:
-        raise sqlite3.DatabaseError(f"its settings are {error}") from error
-
-
-def read_text(text: Any, n_components: int | None = None) -> dict[str, Any]:
+def read_settings(text: Any, n_components: int) -> dict[str, Any]:
     """Return the settings that :func:`settings_text` wrote.
 
     Raises
     ------
-    ValueError
-        For a text that it cannot have written; says in what way.
+    sqlite3.DatabaseError
+        For a text that it cannot have written.
 
     Examples
     --------
-    >>> read_text('{"match": "mean"}')
+    >>> read_settings('{"match": "mean"}', 5)
     {'match': 'mean'}
     """
-    # The length first: what is nested without end is long.
-    if not isinstance(text, str) or len(text) > LONGEST:
-        raise ValueError("missing or malformed")
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError("missing or malformed")
-    try:
+        found = dict(json.loads(text))
         check_settings(found, n_components)
-    except ParameterError as error:
-        # Without the advice for who chooses them.
-        raise ValueError(f"not what can be chosen: {str(error).partition('. ')[0]}") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError("its settings are missing or malformed") from error
     return found
 
 
-def check_settings(settings: Mapping[str, Any], n_components: int | None = None) -> None:
-    """Refuse a setting that no recogniser takes; None is its default.
-
-    Parameters
-    ----------
-    settings : mapping
-    n_components : int, optional
-        How many a vector has: no more can be compared.
+def check_settings(settings: Mapping[str, Any], n_components: int) -> None:
+    """Refuse a setting that no recogniser of such vectors takes; None is its default.
 
     Raises
     ------
     ParameterError
         For another name, or a value outside of what it may be.
     """
-    for name, value in settings.items():
+    for name in settings:
         if name not in SETTINGS:
             near = difflib.get_close_matches(name, SETTINGS, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise ParameterError(f"{name} is no setting of a gallery. There are {', '.join(SETTINGS)}.{hint}")
-        if value is not None:
-            _check_value(name, _plain(value), n_components)
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of NumPy as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _check_value(name: str, value: Any, available: int | None) -> None:
-    if name == "distance":
-        check_choice(name, value, DISTANCES)
-    elif name == "match":
-        check_choice(name, value, MATCHES)
-    elif name == "far":
-        check_far(value)
-    elif name == "discriminant" and not (isinstance(value, bool) or value == "auto"):
-        raise ParameterError(f"discriminant={value!r} is not known. Give True, False or 'auto'.")
-    elif name == "n_components":
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ParameterError(f"n_components={value!r} is not a whole number of at least 1.")
-        if available is not None and value > available:
-            raise ParameterError(
-                f"n_components={value!r} but vectors have {available} components. Give a number from 1 to "
-                f"{available}, or None for all."
-            )
+    given = {name: value for name, value in settings.items() if value is not None}
+    Recogniser(**given).check_parameters(n_components)
