@@ -322,7 +322,7 @@ def test_parameters_outside_of_what_they_may_be(world):
         ({"discriminant": "yes"}, "discriminant='yes' is not known"),
         ({"far": 0}, "far=0 must be a number above 0"),
         ({"n_components": 13}, "n_components=13 .* Vectors have 12 components"),
-        ({"n_components": 0}, "n_components=0 must be a whole number from 1 to 12"),
+        ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
         ({"n_components": True}, "n_components=True"),
         ({"n_components": 2.5}, "n_components=2.5"),
     ]:

@@ -285,7 +285,7 @@ def test_components_that_are_not_there():
     with pytest.raises(ParameterError, match="n_components=6 must be a whole number from 1 to 5"):
         space.errors(NEW, [3, 6])
     for wrong in (0, -1, 2.5, True):
-        with pytest.raises(ParameterError, match="is not a positive number of components"):
+        with pytest.raises(ParameterError, match="must be a whole number from 1 to 5"):
             space.reconstruct(NEW, wrong)
 
 
