@@ -29,7 +29,7 @@ def test_tables(evaluate):
     ran = evaluate(*QUICK)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(
-        "44 pictures of 11 people; 2 splits, 2 of each enrolled. light equalise, distance cosine"
+        "44 pictures of 11 people, none a copy of another; 2 splits, 2 of each enrolled. light"
     )
     for head in ("Who it is", "One to one", "A face or not"):
         assert f"\n{head}" in ran.out

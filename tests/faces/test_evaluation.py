@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.faces import FaceSpace, drawn_faces, read_faces
+from gramian.faces import evaluation as evaluation_module
 from gramian.faces.drawing import drawn_others
 from gramian.faces.evaluation import (
     FARS,
@@ -166,6 +167,24 @@ def test_one_number_of_components(faces):
     assert [row.n_components for row in alone.at] == [41]
 
 
+def test_copies_are_counted_and_kept_together(faces, monkeypatch):
+    sides = []
+    measure = evaluation_module._measure
+
+    def watched(given, people, others, split, *rest):
+        sides.append((set(people.originals[split.enrolled]), set(people.originals[split.tested])))
+        return measure(given, people, others, split, *rest)
+
+    monkeypatch.setattr(evaluation_module, "_measure", watched)
+    doubled = faces.take([*range(84), 3, 4, 30])
+    found = evaluate_faces(doubled, n_components=[5], splits=3, enrolled=3, far=0.1)
+    assert all(not enrolled & tested for enrolled, tested in sides)
+    assert found.protocol["copies"] == found.to_dict()["protocol"]["copies"] == 3
+    assert "87 pictures of 14 people, 3 of them copies or near-copies of others, kept on one side; 3" in str(
+        found
+    )
+
+
 # ------------------------------------------------------------------ real faces
 
 
@@ -201,6 +220,7 @@ PROTOCOL = {
     "source": "people",
     "pictures": 1400,
     "people": 40,
+    "copies": 0,
     "size": "92x112",
     "enrolled": 5,
     "splits": 10,
@@ -224,7 +244,9 @@ def evaluation(rows, **changed):
 
 def test_tables():
     text = str(evaluation((row(25, rank1=0.975, rank1_error=0.002, false_accepts=0.01), row(100))))
-    assert text.startswith("1,400 pictures of 40 people; 10 splits, 5 of each enrolled, 10 people left out.")
+    assert text.startswith(
+        "1,400 pictures of 40 people, none a copy of another; 10 splits, 5 of each enrolled, 10 people left"
+    )
     assert "        25  97.50 ±0.20" in text
     assert "strangers named %" in text
     assert "threshold for 1 % of strangers" in text

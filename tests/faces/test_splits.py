@@ -1,15 +1,18 @@
 """Splits: nothing is on both sides."""
 
 import dataclasses
+import io
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from gramian.errors import DataError, ParameterError
 from gramian.faces import drawn_faces
 from gramian.faces.splits import (
     Population,
     component_counts,
+    copies_of,
     draw_split,
     noise_pictures,
     population,
@@ -21,8 +24,9 @@ def faces():
     return drawn_faces(5, 4, size=(20, 24))
 
 
-def crowd(codes, enrolled):
-    return Population(tuple(f"p{i}" for i in range(max(codes) + 1)), codes, enrolled)
+def crowd(codes, enrolled, originals=None):
+    originals = np.arange(len(codes)) if originals is None else originals
+    return Population(tuple(f"p{i}" for i in range(max(codes) + 1)), codes, enrolled, originals)
 
 
 def test_every_picture_is_on_one_side():
@@ -105,3 +109,65 @@ def test_noise_has_the_form_of_faces(faces):
     greys = {tuple(np.sort(picture.ravel())) for picture in faces.pictures}
     assert all(tuple(np.sort(picture.ravel())) in greys for picture in noise.pictures[100:])
     assert np.array_equal(noise.pictures, noise_pictures(faces, 3).pictures)
+
+
+# ------------------------------------------------------------------ copies
+
+
+def stored(picture, kind, **options):
+    """A picture as another file gives it back."""
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, kind, **options)
+    return np.asarray(Image.open(buffer))
+
+
+def near_copies(picture):
+    height, width = picture.shape
+    smaller = Image.fromarray(picture).resize((2 * width // 3, 2 * height // 3)).resize((width, height))
+    return [
+        stored(picture, "PNG"),
+        stored(picture, "JPEG", quality=85),
+        np.asarray(smaller),
+        (0.8 * picture + 20).astype(np.uint8),
+    ]
+
+
+def test_copies_are_found_whatever_file_they_come_from():
+    pictures = drawn_faces(8, 4, size=(92, 112)).pictures
+    assert copies_of(pictures).tolist() == list(range(32))
+    found = copies_of(np.concatenate([pictures, near_copies(pictures[5]), near_copies(pictures[9])]))
+    assert found.tolist() == [*range(32), *[5] * 4, *[9] * 4]
+    flat = np.full((2, 12, 10), 7, dtype=np.uint16)
+    assert copies_of(flat).tolist() == [0, 0]
+
+
+def test_copies_are_on_one_side_of_every_split(faces):
+    with_copies = faces.take([*range(20), 0, 0, 5, 6, 17])
+    people, notes, usable = population(with_copies, None)
+    assert (people.copies, people.enrolled, notes) == (5, 2, [])
+    assert usable.all()
+    for seed in range(20):
+        split = draw_split(people, 1, np.random.default_rng(seed))
+        for side in (split.enrolled, split.tested, split.strangers):
+            inside = set(people.originals[side])
+            assert not inside & set(people.originals[~side])
+        different = np.unique(people.originals[split.enrolled])
+        assert np.bincount(people.codes[different], minlength=5).max() == 2
+
+
+def test_copies_do_not_make_enough_pictures(faces):
+    # Two pictures, of which one is there three times, and four others.
+    fewer = faces.take([0, 1, 1, 1, *range(4, 20)])
+    people, notes, _ = population(fewer, 2)
+    assert people.names == ("p02", "p03", "p04", "p05")
+    assert notes == ["1 person with at most 2 pictures not used."]
+    assert people.originals.tolist() == list(range(16))
+
+
+def test_a_picture_under_two_names_shows_nobody_knows_whom(faces):
+    pictures = faces.pictures.copy()
+    pictures[4] = pictures[0]
+    people, notes, usable = population(dataclasses.replace(faces, pictures=pictures), 2)
+    assert notes == ["2 pictures not used: the same is also filed under another person."]
+    assert np.flatnonzero(~usable).tolist() == [0, 4]
+    assert people.originals.tolist() == list(range(18))

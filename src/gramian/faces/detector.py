@@ -22,6 +22,7 @@ __all__ = [
     "FOLDS",
     "HEIGHT",
     "MANY",
+    "areas",
     "fit_detector",
     "folds",
     "keeping",
@@ -134,7 +135,7 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
     ndarray of shape (n, height, width), float32
     """
     _, h, w = pictures.shape
-    down, across = _areas(h, min(HEIGHT, h)), _areas(w, max(1, round(w * min(1.0, HEIGHT / h))))
+    down, across = areas(h, min(HEIGHT, h)), areas(w, max(1, round(w * min(1.0, HEIGHT / h))))
     small = np.empty((len(pictures), len(down), len(across)), dtype=np.float32)
     for some in slices(len(pictures), max(1, min(BLOCK, BLOCK_BYTES // (8 * h * w)))):
         block = down @ as_float64(grey_scale(pictures[some])) @ across.T
@@ -149,7 +150,7 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
     return small
 
 
-def _areas(size: int, wanted: int) -> FloatArray:
+def areas(size: int, wanted: int) -> FloatArray:
     """Return the matrix that averages ``size`` pixels into ``wanted``, by the overlap of their areas."""
     edges = np.arange(wanted + 1) * (size / wanted)
     low, high, pixels = edges[:-1, None], edges[1:, None], np.arange(size)[None]

@@ -197,7 +197,8 @@ class Evaluation:
     Attributes
     ----------
     protocol : dict
-        What was done: pictures, people, enrolled, splits, left out, light, and the recogniser's parameters.
+        What was done: pictures, people, how many pictures are copies of others, enrolled, splits, left out,
+        light, and the recogniser's parameters.
     at : tuple of AtCount
         For each number of components.
     best : int
@@ -250,11 +251,14 @@ class Evaluation:
         told = self.protocol
         left = f", {told['leave_out']} people left out" if told["leave_out"] else ""
         moved = f", shift {told['shift']:g}" if told["shift"] else ""
+        copies = ", none a copy of another"
+        if told["copies"]:
+            copies = f", {told['copies']:,} of them copies or near-copies of others, kept on one side"
         splits = f"{counted(told['splits'], 'split')}, {told['enrolled']} of each enrolled"
         return (
-            f"{told['pictures']:,} pictures of {told['people']:,} people; {splits}{left}. "
-            f"light {told['light']}{moved}, distance {told['distance']}, discriminant {told['discriminant']}, "
-            f"match {told['match']}"
+            f"{told['pictures']:,} pictures of {told['people']:,} people{copies}; {splits}{left}. "
+            f"light {told['light']}{moved}, distance {told['distance']}, "
+            f"discriminant {told['discriminant']}, match {told['match']}"
         )
 
     def _who(self) -> list[str]:
@@ -341,7 +345,8 @@ def evaluate_faces(
 
     In every split some pictures of each person are enrolled. A model is fitted on these, once, with the
     largest number of components; smaller numbers are its first ones. All other pictures are test pictures:
-    nothing sees them before they are asked about.
+    nothing sees them before they are asked about. A picture and its copies and near-copies, as
+    :func:`gramian.faces.splits.copies_of` finds them, are enrolled together or not at all.
 
     Parameters
     ----------
@@ -414,6 +419,7 @@ def evaluate_faces(
         "source": faces.source,
         "pictures": len(given),
         "people": people.count,
+        "copies": people.copies,
         "size": given.size,
         "enrolled": people.enrolled,
         "splits": splits,
