@@ -13,9 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 from gramian import DataError, FileError, InputTypeError, ParameterError
 from gramian.faces import FaceSpace
-from gramian.faces import gallery as module
-from gramian.faces.gallery import Gallery
-from gramian.faces.gallery_file import GalleryFile
+from gramian.faces.gallery import Gallery, enroll_into
+from gramian.faces.gallery import gallery as module
+from gramian.faces.gallery.store import GalleryFile
 
 K = 16
 
@@ -159,7 +159,7 @@ def test_a_gallery_needs_a_fitted_model(gallery, path):
 
 def test_arguments_of_another_kind(gallery):
     vectors, hashes, _ = pictures_of("Anna")
-    with pytest.raises(InputTypeError, match=r"hashes is NoneType\. Give a list with the SHA-256"):
+    with pytest.raises(InputTypeError, match=r"hashes is None\. Give a list with one for each vector"):
         gallery.enroll("Anna", vectors, None)
     with pytest.raises(InputTypeError, match=r"The name of a person is list\. Give text"):
         gallery.enroll(["Anna"], vectors, hashes)
@@ -224,27 +224,6 @@ def test_nor_where_another_program_moved_rows_without_overwriting(gallery, path)
     assert traces(path, "Jane Doe", 155) == []
 
 
-def test_what_would_undo_forgetting_is_noticed(gallery, path):
-    enroll(gallery, "Anna", "Ben")
-    # Put in by another program after the file was opened.
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TRIGGER t BEFORE DELETE ON pictures BEGIN SELECT RAISE(IGNORE); END")
-    other.close()
-    with pytest.raises(FileError, match="is damaged: Anna cannot be removed, something is left each time"):
-        gallery.forget("Anna")
-    assert len(gallery) == 4
-    with pytest.raises(FileError, match="was altered by another program: it holds the trigger t"):
-        Gallery.open(path)
-
-
-def test_a_name_that_could_not_be_enrolled_is_forgotten_as_it_is_shown(gallery, path):
-    enroll(gallery, "Anna", "Ben")
-    gallery._file.connection.execute("UPDATE people SET name = 'Eve' || char(10) WHERE name = 'Anna'")
-    assert gallery.person(r"Eve\n") == "Eve\n"
-    assert gallery.forget(r"Eve\n") == 2
-    assert len(gallery) == 2
-
-
 def test_forgetting_everybody(gallery, path):
     enroll(gallery, "Anna", "Ben")
     gallery.forget("Anna")
@@ -302,7 +281,7 @@ def test_a_file_that_cannot_be_rebuilt_yet_is_rebuilt_later(gallery, path, monke
 PAUSED = """
 import sys, time
 import numpy as np
-from gramian.faces.gallery import Gallery
+from gramian.faces.gallery import Gallery, enroll_into
 
 path, doing, word, times = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 gallery = Gallery.open(path)
@@ -372,7 +351,7 @@ def test_what_a_killed_process_did_not_clean_is_cleaned_by_the_next(gallery, pat
 ENROLLING = """
 import sys
 import numpy as np
-from gramian.faces.gallery import Gallery
+from gramian.faces.gallery import Gallery, enroll_into
 
 path, who = sys.argv[1:]
 print("ready", flush=True)
@@ -422,9 +401,7 @@ def test_a_gallery_that_another_program_holds(gallery, path):
     enroll(gallery, "Anna")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(
-        FileError, match=r"is in use by another program, also after waiting 0.05 s\. Try again"
-    ):
+    with pytest.raises(FileError, match=r"is in use by another program\. Try again"):
         enroll(gallery, "Ben")
     # Who only reads need not wait for who is about to write.
     assert len(Gallery.open(path, Model, read_only=True)) == 2
@@ -507,8 +484,70 @@ def test_settings_are_stored_and_may_be_overruled(path, recorded):
             "n_components": 3,
         }
         for use in (gallery.configure, gallery.recogniser):
-            with pytest.raises(ParameterError, match=rf"n_components=17 but vectors have {K} components"):
+            with pytest.raises(ParameterError, match=rf"n_components=17 .* Vectors have {K} components"):
                 use(n_components=17)
     with pytest.raises(ParameterError, match="is no setting of a gallery"):
         Gallery.create(path.with_name("new"), Model, matching="mean")
     assert os.listdir(path.parent) == [path.name]
+
+
+# ------------------------------------------------------------ made by enrolling
+
+HASHES = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(4)]
+VECTORS = np.arange(4.0 * K).reshape(4, K)
+
+
+def names(path):
+    with Gallery.open(path, Model) as gallery:
+        return gallery.vectors()[1].tolist()
+
+
+def test_a_new_gallery_and_one_that_is_there(path):
+    first = enroll_into(
+        path, Model, iter(["Anna", "Ben"]), VECTORS[:2], iter(HASHES[:2]), [b"0", b"1"], sources=iter("12")
+    )
+    assert first.counts == {"Anna": 1, "Ben": 1}
+    second = enroll_into(path, Model, iter(["Ben", "Eve"]), VECTORS[1:3], iter(HASHES[1:3]))
+    assert second.counts == {"Ben": 0, "Eve": 1}
+    assert names(path) == ["Anna", "Ben", "Eve"]
+    with Gallery.open(path) as gallery:
+        assert gallery.originals("Ben") == (("2", b"1"),)
+        assert gallery.settings == {}
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_cannot_be_enrolled_makes_no_gallery(path):
+    for people, vectors, match in (
+        (["Anna", "Ben"], VECTORS[:2], "is enrolled for Anna already"),
+        (["Anna", "\n"], VECTORS[:2], "The name of a person is empty"),
+        (["Anna", "Anna"], VECTORS[:2] * np.nan, "holds NaN"),
+    ):
+        with pytest.raises(DataError, match=match):
+            enroll_into(path, Model, people, vectors, HASHES[:1] * 2)
+        assert os.listdir(path.parent) == []
+    with pytest.raises(FileError, match="there is no folder"):
+        enroll_into(path / "deeper", Model, ["Anna"], VECTORS[:1], HASHES[:1])
+    with pytest.raises(InputTypeError, match=r"The model is NoneType\. Give a fitted FaceSpace"):
+        enroll_into(path, None, ["Anna"], VECTORS[:1], HASHES[:1])
+
+
+def test_a_gallery_of_another_model_is_left_as_it_is(path):
+    enroll_into(path, Other, ["Anna"], VECTORS[:1], HASHES[:1])
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="was made with the model cdcdcdcdcdcd"):
+        enroll_into(path, Model, ["Ben"], VECTORS[:1], HASHES[1:2])
+    assert path.read_bytes() == before
+
+
+def test_two_that_make_the_same_gallery(path, monkeypatch):
+    make = module.create_file
+
+    def late(*arguments):
+        with monkeypatch.context() as restored:
+            restored.setattr(module, "create_file", make)
+            enroll_into(path, Model, ["Anna"], VECTORS[:1], HASHES[:1])
+        return make(*arguments)
+
+    monkeypatch.setattr(module, "create_file", late)
+    assert enroll_into(path, Model, ["Ben"], VECTORS[1:2], HASHES[1:2]).counts == {"Ben": 1}
+    assert names(path) == ["Anna", "Ben"]

@@ -11,12 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, FileError
-from gramian.faces.creating import create_file
-from gramian.faces.enrolment import Enrolled, as_batch, as_list
-from gramian.faces.gallery_file import GalleryFile
-from gramian.faces.names import person_name
-from gramian.faces.queries import (
-    Person,
+from gramian.faces.gallery.queries import (
     add_pictures,
     list_people,
     person_number,
@@ -24,18 +19,25 @@ from gramian.faces.queries import (
     read_vectors,
     remove_person,
 )
-from gramian.faces.recognition import Recogniser
-from gramian.faces.settings import (
+from gramian.faces.gallery.records import (
+    Batch,
+    Description,
+    Enrolled,
     FittedModel,
+    Person,
+    as_batch,
     check_model,
     check_settings,
-    described,
     read_settings,
     settings_text,
 )
+from gramian.faces.gallery.store import GalleryFile, create_file
+from gramian.faces.names import person_name
+from gramian.faces.recognition import Recogniser
 from gramian.records import FloatArray
+from gramian.store.atomic import as_path
 
-__all__ = ["Gallery"]
+__all__ = ["Gallery", "enroll_into"]
 
 SHORT = 12
 
@@ -101,16 +103,14 @@ class Gallery:
     ) -> None:
         self._file = GalleryFile(path, read_only=read_only, timeout=timeout)
         self._fitted: tuple[Any, Recogniser] | None = None
-        meta = self._file.meta
+        told = self._file.description
         self.path: Path = self._file.path
         self.read_only: bool = read_only
-        self.fingerprint: str = meta["fingerprint"]
-        self.n_components: int = meta["components"]
-        self.variances: FloatArray = np.frombuffer(meta["variances"], dtype="<f8").astype(np.float64)
-        shifts = np.frombuffer(meta["shifts"], dtype="<f4").astype(np.float64)
-        shape = (self.n_components, self.n_components)
-        self.shift_covariance: FloatArray | None = shifts.reshape(shape) if len(shifts) else None
-        self.created: str = meta["created"]
+        self.fingerprint: str = told.fingerprint
+        self.n_components: int = told.n_components
+        self.variances: FloatArray = told.variances
+        self.shift_covariance: FloatArray | None = told.shifts
+        self.created: str = told.created
 
     @classmethod
     def create(
@@ -137,7 +137,7 @@ class Gallery:
         ParameterError
             For an unknown setting.
         """
-        create_file(path, described(model, settings), lambda connection: None)
+        create_file(path, Description.of(model).rows(settings), lambda connection: None)
         return cls(path, timeout=timeout)
 
     @classmethod
@@ -221,8 +221,8 @@ class Gallery:
         FileError
             When the file cannot be changed.
         """
-        name, hashes = person_name(person), as_list("hashes", hashes)
-        return self.enroll_many([name] * len(hashes), vectors, hashes, pictures, sources=sources)
+        person = person_name(person)
+        return self.enroll_many([person] * len(vectors), vectors, hashes, pictures, sources=sources)
 
     def enroll_many(
         self,
@@ -247,7 +247,9 @@ class Gallery:
         DataError, FileError
             As for :meth:`enroll`.
         """
-        batch = as_batch(people, vectors, hashes, sources, pictures, self.n_components)
+        return self._store(as_batch(people, vectors, hashes, sources, pictures, self.n_components))
+
+    def _store(self, batch: Batch) -> Enrolled:
         with self._file.changing() as connection:
             return add_pictures(connection, batch)
 
@@ -298,7 +300,7 @@ class Gallery:
         """
         check_settings(settings, self.n_components)
         with self._file.changing() as connection:
-            text = settings_text(read_settings(connection) | settings, self.n_components)
+            text = settings_text(self.settings | settings, self.n_components)
             connection.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
 
     # ------------------------------------------------------------ what is in it
@@ -307,7 +309,8 @@ class Gallery:
     def settings(self) -> dict[str, Any]:
         """What was chosen with :meth:`configure`."""
         with self._file.reading() as connection:
-            return read_settings(connection, self.n_components)
+            (text,) = connection.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
+            return read_settings(text, self.n_components)
 
     def people(self) -> tuple[Person, ...]:
         """Return who is enrolled, by name."""
@@ -323,8 +326,8 @@ class Gallery:
             When nobody of that name is enrolled; says who has a name like it.
         """
         with self._file.reading() as connection:
-            number = person_number(connection, name)
-            return str(connection.execute("SELECT name FROM people WHERE id = ?", (number,)).fetchall()[0][0])
+            person_number(connection, name)
+        return person_name(name)
 
     def vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.str_]]:
         """Return all vectors, and whom each belongs to, in the order of enrolment.
@@ -386,3 +389,47 @@ class Gallery:
                 recogniser.fit(vectors, people, self.variances, self.shift_covariance)
                 self._fitted = version, recogniser
             return self._fitted[1]
+
+
+def enroll_into(
+    path: str | os.PathLike[str],
+    model: FittedModel,
+    people: Iterable[str],
+    vectors: Any,
+    hashes: Iterable[str],
+    pictures: Iterable[bytes] | None = None,
+    *,
+    sources: Iterable[str] | None = None,
+    timeout: float = 5.0,
+) -> Enrolled:
+    """Add pictures of people to a gallery, and make the gallery if there is none: all of them, or none.
+
+    Parameters
+    ----------
+    path : str or path-like
+    model : FaceSpace
+        Fitted; its ``transform`` made the vectors.
+    people, vectors, hashes, pictures, sources
+        As for :meth:`Gallery.enroll_many`.
+    timeout : float
+        Seconds to wait while another process changes the gallery.
+
+    Raises
+    ------
+    DataError, FileError
+        As for :meth:`Gallery.open` and :meth:`Gallery.enroll_many`; no new gallery is left then.
+    """
+    check_model(model)
+    # Made first: what is given one after the other is there once, and may be needed twice.
+    batch = as_batch(people, vectors, hashes, sources, pictures, model.n_components_)
+    if not os.path.exists(as_path(path)):
+        try:
+            return create_file(
+                path, Description.of(model).rows({}), lambda connection: add_pictures(connection, batch)
+            )
+        except FileError:
+            # Another process may have made it meanwhile.
+            if not os.path.exists(path):
+                raise
+    with Gallery.open(path, model, timeout=timeout) as gallery:
+        return gallery._store(batch)
