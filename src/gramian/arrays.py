@@ -131,7 +131,7 @@ def column_norms(array: Any) -> FloatArray:
 
 
 def thin_chunks(V: npt.NDArray[Any], length: int = THIN) -> list[npt.NDArray[Any]]:
-    """Cut V into contiguous groups of columns that multiply at full speed with pieces of ``THIN`` by ``length``."""
+    """Cut V into contiguous groups of columns that multiply at full speed with ``THIN`` by ``length``."""
     width = 2 * THIN_COLUMNS if 2 * length <= THIN else THIN_COLUMNS
     return [np.ascontiguousarray(V[:, part]) for part in slices(V.shape[1], width)]
 

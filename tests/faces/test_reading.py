@@ -21,7 +21,7 @@ from gramian.errors import (
     ParameterError,
 )
 from gramian.faces.reading import _common_size, _require_memory, read_faces
-from gramian.rows.decoding import Picture, PictureForm
+from gramian.rows.decoding import PictureFile, PictureForm
 
 
 def grey(seed=0, height=12, width=10, dtype=np.uint8):
@@ -520,7 +520,7 @@ def test_memory(monkeypatch):
 
 def test_the_common_size():
     def common(*sizes):
-        pictures = [Picture(name, None) for name in "abcdefg"[: len(sizes)]]
+        pictures = [PictureFile(name, None) for name in "abcdefg"[: len(sizes)]]
         return _common_size(pictures, [PictureForm(h, w, np.dtype(np.uint8)) for w, h in sizes])
 
     assert common((9, 8), (9, 8)) == (9, 8)
