@@ -16,8 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.refusals import reason, shortened
+from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
 from gramian.rows.columnar import table_from_columns
 from gramian.rows.decoding import readable
 from gramian.rows.delimited import parse_delimited
