@@ -20,12 +20,11 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
-from gramian.refusals import reason, shortened
+from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError, reason, shortened
 from gramian.store.atomic import as_path, atomic_write
 from gramian.version import __version__
 
-__all__ = ["FORMAT_VERSION", "StoredModel", "read_model", "write_model"]
+__all__ = ["FORMAT_VERSION", "StoredModel", "read_model", "versions", "write_model"]
 
 FORMAT_VERSION = 1
 
@@ -123,7 +122,7 @@ def write_model(
         "format_version": FORMAT_VERSION,
         "header": _encode(header, "header"),
         "kind": kind,
-        "versions": _versions(),
+        "versions": versions(),
     }
     text = json.dumps(entry, allow_nan=False, sort_keys=True, separators=(",", ":"))
     sealed = f'{{"checksum":"{_checksum(text, ready)}",{text[1:]}'
@@ -166,13 +165,13 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
     sealed = _CHECKSUM_ENTRY.match(text)
     if sealed is None or sealed[1] != _checksum("{" + text[sealed.end() :], arrays):
         raise _damaged(target, "its content does not match its checksum")
-    kind, header, versions = (entry.get(name) for name in ("kind", "header", "versions"))
-    if not (isinstance(kind, str) and isinstance(header, dict) and isinstance(versions, dict)):
+    kind, header, writer = (entry.get(name) for name in ("kind", "header", "versions"))
+    if not (isinstance(kind, str) and isinstance(header, dict) and isinstance(writer, dict)):
         raise _damaged(target, "its kind, header or versions are missing or malformed")
     try:
-        return StoredModel(kind, _decode(header), arrays, versions)
-    except (TypeError, ValueError) as error:
-        raise _damaged(target, "a value of its header is no number") from error
+        return StoredModel(kind, _decode(header), arrays, writer)
+    except (RecursionError, TypeError, ValueError) as error:
+        raise _damaged(target, "a value of its header is no number, or too deep inside of others") from error
 
 
 def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -191,7 +190,8 @@ def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(array, dtype=little, order="C")
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of what computes and writes a model."""
     # Only writing asks for it, and it would be a quarter of what this module costs to import.
     from importlib.metadata import version
 
@@ -317,8 +317,8 @@ def _parse_entry(target: Path, text: str) -> dict[str, Any]:
         raise _damaged(target, f"its format version is {found!r}")
     # Before the checksum, which a later format may compute in another way.
     if found > FORMAT_VERSION:
-        versions = entry.get("versions")
-        writer = versions.get("gramian", "unknown") if isinstance(versions, dict) else "unknown"
+        by = entry.get("versions")
+        writer = by.get("gramian", "unknown") if isinstance(by, dict) else "unknown"
         raise ModelFileError(
             f"{target} was written by gramian {writer}, format {found}; this gramian {__version__} "
             f"reads up to format {FORMAT_VERSION}: upgrade with pip install -U gramian"
