@@ -6,7 +6,8 @@ import pytest
 import gramian
 from gramian.errors import FileError
 from gramian.report import reconstruction
-from gramian.report.reconstruction import Errors, check_pictures_folder, picture_names, rebuilt
+from gramian.report.pictures import check_picture_folder, picture_names
+from gramian.report.reconstruction import LIST, Errors, rebuilt
 from gramian.rows.table import Table
 
 
@@ -47,7 +48,7 @@ def test_names_differ_even_where_case_does_not_count():
 
 
 def test_a_folder_in_use_is_refused(tmp_path):
-    check_pictures_folder(tmp_path)
+    check_picture_folder(tmp_path, LIST)
     (tmp_path / "a.png").write_text("")
     with pytest.raises(FileError, match="is not empty"):
-        check_pictures_folder(tmp_path)
+        check_picture_folder(tmp_path, LIST)

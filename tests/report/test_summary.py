@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.report.summary import Outcome, component_lines, headline, methods_paragraph, summary_page
+from gramian.report.summary import Fitted, component_lines, headline, methods_paragraph, summary_page
 from gramian.rows.table import Table
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)
@@ -10,9 +10,9 @@ NOTE = "first column used as row names"
 TABLE = Table(X, source="a`b.csv", sha256="ab" * 32, notes=(NOTE,), row_numbers=range(5, 45))
 
 
-def page(model, files=("model.gramian", "scores.csv", "eigenvalues.csv"), **options):
+def page(model, files=("model.gramian", "scores.csv", "eigenvalues.csv"), notes=()):
     command = ("gramian", "fit", "a b.csv", "-o", "r")
-    return summary_page(Outcome(model, TABLE, command, 0.5, "unit", files, **{"notes": (), **options}))
+    return summary_page(Fitted(model, TABLE, np.empty((0, 0)), command, 0.5), files, notes)
 
 
 def test_the_page_tells_everything():
