@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramian as package
-from gramian.cli.fitting import component_table
+from gramian.cli.outputs import component_table
 
 
 def read(path):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from gramian.cli.outputs import check_file, check_not_input, check_place, is_model_file, print_json
-from gramian.cli.streams import prepare_streams
+from gramian.cli.run import prepare_streams
 from gramian.errors import FileError, ParameterError
 
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from gramian.cli.streams import prepare_streams
+from gramian.cli.run import prepare_streams
 
 NAME = "Zo\u00eb \U0001f600 \udcff"
 

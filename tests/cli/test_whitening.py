@@ -19,7 +19,7 @@ READ = Reading(label="species")
 
 def run(data="flowers.csv", out="z.csv", reading=READ, method="zca", **given):
     options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "as_json": False} | given
-    whiten(data, out, reading, method, **options)
+    whiten(data, reading, out, method, **options)
 
 
 def numbers(path, first=2):
@@ -127,7 +127,7 @@ def test_pictures_come_as_png(folder, gramian):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"method": "zac"}, ParameterError, "--method='zac' is not known. Allowed: 'pca', 'zca'"),
+        ({"method": "zac"}, ParameterError, "--method zac is not known. Allowed: 'pca', 'zca'"),
         ({"regularization": "lw"}, ParameterError, "--regularization lw is not understood"),
         ({"regularization": "-1"}, ParameterError, "--regularization -1 is not understood"),
         ({"regularization": "nan"}, ParameterError, "--regularization nan is not understood"),

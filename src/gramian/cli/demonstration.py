@@ -4,10 +4,11 @@ import hashlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from gramian.cli.fitting import component_table, fit_table
-from gramian.cli.outputs import check_place
+from gramian.cli.fitting import fit_table
+from gramian.cli.options import out
+from gramian.cli.outputs import check_place, component_table
 from gramian.cli.progress import progress
 
 __all__ = ["Score", "compare", "demo", "digits_table", "median_gamma"]
@@ -28,8 +29,13 @@ class Score:
     error: float
 
 
-def demo(out: str) -> None:
-    """Fit PCA and kernel PCA to handwritten digits, compare them and write the results."""
+def demo(
+    out: Annotated[str, out("FOLDER", "Where the results go. [gramian-demo]")] = "gramian-demo",
+) -> None:
+    """Try everything on handwritten digits.
+
+    PCA and kernel PCA, compared by what a classifier makes of them, with a folder of results for each.
+    """
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
     from gramian.report.results import check_folder

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gramian.checks import check_choice, check_seed
 from gramian.cli.options import Model
 from gramian.errors import ParameterError
 
@@ -24,7 +25,6 @@ def estimator(options: Model) -> Any:
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.component_choice import RULES, check_rmse
-    from gramian.estimators.inputs import check_choice
     from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
@@ -33,14 +33,12 @@ def estimator(options: Model) -> Any:
     from gramian.estimators.preimages import PREIMAGES
 
     _check_applicable(options)
-    if not 0 <= options.seed < 2**32:
-        raise ParameterError(f"--seed {options.seed} must be a whole number from 0 to {2**32 - 1}.")
     memory_limit_bytes(options.memory_limit)
     shared: dict[str, Any] = {
         "center": not options.no_center,
         "solver": options.solver or "auto",
         "tol": options.tol,
-        "random_state": options.seed,
+        "random_state": check_seed("--seed", options.seed),
         "memory_limit": options.memory_limit,
     }
     check_choice("--solver", shared["solver"], PCA_SOLVERS if options.kernel is None else KERNEL_SOLVERS)

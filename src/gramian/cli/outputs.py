@@ -1,4 +1,4 @@
-"""Where results go: checked before any work."""
+"""Where results go, checked before any work, and how they are printed."""
 
 import codecs
 import json
@@ -7,10 +7,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gramian.errors import FileError, ParameterError
-from gramian.refusals import reason, shortened
+from gramian.errors import FileError, ParameterError, reason, shortened
 
-__all__ = ["check_file", "check_not_input", "check_place", "is_model_file", "print_json"]
+__all__ = [
+    "TABLES",
+    "check_file",
+    "check_not_input",
+    "check_place",
+    "component_table",
+    "is_model_file",
+    "model_lines",
+    "print_json",
+    "table_target",
+]
+
+TABLES = (".csv", ".parquet", ".npy")
+LISTED = 10
 
 # Names that ask for a file, which a results folder is not.
 FILE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz", ".json", ".png", ".svg", ".md", ".zip")
@@ -79,6 +91,26 @@ def check_place(folder: Path) -> None:
     _check_access(existing, str(folder))
 
 
+def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
+    """Return where a table goes and of which kind it is.
+
+    Raises
+    ------
+    FileError, ParameterError
+        If it cannot be written there, or the name is of no table.
+    """
+    from gramian.report.tables import format_of
+
+    if out == "-":
+        if as_json:
+            raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
+        return sys.stdout.buffer, "csv"
+    kind = format_of(out)
+    check_file(out)
+    check_not_input(out, *inputs)
+    return out, kind
+
+
 def _check_name(path: Path) -> None:
     """Refuse a name that no file can have."""
     try:
@@ -115,3 +147,25 @@ def print_json(facts: Any) -> None:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     readable = codecs.lookup(encoding).name == "utf-8"
     print(json.dumps(facts, indent=2, ensure_ascii=not readable, allow_nan=False))
+
+
+def model_lines(model: Any) -> list[str]:
+    """Return what is said of every fitted model: components, plan, certificate."""
+    return [*component_table(model), "", str(model.plan_), "", str(model.certificate_)]
+
+
+def component_table(model: Any, count: int = LISTED) -> list[str]:
+    """Return the first components as lines of a text table."""
+    from gramian.report.facts import component_facts
+
+    facts = component_facts(model)
+    lines = [f"{'':8}{'eigenvalue':>14}{'std. dev.':>14}{'share':>10}{'sum':>10}"]
+    columns = [
+        facts[name] for name in ("component", "eigenvalue", "standard deviation", "share", "cumulative")
+    ]
+    for name, value, deviation, *shares in list(zip(*columns, strict=True))[:count]:
+        parts = "".join(f"{'-' if share is None else f'{100 * share:.2f} %':>10}" for share in shares)
+        lines.append(f"{name:8}{value:14.6g}{deviation:14.6g}{parts}")
+    if model.n_components_ > count:
+        lines.append(f"... and {model.n_components_ - count} more")
+    return lines

@@ -1,5 +1,7 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
+import codecs
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -10,8 +12,8 @@ import typer
 
 from gramian.cli.app import app
 from gramian.cli.progress import say
-from gramian.cli.streams import lead_nowhere, prepare_streams
 from gramian.errors import (
+    FULL,
     CertificateWarning,
     CostWarning,
     GramianError,
@@ -19,10 +21,14 @@ from gramian.errors import (
     ParameterError,
     PreimageWarning,
     RankWarning,
+    not_written,
+    reason,
+    shortened,
 )
-from gramian.refusals import FULL, not_written, reason, shortened
 
 __all__ = ["run"]
+
+ESCAPED = "gramian-escaped"
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
@@ -124,3 +130,47 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     say(f"gramian: warning: {message}")
+
+
+# ---------------------------------------------------------- the standard streams
+
+
+def prepare_streams() -> None:
+    """Let the standard streams take any text, and be there.
+
+    What an encoding lacks is written as ``\\u00eb``, and so are the bytes of file names that are no text:
+    JSON stays JSON by it. A stream that is closed becomes one to nowhere.
+    """
+    # First of all, so that no file that is opened later takes the place of a closed one.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    codecs.register_error(ESCAPED, _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None and getattr(stream, "errors", ESCAPED) != ESCAPED:
+            reconfigure(errors=ESCAPED)
+
+
+def lead_nowhere(name: str) -> None:
+    """Send what is still buffered in a stream that has no room or reader, and what follows, to nowhere.
+
+    The interpreter would otherwise complain when it ends, and change the exit code.
+
+    Parameters
+    ----------
+    name : {"stdout", "stderr"}
+    """
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
+    except (OSError, ValueError):
+        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    # In the units of UTF-16, as JSON has it.
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
