@@ -351,7 +351,7 @@ def mutated():
         KernelPCA(3, kernel="rbf", preimage="ridge").fit(X),
         KernelPCA(2, kernel="precomputed", repair="clip").fit(X @ X.T - 5 * np.eye(30)),
         gramian.Whitener(n_components=3, regularization="oas").fit(X),
-        gramian.RandomFourierMap(20, random_state=0).fit(X),
+        gramian.RandomFourierMap(21, random_state=0).fit(X),
         gramian.TaylorMap(2).fit(X),
         gramian.PolynomialMap(2).fit(X),
         FaceSpace(4, shift=0.05).fit(drawn_faces(6, 3, size=(20, 24), seed=0)),

@@ -34,6 +34,18 @@ def estimator(options: Model) -> Any:
 
     _check_applicable(options)
     memory_limit_bytes(options.memory_limit)
+    pca = options.kernel is None
+    allowed = {
+        "solver": PCA_SOLVERS if pca else KERNEL_SOLVERS,
+        "scale": ("unit", "pareto"),
+        "repair": ("clip",),
+        "preimage": PREIMAGES,
+    }
+    for name, choices in allowed.items():
+        if (value := getattr(options, name)) is not None:
+            check_choice(flag(name), value, choices)
+    if options.max_rmse is not None:
+        check_rmse(options.max_rmse)
     shared: dict[str, Any] = {
         "center": not options.no_center,
         "solver": options.solver or "auto",
@@ -41,22 +53,11 @@ def estimator(options: Model) -> Any:
         "random_state": check_seed("--seed", options.seed),
         "memory_limit": options.memory_limit,
     }
-    check_choice("--solver", shared["solver"], PCA_SOLVERS if options.kernel is None else KERNEL_SOLVERS)
-    components: Any = read_components(options.components, KERNEL_RULES if options.kernel else RULES)
-    if options.kernel is None:
-        if options.scale is not None:
-            check_choice("--scale", options.scale, ("unit", "pareto"))
-        given = {
-            name: value for name in ("ddof", "max_rmse") if (value := getattr(options, name)) is not None
-        }
-        if options.max_rmse is not None:
-            check_rmse(options.max_rmse)
-        return PCA(components, scale=options.scale, whiten=options.whiten, **given, **shared)
-    if options.repair is not None:
-        check_choice("--repair", options.repair, ("clip",))
-    if options.preimage is not None:
-        check_choice("--preimage", options.preimage, PREIMAGES)
-    given = {name: value for name in KERNEL_ONLY if (value := getattr(options, name)) is not None}
+    components: Any = read_components(options.components, RULES if pca else KERNEL_RULES)
+    names = PCA_ONLY if pca else KERNEL_ONLY
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    if pca:
+        return PCA(components, **given, **shared)
     if options.gamma is not None:
         given["gamma"] = read_gamma(options.gamma)
     return KernelPCA(components, kernel=options.kernel, **given, **shared)

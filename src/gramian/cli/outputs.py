@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gramian.errors import FileError, ParameterError, reason, shortened
+from gramian.errors import FileError, ParameterError
 
 __all__ = [
     "TABLES",
@@ -58,15 +58,9 @@ def check_file(out: str) -> None:
     FileError
         If it is a folder, or its folder is not there or protected.
     """
-    path = Path(out)
-    if os.path.isdir(out):
-        raise FileError(f"{out} is a folder. Name a file in it.")
-    if out.endswith(("/", os.sep)):
-        raise FileError(f"{shortened(out)} names a folder. Name a file: leave out the {out[-1]} at the end.")
-    _check_name(path)
-    if not path.parent.is_dir():
-        raise FileError(f"{out} cannot be written: there is no folder {path.parent}. Create it first.")
-    _check_access(path if os.path.exists(path) else path.parent, out)
+    from gramian.store import check_writable
+
+    check_writable(out)
 
 
 def check_place(folder: Path) -> None:
@@ -77,18 +71,23 @@ def check_place(folder: Path) -> None:
     FileError
         If it is a file, or the folder that it would be made in is protected.
     """
+    from gramian.store.atomic import as_file_error
+
     existing = folder
-    while not os.path.exists(existing):
-        _check_name(existing)
-        if existing.is_symlink():
-            raise FileError(
-                f"{existing} is a link to {os.readlink(existing)}, which is not there, so there is no folder "
-                f"{folder}. Choose another name, or remove the link."
-            )
-        existing = existing.parent
-    if not os.path.isdir(existing):
-        raise FileError(f"{existing} is a file, so there is no folder {folder}. Choose another name.")
-    _check_access(existing, str(folder))
+    with as_file_error(folder):
+        while not os.path.isdir(existing):
+            if existing.is_symlink() and not existing.exists():
+                raise FileError(
+                    f"{existing} is a link to what is not there. Remove it, or choose another name."
+                )
+            try:
+                os.stat(existing)
+            except (FileNotFoundError, NotADirectoryError):
+                existing = existing.parent
+            else:
+                raise FileError(f"{existing} is a file, so there is no folder {folder}. Choose another name.")
+    if not os.access(existing, os.W_OK):
+        raise FileError(f"{folder} cannot be written: {existing} is write-protected. Choose another place.")
 
 
 def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
@@ -109,23 +108,6 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     check_file(out)
     check_not_input(out, *inputs)
     return out, kind
-
-
-def _check_name(path: Path) -> None:
-    """Refuse a name that no file can have."""
-    try:
-        os.stat(path)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return
-    except OSError as error:
-        raise FileError(
-            f"{shortened(path)} cannot be written: {reason(error)}. Choose another name for it."
-        ) from error
-
-
-def _check_access(path: Path, out: str) -> None:
-    if not os.access(path, os.W_OK):
-        raise FileError(f"{out} cannot be written: {path} is write-protected. Choose another place.")
 
 
 def check_not_input(out: str, *inputs: str) -> None:

@@ -1,6 +1,5 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
-import codecs
 import os
 import sys
 import warnings
@@ -27,8 +26,6 @@ from gramian.errors import (
 )
 
 __all__ = ["run"]
-
-ESCAPED = "gramian-escaped"
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
@@ -138,19 +135,18 @@ def _show_warning(
 def prepare_streams() -> None:
     """Let the standard streams take any text, and be there.
 
-    What an encoding lacks is written as ``\\u00eb``, and so are the bytes of file names that are no text:
-    JSON stays JSON by it. A stream that is closed becomes one to nowhere.
+    What an encoding lacks, and the bytes of file names that are no text, are written as escapes. A closed
+    stream becomes one to nowhere.
     """
     # First of all, so that no file that is opened later takes the place of a closed one.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
-    codecs.register_error(ESCAPED, _escaped)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None and getattr(stream, "errors", ESCAPED) != ESCAPED:
-            reconfigure(errors=ESCAPED)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
 
 
 def lead_nowhere(name: str) -> None:
@@ -166,11 +162,3 @@ def lead_nowhere(name: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
     except (OSError, ValueError):
         setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-
-
-def _escaped(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    # In the units of UTF-16, as JSON has it.
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end

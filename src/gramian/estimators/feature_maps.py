@@ -359,7 +359,7 @@ class RandomFourierMap(Saved, KernelMapper):
         "gamma_": Array("d"),
         "origin_": Array("d"),
         "frequencies_": Array("_ d"),
-        "_offset": Given(Array("_")),
+        "_offset": Given(Array("")),
         "_orthogonal": bool,
     }
 

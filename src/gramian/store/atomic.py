@@ -34,11 +34,7 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
     FileError
         If the place cannot be written to, the disk or device is full, or the reader of a named pipe is gone.
     """
-    target = as_path(path)
-    if os.fspath(path).endswith(("/", os.sep)):
-        raise FileError(
-            f"{shortened(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
-        )
+    target = _as_file(path)
     existing = existing_mode(target)
     if existing is not None and not stat.S_ISREG(existing):
         with _written_directly(target, existing) as file:
@@ -98,6 +94,33 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     if "\0" in os.fspath(path):
         raise ParameterError(f"{path!r} contains a null character. Pass the name without it.")
     return Path(path)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that :func:`atomic_write` could not write, before any work.
+
+    Raises
+    ------
+    FileError
+        If it is a folder or protected, or its folder is not there or protected.
+    """
+    target = _as_file(path)
+    if existing_mode(target) is None:
+        with as_file_error(target):
+            os.stat(target.parent)
+        if not os.access(target.parent, os.W_OK):
+            raise FileError(
+                f"{target} cannot be written: {target.parent} is write-protected. Choose another place."
+            )
+
+
+def _as_file(path: str | os.PathLike[str]) -> Path:
+    target = as_path(path)
+    if os.fspath(path).endswith(("/", os.sep)):
+        raise FileError(
+            f"{shortened(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
+        )
+    return target
 
 
 def existing_mode(target: Path) -> int | None:
