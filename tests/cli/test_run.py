@@ -20,9 +20,8 @@ def start(*arguments, **options):
     return subprocess.run([*GRAMIAN, *arguments], capture_output=True, timeout=120, **options)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
+def test_mistakes_are_a_line_and_a_code(folder, gramian):
+    for arguments, code, message in [
         (("fit", "no.csv", "-o", "m.gramian"), 1, "no.csv: there is no such file"),
         (("fit", "flowers.csv", "-o", "m.gramian"), 1, "species"),
         (("fit", "flowers.csv", "--drop", "specie", "-o", "m.gramian"), 2, "Did you mean 'species'"),
@@ -35,15 +34,13 @@ def start(*arguments, **options):
         (("fit", "flowers.csv", "--bogus"), 2, "--bogus"),
         (("fit",), 2, "DATA"),
         (("nonsense",), 2, "nonsense"),
-    ],
-)
-def test_mistakes_are_a_line_and_a_code(folder, gramian, arguments, code, message):
-    ran = gramian(*arguments)
-    assert (ran.code, ran.out) == (code, "")
-    last = ran.err.strip().splitlines()[-1]
-    assert last.startswith("gramian: ")
-    assert message in last
-    assert not (folder / "m.gramian").exists()
+    ]:
+        ran = gramian(*arguments)
+        assert (ran.code, ran.out) == (code, "")
+        last = ran.err.strip().splitlines()[-1]
+        assert last.startswith("gramian: ")
+        assert message in last
+        assert not (folder / "m.gramian").exists()
 
 
 def test_a_wrong_expression_is_shown_with_a_mark_under_the_column(gramian):

@@ -29,17 +29,15 @@ def test_blocks_are_one_whole(monkeypatch):
     assert len(errors.squares) == 11
 
 
-@pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "/abs/a.png", "a\\..\\b", "...", "", "C:\\x.png", "a\0b", "."]
-)
-def test_names_stay_inside_the_folder(name):
-    (found,) = picture_names([name])
-    path = PurePosixPath(found)
-    assert not path.is_absolute()
-    assert ".." not in path.parts
-    assert "\\" not in found
-    assert "\0" not in found
-    assert path.suffix == ".png"
+def test_names_stay_inside_the_folder():
+    for name in ["../../etc/passwd", "/abs/a.png", "a\\..\\b", "...", "", "C:\\x.png", "a\0b", "."]:
+        (found,) = picture_names([name])
+        path = PurePosixPath(found)
+        assert not path.is_absolute()
+        assert ".." not in path.parts
+        assert "\\" not in found
+        assert "\0" not in found
+        assert path.suffix == ".png"
 
 
 def test_names_differ_even_where_case_does_not_count():
