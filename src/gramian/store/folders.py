@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from gramian.errors import FULL, FileError, not_written
 from gramian.store.atomic import as_file_error, atomic_write, existing_mode, sync_folder
@@ -127,7 +128,7 @@ def _finish(folder: Path) -> None:
                 shutil.rmtree(left)
 
 
-def _move(folder: Path, plan: dict[str, list[str]]) -> None:
+def _move(folder: Path, plan: dict[str, Any]) -> None:
     ready = folder / READY
     for name in (*plan["remove"], *plan["move"]):
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
