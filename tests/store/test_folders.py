@@ -2,7 +2,6 @@
 
 import errno
 import json
-import multiprocessing
 import os
 import stat
 import sys
@@ -106,13 +105,12 @@ def every_moment(folder, refuse):
     at = 0
     while True:
         at += 1
-        child = multiprocessing.get_context("fork").Process(
-            target=in_a_child, args=(at, refuse, lambda: write(folder, NEW, OLD))
-        )
-        child.start()
-        child.join()
-        yield child.exitcode
-        if child.exitcode == 0:
+        child = os.fork()
+        if not child:
+            in_a_child(at, refuse, lambda: write(folder, NEW, OLD))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        yield code
+        if code == 0:
             return
         finish_folder(folder)
         assert not [path for path in folder.iterdir() if path.name.startswith(".")]

@@ -29,7 +29,7 @@ SAMPLE_ENTRIES = 1 << 24
 
 
 register_record(KernelError)
-MAPPED = {
+MAPPED: dict[str, Any] = {
     "n_features_in_": Sizes("d"),
     "n_features_out_": Sizes("p"),
     "feature_names_in_?": Array("d", kinds="O"),

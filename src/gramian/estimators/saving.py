@@ -22,7 +22,7 @@ __all__ = ["DECOMPOSED", "Form", "Saved", "decode", "encode", "register_forms", 
 
 Parts = dict[str, Any]
 # What every estimator of eigenpairs is made of: n rows, d columns, k components.
-DECOMPOSED: Mapping[str, Any] = {
+DECOMPOSED: dict[str, Any] = {
     "n_samples_": Sizes("n"),
     "n_features_in_": Sizes("d"),
     "n_components_": Sizes("k"),
