@@ -23,14 +23,14 @@ def test_scores_in_every_format(folder, gramian, flower_model):
         expected = package.load(flower_model).transform(flowers())
         if target.endswith("npy"):
             np.testing.assert_array_equal(np.load(target), expected)
-            return
+            continue
         if target.endswith("parquet"):
             from pyarrow import parquet
 
             table = parquet.read_table(target).to_pydict()
             assert list(table) == ["name", "species", "PC1", "PC2", "PC3"]
             np.testing.assert_array_equal(table["PC2"], expected[:, 1])
-            return
+            continue
         rows = list(csv.reader(io.StringIO(ran.out if target == "-" else Path(target).read_text())))
         assert rows[0] == ["name", "species", "PC1", "PC2", "PC3"]
         assert rows[1][:2] == ["f0", "setosa"]

@@ -38,11 +38,10 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
+    from gramian.report.facts import size_text
+
     parameters = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
-    size = f"{facts['n_features']:,} columns"
-    if facts["picture_shape"]:
-        height, width = facts["picture_shape"]
-        size = f"{height * width:,} pixels (pictures {height} high, {width} wide)"
+    size = size_text(facts["n_features"], facts["picture_shape"])
     kernel = f"Kernel: {facts['kernel']}" if facts["kernel"] else None
     repair = f"Repair: {facts['repair']}" if facts["repair"] else None
     fitted = (

@@ -26,7 +26,7 @@ def _tell_kernel(kernel: Kernel) -> dict[str, Any]:
 
 def _tell_function(value: Any) -> dict[str, Any]:
     function = value.function if isinstance(value, Callable) else value
-    name = "abs" if function is np.abs else getattr(function, "__name__", function)
+    name = "abs" if function is np.abs else str(getattr(function, "__name__", function))
     if not isinstance(function, np.ufunc) or MAPS.get(name) is not function:
         raise ParameterError(
             f"A kernel given as a function, or after a map ({name!r}), cannot be saved: a file holds "

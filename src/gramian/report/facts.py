@@ -23,6 +23,7 @@ __all__ = [
     "model_facts",
     "plain",
     "plan_facts",
+    "size_text",
     "validity_text",
     "versions",
 ]
@@ -125,6 +126,14 @@ def _padded(values: Any, k: int) -> list[Any]:
     # Components beyond the rank complete the basis and are not eigenpairs that anyone computed.
     known = list(values[:k])
     return known + [None] * (k - len(known))
+
+
+def size_text(columns: int, picture_shape: Any) -> str:
+    """Return the size of a row in words."""
+    if picture_shape is None:
+        return f"{columns:,} columns"
+    height, width = picture_shape
+    return f"{height * width:,} pixels (pictures {height} high, {width} wide)"
 
 
 def kernel_text(model: Any) -> str:

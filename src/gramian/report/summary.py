@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from gramian.checks import counted, duration
-from gramian.report.facts import component_facts, kernel_text, method_name, validity_text, versions
+from gramian.report.facts import component_facts, kernel_text, method_name, size_text, validity_text, versions
 from gramian.rows.table import Table
 
 __all__ = ["Fitted", "component_lines", "headline", "methods_paragraph", "summary_page"]
@@ -68,10 +68,7 @@ def headline(model: Any, table: Table) -> str:
 
 
 def _size(table: Table) -> str:
-    if table.picture_shape is not None:
-        height, width = table.picture_shape
-        return f"{height * width:,} pixels (pictures {height} high, {width} wide)"
-    return f"{table.values.shape[1]:,} columns"
+    return size_text(table.values.shape[1], table.picture_shape)
 
 
 def _percent(share: float) -> str:
