@@ -24,6 +24,7 @@ from gramian.faces.light import LIGHTS, Relit, relight
 from gramian.faces.pictures import Faces, Pictures, as_pictures
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, Plan
+from gramian.store import Array, Given, Shown, Sizes
 
 __all__ = ["FaceSpace", "as_counts", "decomposed", "relative_errors"]
 
@@ -186,6 +187,22 @@ class FaceSpace(Saved, BaseEstimator):
     True
     """
 
+    contents: ClassVar = {
+        "decomposition_": Shown((PCA, KernelPCA), {"n_components_": "k"}),
+        "detector_": tuple[PCA, ...],
+        "picture_shape_": Sizes("height width"),
+        "n_components_": Sizes("k"),
+        "n_pictures_": int,
+        "n_people_": int,
+        "eigenvalues_": Array("k"),
+        "mean_face_": Array("height width"),
+        "shift_covariance_?": Given(Array("k k")),
+        "face_scores_": Array("_"),
+        "face_threshold_": float,
+        "face_keep_": float,
+        "fingerprint_": str,
+        "notes_": tuple[str, ...],
+    }
     private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
     shift_covariance_: FloatArray | None = None  # also of models saved before they could know of shifts
 

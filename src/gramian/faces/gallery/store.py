@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gramian.checks import check_number, listed
-from gramian.errors import FileError
+from gramian.errors import FileError, reason, shortened
 from gramian.faces.gallery.records import Description
 from gramian.faces.names import shown
-from gramian.refusals import reason, shortened
 from gramian.store.atomic import as_path
 from gramian.version import __version__
 
