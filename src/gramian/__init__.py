@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
-    from gramian.estimators.relations import relations
     from gramian.estimators.saving import load
     from gramian.estimators.whitener import Whitener
+    from gramian.laws.relations import relations
     from gramian.rows.scan import scan
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
@@ -94,7 +94,7 @@ _HOME = {
     "choose_kernel": "gramian.selection.choose_kernel",
     "load": "gramian.estimators.saving",
     "mutual_information": "gramian.selection.mutual_information",
-    "relations": "gramian.estimators.relations",
+    "relations": "gramian.laws.relations",
     "scan": "gramian.rows.scan",
 }
 

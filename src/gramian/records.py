@@ -18,6 +18,7 @@ __all__ = [
     "Certificate",
     "Completeness",
     "FloatArray",
+    "IntArray",
     "Plan",
     "Repair",
     "Spectrum",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
 MATRICES = {
     "covariance": "covariance matrix",

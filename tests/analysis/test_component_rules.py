@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gramian.analysis.component_rules import (
+from gramian.analysis.component_rules.rules import (
     ComponentChoice,
     Scree,
     broken_stick,

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import gammaln
 from sklearn.decomposition import PCA as PeerPCA
 
-from gramian.analysis.component_rules import Scree
-from gramian.analysis.component_rules_minka import log_evidence, minka
+from gramian.analysis.component_rules.minka import log_evidence, minka
+from gramian.analysis.component_rules.rules import Scree
 
 
 def definition(values, k, n):

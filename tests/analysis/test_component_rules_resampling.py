@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from gramian.analysis.component_rules_resampling import (
+from gramian.analysis.component_rules.resampling import (
     REPEATS,
     parallel_analysis,
     permuted_columns,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from gramian.analysis.component_rules import Scree
-from gramian.analysis.component_rules_threshold import (
+from gramian.analysis.component_rules.rules import Scree
+from gramian.analysis.component_rules.threshold import (
     gavish_donoho,
     known_noise_factor,
     marchenko_pastur_median,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.component_rules_validation import bi_cross_validation, largest_validated
+from gramian.analysis.component_rules.validation import bi_cross_validation, largest_validated
 
 
 def factors_of(D, count):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gramian.analysis.component_rules import ComponentChoice
+from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import Summary, complete_basis, component_names, fixed_signs
 from gramian.arrays import as_float64
 

@@ -13,7 +13,7 @@ __all__ = ["relations"]
 
 def relations(data: str, degree: int, tol: float | None, reading: Reading, as_json: bool) -> None:
     """Print the polynomial equations that the rows obey."""
-    from gramian.estimators.relations import relations as find
+    from gramian.laws.relations import relations as find
 
     table = read_table(data, reading)
     with progress("computing"):

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gramian.analysis.component_rules import (
+from gramian.analysis.component_rules.minka import minka
+from gramian.analysis.component_rules.resampling import parallel_analysis
+from gramian.analysis.component_rules.rules import (
     ComponentChoice,
     Scree,
     broken_stick,
@@ -23,9 +25,7 @@ from gramian.analysis.component_rules import (
     kaiser,
     rmse_rule,
 )
-from gramian.analysis.component_rules_minka import minka
-from gramian.analysis.component_rules_resampling import parallel_analysis
-from gramian.analysis.component_rules_threshold import gavish_donoho
+from gramian.analysis.component_rules.threshold import gavish_donoho
 from gramian.arrays import memory_limit_bytes, to_numpy
 from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError, RankWarning
 from gramian.estimators.component_choice import (

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gramian.analysis.component_rules import ComponentChoice, Scree, fraction_rule, rmse_rule
-from gramian.analysis.component_rules_minka import minka
-from gramian.analysis.component_rules_resampling import REPEATS, parallel_analysis, sign_flips
-from gramian.analysis.component_rules_threshold import gavish_donoho
-from gramian.analysis.component_rules_validation import SPLITS, bi_cross_validation
+from gramian.analysis.component_rules.minka import minka
+from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis, sign_flips
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree, fraction_rule, rmse_rule
+from gramian.analysis.component_rules.threshold import gavish_donoho
+from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import as_float64, is_numpy, memory_limit_bytes, namespace, power_of_two, to_numpy
 from gramian.errors import MemoryLimitError, ParameterError
 from gramian.estimators.decomposition import require_range

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian import records
-from gramian.analysis.component_rules import ComponentChoice
+from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import to_numpy
 from gramian.errors import ParameterError

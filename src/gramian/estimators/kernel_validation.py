@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 
-from gramian.analysis.component_rules import ComponentChoice
+from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import as_float64
 from gramian.errors import CertificateWarning, PreimageWarning, RankWarning
 from gramian.estimators.kernel_pca import KernelPCA

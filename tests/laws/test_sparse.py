@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.elimination import Features, pruned, sparse_basis
-from gramian.analysis.polynomials import Monomials, triangle
+from gramian.laws.polynomials import Monomials, triangle
+from gramian.laws.sparse import Features, pruned, sparse_basis
 
 
 def features_of(X, degree):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from gramian.analysis import simple
-from gramian.analysis.evidence import evidence_of, features_of
-from gramian.analysis.polynomials import Monomials
-from gramian.analysis.simple import simple_fits
+from gramian.laws.evidence import evidence_of, features_of
+from gramian.laws.polynomials import Monomials
+from gramian.laws.simple import simple_fits
 
 NOTHING = np.zeros((10, 0))
 

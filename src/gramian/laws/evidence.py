@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramian.analysis.elimination import Features
-from gramian.analysis.polynomials import IntArray, Monomials, reduced, triangle
-from gramian.records import FloatArray
+from gramian.laws.polynomials import Monomials, reduced, triangle
+from gramian.laws.sparse import Features
+from gramian.records import FloatArray, IntArray
 
 __all__ = ["FLOOR", "SHUFFLES", "Evidence", "basis_of", "evidence_of", "features_of", "parts_of"]
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.frames import frame_of
-from gramian.analysis.polynomials import Monomials
-from gramian.analysis.relations import search
+from gramian.laws.frames import frame_of
+from gramian.laws.polynomials import Monomials
+from gramian.laws.search import search
 
 EPS = 2.0**-52
 

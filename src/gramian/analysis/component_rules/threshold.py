@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from gramian.analysis.component_rules import ComponentChoice, Scree, leading, numbered
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree, leading, numbered
 from gramian.records import FloatArray
 
 __all__ = ["gavish_donoho", "known_noise_factor", "marchenko_pastur_median", "unknown_noise_factor"]

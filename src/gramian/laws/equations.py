@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gramian.analysis.polynomials import IntArray
 from gramian.kernels.monomials import monomial_name
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 
 __all__ = ["equation", "justified", "term_order", "variables", "whole_factor"]
 

@@ -7,9 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from gramian.analysis.elimination import Features
-from gramian.analysis.polynomials import IntArray
-from gramian.records import FloatArray
+from gramian.laws.sparse import Features
+from gramian.records import FloatArray, IntArray
 
 __all__ = ["simple_fits"]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from gramian.analysis.polynomials import IntArray
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 
 __all__ = ["Features", "pruned", "sparse_basis"]
 

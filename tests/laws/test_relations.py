@@ -6,7 +6,7 @@ from scipy import sparse
 
 import gramian
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.estimators.relations import Relation, Relations
+from gramian.laws.relations import Relation, Relations
 
 T = np.linspace(0, 2 * np.pi, 120, endpoint=False)
 CIRCLE = np.column_stack([3 + 1.5 * np.cos(T), 2 + 1.5 * np.sin(T)])

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gramian.analysis.elimination import Features, sparse_basis
-from gramian.analysis.evidence import FLOOR, SHUFFLES, Evidence, basis_of, evidence_of, features_of, parts_of
-from gramian.analysis.frames import Frame
-from gramian.analysis.polynomials import IntArray, Monomials
-from gramian.analysis.refinement import Refined, refine
-from gramian.analysis.simple import LOOKED_AT, simple_fits
 from gramian.kernels.monomials import exponents
-from gramian.records import FloatArray
+from gramian.laws.evidence import FLOOR, SHUFFLES, Evidence, basis_of, evidence_of, features_of, parts_of
+from gramian.laws.frames import Frame
+from gramian.laws.polynomials import Monomials
+from gramian.laws.refinement import Refined, refine
+from gramian.laws.simple import LOOKED_AT, simple_fits
+from gramian.laws.sparse import Features, sparse_basis
+from gramian.records import FloatArray, IntArray
 
 __all__ = ["CAP", "Found", "Search", "search"]
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.kernels.monomials import count_monomials, exponents, graded_blocks
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 
-__all__ = ["IntArray", "Monomials", "reduced", "triangle"]
+__all__ = ["Monomials", "reduced", "triangle"]
 
 BLOCK_BYTES = 16 << 20
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

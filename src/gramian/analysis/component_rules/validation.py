@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import ComponentChoice, numbered
+from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.records import FloatArray
 
 __all__ = ["SPLITS", "FactorsOf", "bi_cross_validation", "largest_validated"]

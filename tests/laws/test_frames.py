@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.frames import frame_of
+from gramian.laws.frames import frame_of
 
 EPS = 2.0**-52
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from gramian.analysis.component_rules import ComponentChoice, Scree, numbered
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree, numbered
 from gramian.records import FloatArray
 
 __all__ = ["log_evidence", "minka"]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.evidence import parts_of
-from gramian.analysis.refinement import columns, refine
+from gramian.laws.evidence import parts_of
+from gramian.laws.refinement import columns, refine
 
 CONIC = np.array([[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]])
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.analysis import polynomials
-from gramian.analysis.polynomials import Monomials, reduced, triangle
+from gramian.laws import polynomials
+from gramian.laws.polynomials import Monomials, reduced, triangle
 
 
 def values_of(X, powers):

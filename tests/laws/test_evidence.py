@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.evidence import FLOOR, basis_of, evidence_of, features_of, parts_of
-from gramian.analysis.polynomials import Monomials
+from gramian.laws.evidence import FLOOR, basis_of, evidence_of, features_of, parts_of
+from gramian.laws.polynomials import Monomials
 
 
 def unit_circle(n=100, noise=0.0):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramian.analysis.elimination import EPS, Features, pruned
-from gramian.analysis.polynomials import IntArray, reduced
-from gramian.records import FloatArray
+from gramian.laws.polynomials import reduced
+from gramian.laws.sparse import EPS, Features, pruned
+from gramian.records import FloatArray, IntArray
 
 __all__ = ["Refined", "columns", "refine"]
 

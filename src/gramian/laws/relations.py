@@ -9,15 +9,14 @@ from typing import Any, overload
 
 import numpy as np
 
-from gramian.analysis.equations import equation, justified, variables, whole_factor
-from gramian.analysis.frames import Frame, frame_of
-from gramian.analysis.polynomials import IntArray
-from gramian.analysis.refinement import Refined, columns
-from gramian.analysis.relations import CAP, Search, search
 from gramian.arrays import as_float64
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.monomials import count_monomials, monomial_name
-from gramian.records import FloatArray
+from gramian.laws.equations import equation, justified, variables, whole_factor
+from gramian.laws.frames import Frame, frame_of
+from gramian.laws.refinement import Refined, columns
+from gramian.laws.search import CAP, Search, search
+from gramian.records import FloatArray, IntArray
 from gramian.rows import Rows, as_rows
 
 __all__ = ["Relation", "Relations", "relations"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import ComponentChoice, leading, numbered
+from gramian.analysis.component_rules.rules import ComponentChoice, leading, numbered
 from gramian.records import FloatArray
 
 __all__ = ["REPEATS", "SpectrumOf", "parallel_analysis", "permuted_columns", "sign_flips"]

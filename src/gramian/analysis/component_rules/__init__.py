@@ -1,0 +1,1 @@
+"""Rules for the number of components, a file for each family."""
