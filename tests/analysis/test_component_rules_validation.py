@@ -1,5 +1,7 @@
 """Bi-cross-validation against its definition with pseudo-inverses, and on planted data."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -34,16 +36,15 @@ def definition(X, rng, splits, *, centered):
     return errors / (splits * n * d)
 
 
-@pytest.mark.parametrize("centered", [True, False])
-@pytest.mark.parametrize("shape", [(30, 9), (9, 31), (16, 16)])
-def test_the_errors_are_those_of_the_definition(shape, centered):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) * 3
-    X += rng.standard_normal(shape) + 5
-    found = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered, splits=3)
-    expected = definition(X, np.random.default_rng(1), 3, centered=centered)
-    np.testing.assert_allclose(found.evidence["held_out_error"], expected, rtol=1e-9)
-    assert found.number == int(np.argmin(expected))
+def test_the_errors_are_those_of_the_definition():
+    for centered, shape in product([True, False], [(30, 9), (9, 31), (16, 16)]):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) * 3
+        X += rng.standard_normal(shape) + 5
+        found = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered, splits=3)
+        expected = definition(X, np.random.default_rng(1), 3, centered=centered)
+        np.testing.assert_allclose(found.evidence["held_out_error"], expected, rtol=1e-9)
+        assert found.number == int(np.argmin(expected))
 
 
 def test_more_components_than_are_tried_first():
@@ -72,16 +73,14 @@ def test_constant_data_have_none():
     assert bi_cross_validation(np.full((8, 4), 3.0), factors_of, np.random.default_rng(0)).number == 0
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "centered", "most"), [(3, 5, True, 0), (4, 2, True, 1), (2, 2, False, 1), (9, 1, True, 0)]
-)
-def test_halves_must_be_large_enough(n, d, centered, most):
-    assert largest_validated(n, d, centered=centered) == most
-    X = np.random.default_rng(5).standard_normal((n, d))
-    found = bi_cross_validation(X, factors_of, np.random.default_rng(0), centered=centered)
-    assert (found.number is None) == (most == 0)
-    if most == 0:
-        assert f"Halves of {n} rows x {d} columns" in found.sentence
+def test_halves_must_be_large_enough():
+    for n, d, centered, most in [(3, 5, True, 0), (4, 2, True, 1), (2, 2, False, 1), (9, 1, True, 0)]:
+        assert largest_validated(n, d, centered=centered) == most
+        X = np.random.default_rng(5).standard_normal((n, d))
+        found = bi_cross_validation(X, factors_of, np.random.default_rng(0), centered=centered)
+        assert (found.number is None) == (most == 0)
+        if most == 0:
+            assert f"Halves of {n} rows x {d} columns" in found.sentence
 
 
 def test_the_border_is_said():

@@ -47,50 +47,50 @@ def rows(n=25, seed=0, d=2):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("center", [True, False])
-def test_residuals_are_those_of_explicit_gram_matrices(name, center):
-    space = space_of(KERNELS[name], rows(), center=center)
-    X, Z = rows(6, seed=1), 0.5 * np.random.default_rng(2).standard_normal((6, 3))
-    expected = np.sqrt([definition(space, x[None], z)[0] for x, z in zip(X, Z, strict=True)])
-    np.testing.assert_allclose(residuals(space, X, Z), expected, rtol=1e-6)
+def test_residuals_are_those_of_explicit_gram_matrices(name):
+    for center in [True, False]:
+        space = space_of(KERNELS[name], rows(), center=center)
+        X, Z = rows(6, seed=1), 0.5 * np.random.default_rng(2).standard_normal((6, 3))
+        expected = np.sqrt([definition(space, x[None], z)[0] for x, z in zip(X, Z, strict=True)])
+        np.testing.assert_allclose(residuals(space, X, Z), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("center", [True, False])
-def test_the_nearest_fitted_row_is_the_nearest_in_feature_space(name, center, monkeypatch):
-    monkeypatch.setattr(preimages, "COLUMNS", 7)
-    space = space_of(KERNELS[name], rows(), r=8, center=center)
-    Z = 0.5 * np.random.default_rng(2).standard_normal((9, 8))
-    expected = [np.argmin(definition(space, space.rows, z)) for z in Z]
-    np.testing.assert_array_equal(nearest_rows(space, Z), expected)
+def test_the_nearest_fitted_row_is_the_nearest_in_feature_space(name, monkeypatch):
+    for center in [True, False]:
+        monkeypatch.setattr(preimages, "COLUMNS", 7)
+        space = space_of(KERNELS[name], rows(), r=8, center=center)
+        Z = 0.5 * np.random.default_rng(2).standard_normal((9, 8))
+        expected = [np.argmin(definition(space, space.rows, z)) for z in Z]
+        np.testing.assert_array_equal(nearest_rows(space, Z), expected)
 
 
 METHODS = [(name, "gradient") for name in KERNELS] + [(name, "fixed-point") for name in STATIONARY]
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS)
-@pytest.mark.parametrize("center", [True, False])
-def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method, center):
-    space = space_of(KERNELS[name], rows(), center=center)
-    bound = space.evaluator
-    left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
-    Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
-    found = minimised(space, Z, method)
-    assert found.converged.all()
-    errors = residuals(space, found.rows, Z)
-    least = residuals(space, space.rows[nearest_rows(space, Z)], Z)
-    assert np.all(errors <= least + 1e-12)
-    low = 0.0 if name == "chi2" else None
-    for x, z, error in zip(found.rows, Z, errors, strict=True):
-        local = minimize(
-            lambda x, z=z: definition(space, x[None], z)[0],
-            x,
-            method="L-BFGS-B",
-            bounds=[(low, None)] * 2,
-            options={"ftol": 1e-15, "gtol": 1e-9},
-        )
-        assert error**2 <= local.fun + 1e-7
-        np.testing.assert_allclose(x, local.x, atol=2e-3)
+def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
+    for center in [True, False]:
+        space = space_of(KERNELS[name], rows(), center=center)
+        bound = space.evaluator
+        left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
+        Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
+        found = minimised(space, Z, method)
+        assert found.converged.all()
+        errors = residuals(space, found.rows, Z)
+        least = residuals(space, space.rows[nearest_rows(space, Z)], Z)
+        assert np.all(errors <= least + 1e-12)
+        low = 0.0 if name == "chi2" else None
+        for x, z, error in zip(found.rows, Z, errors, strict=True):
+            local = minimize(
+                lambda x, z=z, space=space: definition(space, x[None], z)[0],
+                x,
+                method="L-BFGS-B",
+                bounds=[(low, None)] * 2,
+                options={"ftol": 1e-15, "gtol": 1e-9},
+            )
+            assert error**2 <= local.fun + 1e-7
+            np.testing.assert_allclose(x, local.x, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", ["rbf", "poly", "mixed"])
@@ -158,23 +158,23 @@ def test_both_signs_of_a_square_are_as_good():
     assert away.max() < 1e-3
 
 
-@pytest.mark.parametrize("size", [1e6, 1e200])
-def test_points_far_outside_get_a_finite_row(size):
-    space = space_of(KERNELS["rbf"], rows())
-    found = minimised(space, np.array([[size, -size, 0.0]]), "fixed-point")
-    assert np.isfinite(found.rows).all()
-    assert np.isfinite(residuals(space, found.rows, np.array([[size, -size, 0.0]]))).all()
+def test_points_far_outside_get_a_finite_row():
+    for size in [1e6, 1e200]:
+        space = space_of(KERNELS["rbf"], rows())
+        found = minimised(space, np.array([[size, -size, 0.0]]), "fixed-point")
+        assert np.isfinite(found.rows).all()
+        assert np.isfinite(residuals(space, found.rows, np.array([[size, -size, 0.0]]))).all()
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_units_do_not_matter(scale):
-    X = rows()
-    small = space_of(RBF(sigma=1.0), X)
-    large = space_of(RBF(sigma=1.0 * scale), X * scale)
-    Z = small.scores[:5]
-    signs = np.sign(np.sum(small.scores * large.scores, axis=0))
-    found = minimised(large, Z * signs, "fixed-point").rows / scale
-    np.testing.assert_allclose(found, minimised(small, Z, "fixed-point").rows, atol=1e-4)
+def test_units_do_not_matter():
+    for scale in [1e-150, 1e-30, 1e30, 1e150]:
+        X = rows()
+        small = space_of(RBF(sigma=1.0), X)
+        large = space_of(RBF(sigma=1.0 * scale), X * scale)
+        Z = small.scores[:5]
+        signs = np.sign(np.sum(small.scores * large.scores, axis=0))
+        found = minimised(large, Z * signs, "fixed-point").rows / scale
+        np.testing.assert_allclose(found, minimised(small, Z, "fixed-point").rows, atol=1e-4)
 
 
 def test_a_function_without_distances_is_refused():

@@ -1,5 +1,7 @@
 """The formulas of whitening against their definitions and against scikit-learn."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage, oas
@@ -23,22 +25,19 @@ def sums(X):
     return np.linalg.norm(C.T @ C) ** 2 / total**2, (np.sum(C**2, axis=1) ** 2).sum() / total**2
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "singular"),
-    [
+def test_intensities_are_those_of_scikit_learn():
+    for n, d, singular in [
         (60, 8, [9, 5, 3, 2, 1, 0.5, 0.2, 0.1]),
         (60, 8, [2, 2, 2, 2, 1.9, 1.9, 1.9, 1.8]),
         (10, 200, [5, 4, 3, 2, 1, 1, 1, 1, 1]),
         (30, 5, [3, 1]),
         (8, 3, [5, 1, 1]),
-    ],
-)
-def test_intensities_are_those_of_scikit_learn(n, d, singular):
-    X = spectrum_matrix(n, d, singular, seed=0, mean=0.3)
-    expected = {"ledoit-wolf": ledoit_wolf_shrinkage(X), "oas": oas(X)[1]}
-    squares, fourth = sums(X)
-    for rule, value in expected.items():
-        assert shrinkage_intensity(rule, n, d, squares, fourth) == pytest.approx(value, rel=1e-9)
+    ]:
+        X = spectrum_matrix(n, d, singular, seed=0, mean=0.3)
+        expected = {"ledoit-wolf": ledoit_wolf_shrinkage(X), "oas": oas(X)[1]}
+        squares, fourth = sums(X)
+        for rule, value in expected.items():
+            assert shrinkage_intensity(rule, n, d, squares, fourth) == pytest.approx(value, rel=1e-9)
 
 
 def test_one_column_is_not_shrunk():
@@ -46,10 +45,10 @@ def test_one_column_is_not_shrunk():
     assert shrinkage_intensity("ledoit-wolf", 10, 1, 1.0, 0.2) == 0
 
 
-@pytest.mark.parametrize("rule", ["oas", "ledoit-wolf"])
-def test_an_intensity_stays_between_0_and_1(rule):
-    for squares, fourth in [(0.25, 0.5), (0.25 - 1e-17, 0.5), (0.2500001, 0.9), (1.0, 1e-9)]:
-        assert 0 <= shrinkage_intensity(rule, 5, 4, squares, fourth) <= 1
+def test_an_intensity_stays_between_0_and_1():
+    for rule in ["oas", "ledoit-wolf"]:
+        for squares, fourth in [(0.25, 0.5), (0.25 - 1e-17, 0.5), (0.2500001, 0.9), (1.0, 1e-9)]:
+            assert 0 <= shrinkage_intensity(rule, 5, 4, squares, fourth) <= 1
 
 
 def test_scores_without_a_deviation_are_0_and_stay_0():
@@ -76,20 +75,21 @@ def test_the_root_does_not_amplify_what_is_not_there():
     assert np.abs(K).max() == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
-@pytest.mark.parametrize("deviations", [[4, 2, 1, 0.5], [3, 3, 3, 1], [1, 1e-2, 1e-4, 1e-6]])
-def test_the_triangle_is_that_of_kessy(deviations, scale):
-    rng = np.random.default_rng(1)
-    U = np.linalg.qr(rng.standard_normal((4, 4)))[0]
-    deviations = np.array(deviations, dtype=float)
-    W = triangular_root(U, deviations * scale, 0.0, None) * scale
-    S = (U.T * deviations**2) @ U
-    assert (np.tril(W, -1) == 0).all()
-    assert (np.diag(W) > 0).all()
-    np.testing.assert_allclose(W @ S @ W.T, np.eye(4), atol=1e-15 * (deviations[0] / deviations[-1]) ** 2)
-    if deviations[-1] > 1e-3:
-        # W = L.T with L L.T = S^-1.
-        np.testing.assert_allclose(W, np.linalg.cholesky(np.linalg.inv(S)).T, rtol=1e-11, atol=1e-14)
+def test_the_triangle_is_that_of_kessy():
+    for scale, deviations in product(
+        [1e-150, 1.0, 1e150], [[4, 2, 1, 0.5], [3, 3, 3, 1], [1, 1e-2, 1e-4, 1e-6]]
+    ):
+        rng = np.random.default_rng(1)
+        U = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+        deviations = np.array(deviations, dtype=float)
+        W = triangular_root(U, deviations * scale, 0.0, None) * scale
+        S = (U.T * deviations**2) @ U
+        assert (np.tril(W, -1) == 0).all()
+        assert (np.diag(W) > 0).all()
+        np.testing.assert_allclose(W @ S @ W.T, np.eye(4), atol=1e-15 * (deviations[0] / deviations[-1]) ** 2)
+        if deviations[-1] > 1e-3:
+            # W = L.T with L L.T = S^-1.
+            np.testing.assert_allclose(W, np.linalg.cholesky(np.linalg.inv(S)).T, rtol=1e-11, atol=1e-14)
 
 
 def test_the_triangle_takes_what_lies_beside_the_directions():
@@ -110,17 +110,19 @@ def test_the_triangle_takes_the_correction():
     assert (np.tril(W, -1) == 0).all()
 
 
-@pytest.mark.parametrize("d", [9, 5000])
-def test_nearly_orthonormal_rows_become_so(array_kind, d):
-    rng = np.random.default_rng(4)
-    U = np.linalg.qr(rng.standard_normal((d, 6)))[0].T
-    off = U + 1e-5 * np.triu(rng.standard_normal((6, 6))) @ U
-    found = orthonormal_rows(array_kind.make(off))
-    assert array_kind.same(found) or array_kind.name == "numpy-read-only"
-    found = to_numpy(found).astype("f8")
-    np.testing.assert_allclose(found @ found.T, np.eye(6), atol=1e-9 if array_kind.dtype == "f8" else 2e-7)
-    # The nearest such rows: the orthogonal factor of the polar decomposition.
-    left, _, right = np.linalg.svd(off, full_matrices=False)
-    np.testing.assert_allclose(found, left @ right, atol=1e-9 if array_kind.dtype == "f8" else 2e-7)
-    kept = to_numpy(orthonormal_rows(array_kind.make(U)))
-    np.testing.assert_array_equal(kept, to_numpy(array_kind.make(U)))
+def test_nearly_orthonormal_rows_become_so(array_kind):
+    for d in [9, 5000]:
+        rng = np.random.default_rng(4)
+        U = np.linalg.qr(rng.standard_normal((d, 6)))[0].T
+        off = U + 1e-5 * np.triu(rng.standard_normal((6, 6))) @ U
+        found = orthonormal_rows(array_kind.make(off))
+        assert array_kind.same(found) or array_kind.name == "numpy-read-only"
+        found = to_numpy(found).astype("f8")
+        np.testing.assert_allclose(
+            found @ found.T, np.eye(6), atol=1e-9 if array_kind.dtype == "f8" else 2e-7
+        )
+        # The nearest such rows: the orthogonal factor of the polar decomposition.
+        left, _, right = np.linalg.svd(off, full_matrices=False)
+        np.testing.assert_allclose(found, left @ right, atol=1e-9 if array_kind.dtype == "f8" else 2e-7)
+        kept = to_numpy(orthonormal_rows(array_kind.make(U)))
+        np.testing.assert_array_equal(kept, to_numpy(array_kind.make(U)))

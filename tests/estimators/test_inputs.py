@@ -23,24 +23,20 @@ from gramian.records import Target
 from gramian.rows import as_rows
 
 
-@pytest.mark.parametrize(
-    ("value", "target"),
-    [
+def test_targets():
+    for value, target in [
         (None, Target()),
         (3, Target(count=3)),
         (np.int32(3), Target(count=3)),
         (0.25, Target(fraction=0.25)),
         (np.float32(0.25), Target(fraction=0.25)),
         (Fraction(1, 4), Target(fraction=0.25)),
-    ],
-)
-def test_targets(value, target):
-    assert check_target(value, 9, (20, 9)) == target
+    ]:
+        assert check_target(value, 9, (20, 9)) == target
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
+def test_no_targets():
+    for value, message in [
         (10, "n_components=10 but 20 rows x 9 columns have at most 9 things. Ask for at most 9,"),
         (0, "not a positive number"),
         (1.0, "not a fraction between 0 and 1"),
@@ -50,11 +46,9 @@ def test_targets(value, target):
         ("3", "n_components='3' is not a number"),
         (np.array([3]), "is not a number"),
         ({}, "is not a number"),
-    ],
-)
-def test_no_targets(value, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        check_target(value, 9, (20, 9), of="things")
+    ]:
+        with pytest.raises(ParameterError, match=re.escape(message)):
+            check_target(value, 9, (20, 9), of="things")
 
 
 def test_choices():

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from gramian.laws.frames import frame_of
 
@@ -10,12 +9,12 @@ def rows(scale=1.0, offset=0.0):
     return np.random.default_rng(0).normal(size=(100, 2)) * scale + offset
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-3, 1.0, 1e150, 1e307])
-def test_scaled_rows_have_mean_0_and_spread_1(scale):
-    X = rows(scale, 3 * scale)
-    scaled = frame_of(X, 2, EPS).scaled(X)
-    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-13)
-    np.testing.assert_allclose(scaled.std(axis=0), 1, rtol=1e-13)
+def test_scaled_rows_have_mean_0_and_spread_1():
+    for scale in [1e-150, 1e-3, 1.0, 1e150, 1e307]:
+        X = rows(scale, 3 * scale)
+        scaled = frame_of(X, 2, EPS).scaled(X)
+        np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-13)
+        np.testing.assert_allclose(scaled.std(axis=0), 1, rtol=1e-13)
 
 
 def test_shifted_rows_are_counted_from_the_origin():

@@ -85,7 +85,6 @@ def test_what_one_column_obeys_is_not_lost_in_shuffling(rng):
     }
 
 
-@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     ("draw", "degree"),
     [
@@ -95,13 +94,14 @@ def test_what_one_column_obeys_is_not_lost_in_shuffling(rng):
         (lambda rng: np.exp(2 * rng.normal(size=(200, 3))), 2),
     ],
 )
-def test_pure_noise_obeys_nothing(draw, degree, seed):
-    assert found(draw(np.random.default_rng(seed)), degree)[0] == []
+def test_pure_noise_obeys_nothing(draw, degree):
+    for seed in range(5):
+        assert found(draw(np.random.default_rng(seed)), degree)[0] == []
 
 
-@pytest.mark.parametrize("seed", [11, 24, 35, 48])
-def test_heavy_tails_are_compared_with_shuffled_columns(seed):
-    assert found(np.random.default_rng(seed).standard_cauchy((200, 3)))[0] == []
+def test_heavy_tails_are_compared_with_shuffled_columns():
+    for seed in [11, 24, 35, 48]:
+        assert found(np.random.default_rng(seed).standard_cauchy((200, 3)))[0] == []
 
 
 def test_the_tolerance_is_a_bound_on_both_residuals(rng):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.analysis import simple
+from gramian.laws import simple
 from gramian.laws.evidence import evidence_of, features_of
 from gramian.laws.polynomials import Monomials
 from gramian.laws.simple import simple_fits
