@@ -138,11 +138,11 @@ def test_other_parameters_are_refused():
     for parameters, message in [
         ({"rules": ["paralel"]}, "rules='paralel' is not known. Allowed: 'parallel'"),
         ({"rules": ["max_rmse"]}, "The rule 'max_rmse' needs an error: give max_rmse="),
-        ({"fraction": 1.5}, "n_components=1.5 is not a fraction between 0 and 1"),
+        ({"fraction": 1.5}, "n_components=1.5 is not a positive number of components, and not a fraction"),
         ({"max_rmse": -1}, "max_rmse=-1 must be a positive number"),
         ({"random_state": "x"}, "random_state='x' cannot start"),
         ({"scale": "unti"}, "Did you mean 'unit'?"),
-        ({"ddof": 500}, "ddof=500 must be 0"),
+        ({"ddof": 500}, "ddof=500 must be a whole number"),
     ]:
         with pytest.raises(ParameterError, match=re.escape(message)):
             choose_components(planted(), **parameters)

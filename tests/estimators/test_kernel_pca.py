@@ -706,7 +706,7 @@ def test_parameters_are_refused():
         ({"n_components": 41}, "at most 40 kernel components"),
         ({"n_components": 1.5}, "not a fraction between 0 and 1"),
         ({"n_components": "mle"}, "Allowed: 'parallel', 'cv'"),
-        ({"n_components": True}, "is not a number"),
+        ({"n_components": True}, "is not a positive number"),
         ({"kernel": "rbff"}, "Did you mean 'rbf'"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma=-1.0 must be a positive number"),
         ({"kernel": "rbf", "gamma": 0}, "gamma=0 must be a positive number"),
@@ -717,7 +717,7 @@ def test_parameters_are_refused():
         ({"kernel": RBF(sigma=1.0, gamma=1.0)}, "sigma or gamma, not both"),
         ({"solver": "arpack"}, "solver='arpack' is not known. Allowed: 'auto', 'dense', 'krylov'"),
         ({"solver": "denes"}, "Did you mean 'dense'"),
-        ({"tol": 0.0}, "tol=0.0 must lie between 0 and 1"),
+        ({"tol": 0.0}, "tol=0.0 must be a number above 0 and below 1"),
         ({"memory_limit": -1}, "memory_limit=-1 is not a positive amount"),
     ]:
         with pytest.raises(ParameterError, match=message):

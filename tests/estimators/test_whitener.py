@@ -579,8 +579,8 @@ def test_parameters_are_refused():
         ({"method": 3}, "method=3 is not known."),
         ({"regularization": -1}, "regularization=-1 must be a number of at least 0"),
         ({"regularization": "lw"}, "regularization='lw' is not known."),
-        ({"ddof": 60}, "ddof=60 must be 0"),
-        ({"ddof": -1}, "ddof=-1 must be 0"),
+        ({"ddof": 60}, "ddof=60 must be a whole number"),
+        ({"ddof": -1}, "ddof=-1 must be a whole number"),
         ({"n_components": 0}, "n_components=0"),
         ({"random_state": "x"}, "random_state='x'"),
     ]:

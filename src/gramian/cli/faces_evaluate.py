@@ -31,7 +31,7 @@ def evaluate(
     as_json: bool,
 ) -> None:
     """Print how well people are recognised, and a face told from what is none."""
-    from gramian.estimators.inputs import check_choice
+    from gramian.checks import check_choice
     from gramian.faces.calibration import check_far
     from gramian.faces.distances import DISTANCES, MATCHES
     from gramian.faces.evaluation import MOST_SPLITS, evaluate_faces

@@ -44,7 +44,7 @@ def fit(
     as_json: bool,
 ) -> None:
     """Learn components from pictures of faces and write the model."""
-    from gramian.estimators.inputs import check_choice
+    from gramian.checks import check_choice
     from gramian.faces.light import LIGHTS
     from gramian.faces.shifts import shift_pixels
     from gramian.faces.space import FaceSpace

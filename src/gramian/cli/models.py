@@ -23,8 +23,8 @@ def estimator(options: Model) -> Any:
         For an option that does not belong to what is computed, or whose value is not understood.
     """
     from gramian.arrays import memory_limit_bytes
+    from gramian.checks import check_choice
     from gramian.estimators.component_choice import RULES, check_rmse
-    from gramian.estimators.inputs import check_choice
     from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA

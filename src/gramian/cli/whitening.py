@@ -34,7 +34,7 @@ def whiten(
 ) -> None:
     """Whiten data, and write the result as a table, pictures or the model that does it to new rows."""
     from gramian.analysis.whitening import METHODS
-    from gramian.estimators.inputs import check_choice
+    from gramian.checks import check_choice
     from gramian.estimators.whitener import Whitener
 
     check_choice("--method", method, METHODS)

@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.minka import minka
 from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis, sign_flips
-from gramian.analysis.component_rules.rules import ComponentChoice, Scree, fraction_rule, rmse_rule
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from gramian.analysis.component_rules.threshold import gavish_donoho
 from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import as_float64, is_numpy, memory_limit_bytes, namespace, power_of_two, to_numpy
+from gramian.checks import check_choice
 from gramian.errors import MemoryLimitError, ParameterError
 from gramian.estimators.decomposition import require_range
-from gramian.estimators.inputs import check_choice, check_ddof, check_scale, check_target
+from gramian.estimators.inputs import check_ddof, check_scale, check_target
 from gramian.operators.centered import CenteredRows
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator

@@ -20,6 +20,7 @@ from gramian.arrays import (
     memory_limit_bytes,
     namespace,
 )
+from gramian.checks import check_choice
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.component_choice import (
     DRAWING,
@@ -30,7 +31,7 @@ from gramian.estimators.component_choice import (
     with_rule,
 )
 from gramian.estimators.decomposition import Decomposition, Request, decompose
-from gramian.estimators.inputs import check_choice, check_features, generators, remember_features
+from gramian.estimators.inputs import check_features, generators, remember_features
 from gramian.estimators.saving import Saved
 from gramian.planning import plan_pca, warn_of_cost
 from gramian.records import FloatArray, Plan, Target

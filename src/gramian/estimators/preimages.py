@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
 from gramian.analysis.ridge_map import RidgeMap, learn_map
 from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
+from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
-from gramian.estimators.inputs import check_choice, check_features
+from gramian.estimators.inputs import check_features
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows

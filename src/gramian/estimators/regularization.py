@@ -11,8 +11,8 @@ import numpy as np
 from gramian.analysis.whitening import inverse_root, shrinkage_intensity
 from gramian.analysis.whitening_map import Measured
 from gramian.arrays import namespace
+from gramian.checks import check_choice
 from gramian.errors import ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.operators.centered import CenteredRows
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator

@@ -13,8 +13,9 @@ from gramian.analysis.components import component_names
 from gramian.analysis.whitening import METHODS, orthonormal_rows, triangular_root
 from gramian.analysis.whitening_map import Whitening
 from gramian.arrays import as_float64, from_numpy, namespace
+from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.estimators.inputs import check_choice, check_features, remember_features
+from gramian.estimators.inputs import check_features, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.regularization import (
     Settled,

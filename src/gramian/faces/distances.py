@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import as_float64
+from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.records import FloatArray
 
 __all__ = ["DISTANCES", "MATCHES", "Index", "whitening"]

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import check_choice
 from gramian.errors import DataError, RankWarning
-from gramian.estimators.inputs import check_choice, generators
+from gramian.estimators.inputs import generators
 from gramian.faces.calibration import check_far
 from gramian.faces.figures import FARS, AtCount, Evaluation
 from gramian.faces.light import LIGHTS

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
 from gramian.arrays import parallel_map
+from gramian.checks import check_choice
 from gramian.errors import DataError
-from gramian.estimators.inputs import check_choice
 
 __all__ = ["INNER", "LIGHTS", "OUTER", "grey_scale", "relight", "unlight"]
 

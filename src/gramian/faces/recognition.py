@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.arrays import as_float64, to_numpy
+from gramian.checks import check_choice
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.faces.answers import Answer, answer, as_face_scores
 from gramian.faces.calibration import Calibration, calibrate, check_far
 from gramian.faces.discriminants import discriminants, projection, why_none

@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.checks import check_choice
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.faces.calibration import check_far
 from gramian.faces.distances import DISTANCES, MATCHES
 from gramian.records import FloatArray

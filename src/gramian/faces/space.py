@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64, memory_limit_bytes
+from gramian.checks import check_choice
 from gramian.errors import DataError
-from gramian.estimators.inputs import check_choice, generators
+from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.decomposing import decomposed

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules.rules import ComponentChoice, leading, numbered
+from gramian.analysis.component_rules.rules import ComponentChoice, compared, leading
 from gramian.records import FloatArray
 
 __all__ = ["REPEATS", "SpectrumOf", "parallel_analysis", "permuted_columns", "sign_flips"]
 
 # The largest of 19 has a chance of 1 in 20 to be passed by an exchangeable twentieth.
-REPEATS, QUANTILE = 19, 0.95
+REPEATS = 19
 FIRST = 8
 # An eigenvalue exceeds another one when it does so beyond the rounding and the tolerance of both.
 BEYOND = 1e-6
@@ -29,14 +28,13 @@ def parallel_analysis(
     rng: np.random.Generator,
     *,
     size: int,
-    repeats: int = REPEATS,
-    quantile: float = QUANTILE,
     factor: float = 1.0,
 ) -> ComponentChoice:
     """Keep eigenvalues above those of the data with every column permuted by itself.
 
-    The j-th eigenvalue is compared with the quantile of the j-th ones, and the first that fails ends it.
-    Permuting keeps what each column is and destroys what columns have in common.
+    The j-th eigenvalue is compared with the largest of 19 j-th ones, and the first that fails ends it:
+    independent columns pass that with a probability of exactly 0.05 at the first eigenvalue. Permuting keeps
+    what each column is and destroys what columns have in common.
 
     Parameters
     ----------
@@ -47,11 +45,6 @@ def parallel_analysis(
     rng : numpy.random.Generator
     size : int
         How many eigenvalues can be different from 0.
-    repeats : int
-        Number of permuted data sets.
-    quantile : float
-        The ``ceil(quantile (repeats + 1))``-th smallest value is the threshold: of 19 repeats and 0.95 the
-        largest, which independent columns pass with a probability of exactly 0.05 at the first eigenvalue.
     factor : float
         Turns eigenvalues into variances.
 
@@ -68,10 +61,10 @@ def parallel_analysis(
     >>> parallel_analysis(X - X.mean(axis=0), values, rng, size=9).number
     2
     """
-    draw = permuted_columns(C)
-    observed, threshold = _compare(C, draw, spectrum_of, rng, size, repeats, quantile, edge=False)
-    what = f"those of {_of(repeats, quantile)} with permuted columns"
-    return _said("parallel", observed * factor, threshold * factor, "eigenvalue", what)
+    observed, threshold = _observed(C, permuted_columns(C), spectrum_of, rng, size, edge=False)
+    what = f"those of all {REPEATS} data sets with permuted columns"
+    names = ("eigenvalue", "threshold")
+    return compared("parallel", observed * factor, threshold * factor, names, what, beyond=BEYOND)
 
 
 def sign_flips(
@@ -81,8 +74,6 @@ def sign_flips(
     *,
     size: int,
     centered: bool = True,
-    repeats: int = REPEATS,
-    quantile: float = QUANTILE,
     factor: float = 1.0,
 ) -> ComponentChoice:
     """Keep singular values above the largest one of the data with the sign of every entry drawn at random.
@@ -94,9 +85,9 @@ def sign_flips(
     ----------
     C : ndarray of shape (n, d)
         Centred, scaled data, or raw data of mean 0.
-    spectrum_of, rng, size, repeats, quantile
-        As for :func:`parallel_analysis`; every singular value is compared with the quantile of the largest
-        ones (the upper-edge comparison).
+    spectrum_of, rng, size
+        As for :func:`parallel_analysis`; every singular value is compared with the largest of all (the
+        upper-edge comparison).
     centered : bool
         Whether a mean was subtracted. That took ``1 / n`` of the noise's variance away, which the flipped
         data get back: without it noise in few rows would exceed its own flips.
@@ -116,36 +107,25 @@ def sign_flips(
     >>> sign_flips(X - X.mean(axis=0), values, rng, size=30).number
     2
     """
-    observed, threshold = _compare(C, _flipped(C), spectrum_of, rng, size, repeats, quantile, edge=True)
+    observed, threshold = _observed(C, _flipped(C), spectrum_of, rng, size, edge=True)
     if centered and len(C) > 1:
         threshold = threshold * (len(C) / (len(C) - 1))
-    what = f"the largest of {_of(repeats, quantile)} with random signs"
-    return _said("sign-flip", np.sqrt(observed * factor), np.sqrt(threshold * factor), "singular_value", what)
+    observed, threshold = np.sqrt(observed * factor), np.sqrt(threshold * factor)
+    what = f"the largest of all {REPEATS} data sets with random signs"
+    return compared("sign-flip", observed, threshold, ("singular_value", "threshold"), what, beyond=BEYOND)
 
 
-def _compare(
-    C: Any,
-    draw: Draw,
-    spectrum_of: SpectrumOf,
-    rng: np.random.Generator,
-    size: int,
-    repeats: int,
-    quantile: float,
-    *,
-    edge: bool,
+def _observed(
+    C: Any, draw: Draw, spectrum_of: SpectrumOf, rng: np.random.Generator, size: int, *, edge: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Leading eigenvalues of C, as many as decide and one more, and what each must exceed."""
-    place = math.ceil(quantile * (repeats + 1)) - 1
-    if not 0 <= place < repeats:
-        raise ValueError(f"a quantile of {quantile} needs more than {repeats} repeats")
     # Seeds, so that more eigenvalues of the same draws can be asked for.
-    seeds = rng.integers(2**62, size=repeats).tolist()
+    seeds = rng.integers(2**62, size=REPEATS).tolist()
     count = min(FIRST, size)
     while True:
         observed = spectrum_of(C, count)
         drawn = np.array([spectrum_of(draw(seed), 1 if edge else count) for seed in seeds])
-        threshold = np.sort(drawn, axis=0)[place] if count else np.empty(0)
-        threshold = np.broadcast_to(threshold, observed.shape).copy()
+        threshold = np.broadcast_to(drawn.max(axis=0), observed.shape) if count else np.empty(0)
         number = leading(observed > threshold * (1 + BEYOND))
         if number < count or count == size:
             return observed, threshold
@@ -174,20 +154,3 @@ def _flipped(C: Any) -> Draw:
         return np.negative(C, out=out, where=negative)
 
     return draw
-
-
-def _of(repeats: int, quantile: float) -> str:
-    place = math.ceil(quantile * (repeats + 1))
-    return f"all {repeats} data sets" if place == repeats else f"{place} of {repeats} data sets"
-
-
-def _said(rule: str, observed: FloatArray, threshold: FloatArray, name: str, what: str) -> ComponentChoice:
-    number = leading(observed > threshold * (1 + BEYOND))
-    verb = "exceeds" if number == 1 else "exceed"
-    said = f"{number} {name.replace('_', ' ')}{'' if number == 1 else 's'} {verb} {what}"
-    if number:
-        said += f" (the last: {observed[number - 1]:.4g} > {threshold[number - 1]:.4g})"
-    if number < observed.size:
-        said += f"; the next: {observed[number]:.4g} against {threshold[number]:.4g}"
-    columns = {name: observed, "threshold": threshold}
-    return ComponentChoice(rule, number, numbered(1, columns), said + ".")

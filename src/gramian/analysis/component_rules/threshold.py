@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from gramian.analysis.component_rules.rules import ComponentChoice, Scree, leading, numbered
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree, compared, leading
 from gramian.records import FloatArray
 
 __all__ = ["gavish_donoho", "known_noise_factor", "marchenko_pastur_median", "unknown_noise_factor"]
@@ -118,15 +118,12 @@ def gavish_donoho(scree: Scree) -> ComponentChoice:
         sigma = _noise(scree, singular, known_noise_factor(beta) * math.sqrt(longer))
         threshold = known_noise_factor(beta) * math.sqrt(longer) * sigma
         how = f"for noise of {sigma:.4g} per entry by the trace, as the median is not known"
-    number = leading(singular > threshold)
-    said = f"{number} singular values exceed the threshold {threshold:.4g} ({how})"
-    said = said.replace("1 singular values exceed", "1 singular value exceeds") if number == 1 else said
-    said += f"; the next is {singular[number]:.4g}." if number < singular.size else "."
     if scree.whole and threshold == 0:
-        said = f"The median singular value is 0: all {number} that are not belong to data without noise."
-    columns = {"singular_value": singular, "threshold": np.full(singular.size, threshold)}
-    at_least = number == singular.size and not scree.whole
-    return ComponentChoice("gavish-donoho", number, numbered(1, columns), said, at_least)
+        how = "0, the median: data without noise"
+    columns = ("singular_value", "threshold")
+    what = f"the threshold, {how}"
+    thresholds = np.full(singular.size, threshold)
+    return compared("gavish-donoho", singular, thresholds, columns, what, part=not scree.whole)
 
 
 def _noise(scree: Scree, singular: FloatArray, factor: float) -> float:

@@ -31,12 +31,11 @@ def bi_cross_validation(
     rng: np.random.Generator,
     *,
     centered: bool = True,
-    splits: int = SPLITS,
     factor: float = 1.0,
 ) -> ComponentChoice:
     """Keep the number of components that predicts held-out quarters of the table best.
 
-    Rows and columns are each cut into random halves, ``splits`` times, and each of the four blocks is held
+    Rows and columns are each cut into random halves, ten times, and each of the four blocks is held
     out in turn: for ``[[A, B], [C, D]]`` the block A is predicted by ``B D_k^+ C``, with D_k the truncation
     of D to k components.
 
@@ -48,8 +47,6 @@ def bi_cross_validation(
         ``factors_of(D, k)`` returns left vectors (a, r), singular values (r,) and right vectors (r, b),
         with r at most k and not beyond the rank of D.
     rng : numpy.random.Generator
-    splits : int
-        Number of random cuts into halves.
     factor : float
         Turns mean squares into squared units of the data.
 
@@ -73,7 +70,7 @@ def bi_cross_validation(
         least = "4 rows and 2 columns" if centered else "2 rows and 2 columns"
         said = f"Halves of {n} rows x {d} columns that vary are too small: at least {least} are needed."
         return ComponentChoice("cv", None, {}, said)
-    seeds = rng.integers(2**62, size=splits).tolist()
+    seeds = rng.integers(2**62, size=SPLITS).tolist()
     count = min(FIRST, most)
     while True:
         errors = sum((_split_errors(C, factors_of, seed, count, centered) for seed in seeds), np.zeros(1))
@@ -81,9 +78,9 @@ def bi_cross_validation(
         if number < count or count == most:
             break
         count = min(2 * count, most)
-    errors = errors * (factor / (splits * n * d))
+    errors = errors * (factor / (SPLITS * n * d))
     said = (
-        f"The mean square error on held-out quarters, over {splits} random cuts, is least at {number}: "
+        f"The mean square error on held-out quarters, over {SPLITS} random cuts, is least at {number}: "
         f"{errors[number]:.4g} after {errors[0]:.4g} without components."
     )
     if number == most:

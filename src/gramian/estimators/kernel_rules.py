@@ -1,21 +1,30 @@
-"""Cross-validation of the number of kernel components, by the pre-images of held-out rows."""
+"""Rules for the number of components of kernel PCA, which fit the model they are asked about again.
+
+A model is cloned and fitted, so that kernel PCA itself can ask them.
+"""
 
 from __future__ import annotations
 
 import copy
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.resampling import parallel_analysis
+from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.arrays import as_float64
+from gramian.checks import evenly
 from gramian.errors import CertificateWarning, PreimageWarning, RankWarning
-from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.component_choice import refusal
+from gramian.kernels import Kernel
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["first_components", "held_out_preimages"]
+__all__ = ["KERNEL_RULES", "ask_of_kernel", "first_components", "held_out_preimages", "with_kernel"]
+
+KERNEL_RULES = ("parallel", "fraction", "cv")
 
 FOLDS = 3
 ROWS = 300  # rows taken at most, evenly spaced
@@ -24,7 +33,69 @@ GROUPS = 3  # of columns, hidden one after the other
 PASSES = 6  # times that hidden entries are filled in from the pre-image
 
 
-def held_out_preimages(model: KernelPCA, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
+def ask_of_kernel(
+    model: Any, rows: Rows, rule: str, *, fraction: float = 0.95, rng: np.random.Generator
+) -> ComponentChoice:
+    """Ask one of :data:`KERNEL_RULES` about rows.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Its number of components is not looked at.
+    rows : Rows
+    rule : {"parallel", "fraction", "cv"}
+    fraction : float
+        For the rule "fraction".
+    rng : Generator
+    """
+    if rule == "fraction":
+        return _fraction(model, rows, fraction)
+    if rule == "parallel":
+        return _parallel(model, rows, rng)
+    return held_out_preimages(model, rows, rng)
+
+
+def with_kernel(model: Any, kernel: Kernel | None, **parameters: Any) -> Any:
+    """Return an unfitted copy with a kernel whose parameters are numbers; with its own where that is None."""
+    if kernel is not None:
+        own = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
+        parameters |= {"kernel": kernel, **own}
+    return clone(model).set_params(**parameters)
+
+
+def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
+    fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory())
+    shares = np.cumsum(fitted.explained_variance_ratio_)
+    number = int(fitted.n_components_)
+    said = (
+        f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} carry "
+        f"{100 * shares[-1]:.4g} %."
+    )
+    return ComponentChoice("fraction", number, numbered(1, {"share": shares}), said)
+
+
+def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
+    """Horn's comparison with the kernel matrix of permuted columns, the kernel's parameters held."""
+    said = refusal("parallel", rows.shape, center=bool(model.center), sparse=False)
+    if said:
+        return ComponentChoice("parallel", None, {}, said)
+    n = rows.shape[0]
+    values = as_float64(rows.in_memory())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        kernel = clone(model).set_params(n_components=1).fit(values).kernel_
+        if kernel is None:
+            said = "It permutes columns of the data, and a precomputed kernel has none."
+            return ComponentChoice("parallel", None, {}, said)
+
+        def spectrum_of(A: Any, count: int) -> FloatArray:
+            again = with_kernel(model, kernel, n_components=count, random_state=0)
+            return np.asarray(again.fit(np.ascontiguousarray(A)).eigenvalues_)
+
+        return parallel_analysis(values, spectrum_of, rng, size=n - 1, factor=1 / (n - 1))
+
+
+def held_out_preimages(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
     """Choose the number of components whose pre-images tell best what was hidden of rows not fitted.
 
     The pre-image of a whole row comes ever closer to it the more components there are, and says nothing.
@@ -56,7 +127,7 @@ def held_out_preimages(model: KernelPCA, rows: Rows, rng: np.random.Generator) -
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
         return ComponentChoice("cv", None, {}, "A precomputed kernel has no rows to go back to.")
     X = as_float64(rows.in_memory())
-    X = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).round().astype(np.int64))]
+    X = X[evenly(len(X), ROWS)]
     if len(X) < 2 * FOLDS or X.shape[1] < 2:
         said = f"{len(X)} rows x {X.shape[1]} columns are too few to hide some of both."
         return ComponentChoice("cv", None, {}, said)
@@ -70,7 +141,7 @@ def held_out_preimages(model: KernelPCA, rows: Rows, rng: np.random.Generator) -
     return _choice(np.concatenate([[0], tried]), errors)
 
 
-def first_components(model: KernelPCA, k: int) -> KernelPCA:
+def first_components(model: Any, k: int) -> Any:
     """Return a fitted model with its first k components only, which is what a fit with that number gives.
 
     Parameters
@@ -82,6 +153,7 @@ def first_components(model: KernelPCA, k: int) -> KernelPCA:
 
     Examples
     --------
+    >>> from gramian import KernelPCA
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 3.0]])
     >>> first_components(KernelPCA(3, kernel="rbf").fit(X), 2).transform(X).shape
     (4, 2)
@@ -101,7 +173,7 @@ def first_components(model: KernelPCA, k: int) -> KernelPCA:
 
 
 def _errors(
-    model: KernelPCA, fitted: FloatArray, held_out: FloatArray, tried: FloatArray, group: FloatArray
+    model: Any, fitted: FloatArray, held_out: FloatArray, tried: FloatArray, group: FloatArray
 ) -> FloatArray:
     """Mean square error of hidden entries: of their columns' means, and of pre-images by each number."""
     mean, spread = fitted.mean(axis=0), fitted.std(axis=0)
@@ -120,7 +192,7 @@ def _errors(
     return errors
 
 
-def _filled(trained: KernelPCA, rows: FloatArray, mean: FloatArray, hidden: FloatArray, k: int) -> FloatArray:
+def _filled(trained: Any, rows: FloatArray, mean: FloatArray, hidden: FloatArray, k: int) -> FloatArray:
     """Return the rows with hidden columns filled in from pre-images of their first k components."""
     found = np.where(hidden, mean, rows)
     for _ in range(PASSES):

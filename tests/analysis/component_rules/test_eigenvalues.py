@@ -5,15 +5,14 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from gramian.analysis.component_rules.rules import (
-    ComponentChoice,
-    Scree,
+from gramian.analysis.component_rules.eigenvalues import (
     broken_stick,
     elbow,
     fraction_rule,
     kaiser,
     rmse_rule,
 )
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from helpers import spectrum_matrix
 
 
@@ -146,7 +145,7 @@ def test_a_choice_prints_its_evidence():
     choice = kaiser(scree(SPECTRA["separated"]))
     lines = str(choice).splitlines()
     assert lines[0] == (
-        "kaiser: 2 components. 2 eigenvalues in a row exceed the mean (the last: 4 > 2.214); the next: 1.5 "
+        "kaiser: 2 components. 2 eigenvalues exceed the mean (the last: 4 > 2.214); the next: 1.5 "
         "against 2.214."
     )
     assert lines[1].split() == ["components", "eigenvalue", "mean"]

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gramian.analysis.component_rules.validation import bi_cross_validation, largest_validated
+from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation, largest_validated
 
 
 def factors_of(D, count):
@@ -14,12 +14,12 @@ def factors_of(D, count):
     return U[:, :r], s[:r], Vt[:r]
 
 
-def definition(X, rng, splits, *, centered):
+def definition(X, rng, *, centered):
     """Hold out each block, truncate the opposite one, and multiply by its pseudo-inverse."""
     n, d = X.shape
     most = min(n // 2 - centered, d // 2)
     errors = np.zeros(most + 1)
-    for seed in rng.integers(2**62, size=splits).tolist():
+    for seed in rng.integers(2**62, size=SPLITS).tolist():
         draws = np.random.default_rng(seed)
         rows, columns = draws.permutation(n), draws.permutation(d)
         for out in (rows[: n // 2], rows[n // 2 :]):
@@ -33,7 +33,7 @@ def definition(X, rng, splits, *, centered):
                 for k in range(most + 1):
                     truncated = (U[:, :k] * s[:k]) @ Vt[:k]
                     errors[k] += ((A - B @ np.linalg.pinv(truncated, rcond=1e-10) @ C) ** 2).sum()
-    return errors / (splits * n * d)
+    return errors / (SPLITS * n * d)
 
 
 def test_the_errors_are_those_of_the_definition():
@@ -41,8 +41,8 @@ def test_the_errors_are_those_of_the_definition():
         rng = np.random.default_rng(0)
         X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) * 3
         X += rng.standard_normal(shape) + 5
-        found = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered, splits=3)
-        expected = definition(X, np.random.default_rng(1), 3, centered=centered)
+        found = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered)
+        expected = definition(X, np.random.default_rng(1), centered=centered)
         np.testing.assert_allclose(found.evidence["held_out_error"], expected, rtol=1e-9)
         assert found.number == int(np.argmin(expected))
 
@@ -50,7 +50,7 @@ def test_the_errors_are_those_of_the_definition():
 def test_more_components_than_are_tried_first():
     rng = np.random.default_rng(2)
     X = 3 * rng.standard_normal((200, 20)) @ rng.standard_normal((20, 90)) + rng.standard_normal((200, 90))
-    found = bi_cross_validation(X, factors_of, np.random.default_rng(0), splits=2)
+    found = bi_cross_validation(X, factors_of, np.random.default_rng(0))
     assert found.number == 20
     assert found.evidence["components"].tolist() == list(range(33))
 

@@ -102,7 +102,7 @@ def test_no_noise_and_nothing_at_all():
     values = np.concatenate([[5.0, 3.0], np.zeros(6)])
     choice = gavish_donoho(Scree(values, 8.0, 50, 8, 8, degrees=49))
     assert choice.number == 2
-    assert "The median singular value is 0" in choice.sentence
+    assert "0, the median: data without noise" in choice.sentence
     assert gavish_donoho(Scree(np.zeros(4), 0.0, 50, 4, 4)).number == 0
     assert gavish_donoho(Scree(np.empty(0), 0.0, 2, 4, 0)).number == 0
     noise = gavish_donoho(scree_of(rng.standard_normal((150, 50))))

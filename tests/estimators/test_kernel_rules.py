@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.estimators.kernel_validation import PASSES, first_components, held_out_preimages
+from gramian.estimators.kernel_rules import PASSES, first_components, held_out_preimages
 from gramian.rows import as_rows
 
 
