@@ -55,7 +55,7 @@ def test_tolerances():
     assert check_tol(None, np.dtype("f4")) == 1e-5
     assert check_tol(np.float32(0.5), np.dtype("f4")) == 0.5
     for value in (0, 1, -1e-3, np.nan, "1e-3", True, [1e-3]):
-        with pytest.raises(ParameterError, match="must be a number above 0 and below 1. It bounds residuals"):
+        with pytest.raises(ParameterError, match=r"above 0 and below 1\. It bounds residuals"):
             check_tol(value, np.dtype("f8"))
 
 
@@ -63,9 +63,7 @@ def test_ddof():
     assert check_ddof(0, 5) == 0
     assert check_ddof(np.int64(4), 5) == 4
     for value in (5, -1, 1.0, True, None, "1"):
-        with pytest.raises(
-            ParameterError, match="must be a whole number from 0 to 4. Sums are divided by n - ddof"
-        ):
+        with pytest.raises(ParameterError, match=r"from 0 to 4\. Sums are divided by n - ddof"):
             check_ddof(value, 5)
 
 

@@ -77,7 +77,10 @@ def check_scale(scale: Any, d: int) -> str | FloatArray | None:
         return None
     if isinstance(scale, str):
         return check_choice("scale", scale, ("unit", "pareto"))
-    message = f"scale={scale!r} must hold {d} positive numbers, one for each column, or be None, 'unit' or 'pareto'."
+    message = (
+        f"scale={scale!r} must hold {d} positive numbers, one for each column. "
+        "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots."
+    )
     try:
         divisors = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
