@@ -58,7 +58,8 @@ def test_a_law_as_a_cubic_in_the_names_of_a_frame(rng):
     assert [r.equation for r in found] == ["bmi height^2 - weight = 0"]
     np.testing.assert_allclose(found[0](frame), 0, atol=1e-12)
     with pytest.raises(
-        DataError, match="weight, height, bmi, but the relation is between bmi, height, weight"
+        DataError,
+        match="X has 'weight', 'height', 'bmi', but the relation is between 3 columns: 'bmi', 'height'",
     ):
         found[0](frame[["weight", "height", "bmi"]])
 
@@ -239,12 +240,12 @@ def test_a_degree_is_a_positive_whole_number():
 
 def test_a_tolerance_lies_between_0_and_1():
     for tol in [0, 1, -0.1, float("nan"), True, "1e-3"]:
-        with pytest.raises(ParameterError, match="must lie between 0 and 1"):
+        with pytest.raises(ParameterError, match="must be a number above 0 and below 1"):
             gramian.relations(CIRCLE, tol=tol)
 
 
 def test_a_relation_takes_rows_of_its_own_width():
     (circle,) = gramian.relations(CIRCLE)
     np.testing.assert_allclose(circle([[3, 2], [4.5, 2]]), [-2.25, 0], atol=1e-12)
-    with pytest.raises(DataError, match="X has 3 columns, but the relation is between 2: x, y"):
+    with pytest.raises(DataError, match="X has 3 columns, but the relation is between 2 columns: 'x', 'y'"):
         circle(np.ones((4, 3)))

@@ -10,7 +10,7 @@ EPS = 2.0**-52
 
 def found(X, degree=2, tol=None):
     result = search(X, frame_of(X, degree, EPS), degree, tol)
-    return [relation for relation, _ in result.found], result
+    return [relation for relation, _ in result.relations], result
 
 
 def terms(relation):

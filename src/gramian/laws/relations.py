@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, overload
 
 import numpy as np
 
 from gramian.arrays import as_float64
+from gramian.checks import check_integer, check_share, counted, listed
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.monomials import count_monomials, monomial_name
 from gramian.laws.equations import equation, justified, variables, whole_factor
 from gramian.laws.frames import Frame, frame_of
 from gramian.laws.refinement import Refined, columns
-from gramian.laws.search import CAP, Search, search
+from gramian.laws.search import CAP, search
 from gramian.records import FloatArray, IntArray
 from gramian.rows import Rows, as_rows
 
@@ -81,16 +81,12 @@ class Relation:
             If the number or the names of the columns are others, or X is no table of finite numbers.
         """
         rows = as_rows(X)
-        d = len(self.feature_names)
-        if rows.shape[1] != d:
+        given = rows.shape[1] if rows.feature_names is None or not self._named else rows.feature_names
+        if given not in (len(self.feature_names), self.feature_names):
+            has = listed(given) if isinstance(given, tuple) else f"{given} columns"
             raise DataError(
-                f"X has {rows.shape[1]} columns, but the relation is between {d}: "
-                f"{_some(self.feature_names)}. Give these columns in this order."
-            )
-        if self._named and rows.feature_names is not None and _names(rows) != self.feature_names:
-            raise DataError(
-                f"The columns of X are {_some(_names(rows))}, but the relation is between "
-                f"{_some(self.feature_names)}. Give these columns in this order."
+                f"X has {has}, but the relation is between {len(self.feature_names)} columns: "
+                f"{listed(self.feature_names)}. Give these columns in this order."
             )
         V = (_dense(rows) - self.origin) / self.unit
         return np.asarray(columns(V, self.powers) @ self.coefficients)
@@ -143,15 +139,13 @@ class Relations(Sequence[Relation]):
         return iter(self.relations)
 
     def __str__(self) -> str:
-        columns = f"column{'s' if self.n_features != 1 else ''}"
-        size = f"{self.n_samples:,} distinct rows x {self.n_features:,} {columns}"
+        size = f"{self.n_samples:,} distinct rows x {counted(self.n_features, 'column')}"
         where = f"up to degree {self.degree} ({self.n_monomials:,} monomials) in {size}"
         if not self.relations:
             return f"No relation {where}.\n{self._rest()}"
-        count = f"{len(self)} relation{'s' if len(self) != 1 else ''}"
         width = max(len(relation.equation) for relation in self)
         lines = [
-            f"{count} {where}:",
+            f"{counted(len(self), 'relation')} {where}:",
             "",
             f"{'':{width}}  {'residual':>9}  {'held out':>9}  {'noise':>8}",
             *(
@@ -239,26 +233,36 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     """
     rows = as_rows(X, estimator="relations")
     n, d = rows.shape
-    degree, tol = _degree(degree), _tol(tol)
-    count = _count(d, degree)
+    degree = check_integer("degree", degree)
+    if tol is not None:
+        advice = (
+            "It is the largest residual accepted, relative to the standard deviation of each column. "
+            f"None decides by the data and accepts at most {CAP:g}."
+        )
+        tol = check_share("tol", tol, advice)
+    count = count_monomials(d, degree)
+    if count > MOST_MONOMIALS:
+        raise ParameterError(
+            f"{d:,} columns have {count:,} monomials up to degree {degree}, more than {MOST_MONOMIALS}. "
+            "Choose fewer columns or a lower degree, or reduce the columns by PCA first."
+        )
     values = np.unique(_dense(rows), axis=0)
     if len(values) < ROWS_PER_MONOMIAL * count:
-        _refuse_few(len(values), n, d, degree, count)
+        raise DataError(
+            f"{counted(len(values), 'row' if len(values) == n else 'distinct row')} and {count:,} monomials "
+            f"up to degree {degree} of {counted(d, 'column')}: on so few rows polynomials vanish by themselves "
+            f"and are no laws. Give at least {ROWS_PER_MONOMIAL * count:,} distinct rows (two a monomial), "
+            "fewer columns or a lower degree."
+        )
     # np.unique has sorted them; the order of the rows is of no consequence to the result.
     eps = float(np.finfo(rows.dtype).eps)
     frame = frame_of(values, degree, eps)
     result = search(values, frame, degree, tol)
     names = _names(rows)
-    found = [_relation(r, limit, frame, names, rows) for r, limit in result.found]
+    found = [_relation(r, limit, frame, names, rows) for r, limit in result.relations]
     found.sort(key=lambda r: (int(r.powers.sum(axis=1).max()), len(r.terms), *(-r.powers[::-1]).ravel()))
-    return _collected(found, result, degree, values.shape, count)
-
-
-def _collected(
-    found: list[Relation], result: Search, degree: int, shape: tuple[int, ...], count: int
-) -> Relations:
     reason = result.reason if result.nearest <= result.limit else ""
-    return Relations(tuple(found), degree, shape[0], shape[1], count, result.nearest, result.limit, reason)
+    return Relations(tuple(found), degree, *values.shape, count, result.nearest, result.limit, reason)
 
 
 def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ...], rows: Rows) -> Relation:
@@ -270,9 +274,10 @@ def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ..
     whole = whole_factor(values, errors)
     rounded = justified(powers, whole * values, refined.triangle / (factors * whole), refined.n_rows)
     used = powers.any(axis=0)
+    written = variables(names, frame.origin, frame.unit)
     return Relation(
-        equation=equation(powers, rounded, variables(names, frame.origin, frame.unit)),
-        terms=tuple(monomial_name(power, variables(names, frame.origin, frame.unit)) for power in powers),
+        equation=equation(powers, rounded, written),
+        terms=tuple(monomial_name(power, written) for power in powers),
         powers=powers,
         coefficients=whole * values,
         errors=whole * errors,
@@ -287,42 +292,6 @@ def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ..
     )
 
 
-def _degree(degree: Any) -> int:
-    if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)) or degree < 1:
-        raise ParameterError(f"degree={degree!r} must be a whole number of at least 1, such as 2.")
-    return int(degree)
-
-
-def _tol(tol: Any) -> float | None:
-    if tol is None:
-        return None
-    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < 1:
-        raise ParameterError(
-            f"tol={tol!r} must lie between 0 and 1: it is the largest residual accepted, relative to the "
-            f"standard deviation of each column. None decides by the data and accepts at most {CAP:g}."
-        )
-    return float(tol)
-
-
-def _count(d: int, degree: int) -> int:
-    count = count_monomials(d, degree)
-    if count > MOST_MONOMIALS:
-        raise ParameterError(
-            f"{d:,} columns have {count:,} monomials up to degree {degree}, more than {MOST_MONOMIALS}. "
-            "Choose fewer columns or a lower degree, or reduce the columns by PCA first."
-        )
-    return count
-
-
-def _refuse_few(distinct: int, n: int, d: int, degree: int, count: int) -> None:
-    rows = f"{distinct:,} {'distinct ' if distinct != n else ''}row{'s' if distinct != 1 else ''}"
-    raise DataError(
-        f"{rows} and {count:,} monomials up to degree {degree} of {d:,} column{'s' if d != 1 else ''}: on so "
-        f"few rows polynomials vanish by themselves and are no laws. Give at least "
-        f"{ROWS_PER_MONOMIAL * count:,} distinct rows (two a monomial), fewer columns or a lower degree."
-    )
-
-
 def _dense(rows: Rows) -> FloatArray:
     return as_float64(rows.in_memory().toarray() if rows.is_sparse else rows.in_memory())
 
@@ -330,11 +299,6 @@ def _dense(rows: Rows) -> FloatArray:
 def _names(rows: Rows) -> tuple[str, ...]:
     """Return the names of the columns, or those that stand for them."""
     d = rows.shape[1]
-    names = rows.feature_names
-    if names is None:
-        return ("x", "y", "z")[:d] if d <= 3 else tuple(f"x{k + 1}" for k in range(d))
-    return names
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    if rows.feature_names is not None:
+        return rows.feature_names
+    return ("x", "y", "z")[:d] if d <= 3 else tuple(f"x{k + 1}" for k in range(d))
