@@ -59,7 +59,7 @@ def test_a_law_as_a_cubic_in_the_names_of_a_frame(rng):
     np.testing.assert_allclose(found[0](frame), 0, atol=1e-12)
     with pytest.raises(
         DataError,
-        match="X has 'weight', 'height', 'bmi', but the relation is between 3 columns: 'bmi', 'height'",
+        match="X has 'weight', 'height', 'bmi', but the relation is between 3 columns: 'bmi'",
     ):
         found[0](frame[["weight", "height", "bmi"]])
 

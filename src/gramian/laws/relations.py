@@ -250,9 +250,9 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     if len(values) < ROWS_PER_MONOMIAL * count:
         raise DataError(
             f"{counted(len(values), 'row' if len(values) == n else 'distinct row')} and {count:,} monomials "
-            f"up to degree {degree} of {counted(d, 'column')}: on so few rows polynomials vanish by themselves "
-            f"and are no laws. Give at least {ROWS_PER_MONOMIAL * count:,} distinct rows (two a monomial), "
-            "fewer columns or a lower degree."
+            f"up to degree {degree} of {counted(d, 'column')}: on so few rows polynomials vanish by "
+            f"themselves and are no laws. Give at least {ROWS_PER_MONOMIAL * count:,} distinct rows (two a "
+            "monomial), fewer columns or a lower degree."
         )
     # np.unique has sorted them; the order of the rows is of no consequence to the result.
     eps = float(np.finfo(rows.dtype).eps)
