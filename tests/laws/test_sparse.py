@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from gramian.laws import evidence, sparse
 from gramian.laws.polynomials import Monomials, triangle
-from gramian.laws.sparse import Features, pruned, sparse_basis
+from gramian.laws.sparse import Features, pruned, simple_fits, sparse_basis
 
 
 def features_of(X, degree):
@@ -101,3 +102,55 @@ def test_what_is_known_is_not_chosen_again():
     found = sparse_basis(features, degrees, space, space[:, :1] / np.sqrt(2), news, np.eye(4), 1e-6)
     assert len(found) == 1
     assert found[0][3] != 0
+
+
+# ------------------------------------------------------------- two or three terms
+
+NOTHING = np.zeros((10, 0))
+
+
+@pytest.fixture
+def features():
+    a, b = np.random.default_rng(0).uniform(1, 2, (2, 100))
+    X = np.column_stack([a, b, a * b])
+    return evidence.features_of(evidence.evidence_of(X, 2, np.zeros(3), 0), X)
+
+
+def test_the_nearest_pair_is_the_law(features):
+    distance, support, vector = next(simple_fits(features, 2, NOTHING))
+    powers = Monomials(3, 2).powers[support].tolist()
+    assert powers == [[0, 0, 1], [1, 1, 0]]
+    assert distance < 1e-14
+    assert vector[0] == pytest.approx(-vector[1])
+
+
+def test_distances_are_those_of_fits_and_ascend(features, monkeypatch):
+    monkeypatch.setattr(sparse, "CHUNK", 7)
+    fits = list(simple_fits(features, 2, NOTHING))
+    assert len(fits) == 45
+    distances = [distance for distance, _, _ in fits]
+    assert distances == sorted(distances)
+    for distance, support, _ in fits[1:]:
+        assert distance == pytest.approx(features.fit(support)[0], rel=1e-9)
+
+
+def test_the_nearest_triples_are_found_among_all(features):
+    found = {tuple(support.tolist()) for _, support, _ in simple_fits(features, 3, NOTHING)}
+    from itertools import combinations
+
+    every = sorted(combinations(range(10), 3), key=lambda s: features.fit(np.array(s))[0])
+    # Those that hold the law have a zero coefficient or a distance of rounding.
+    clear = [s for s in every if not {3, 5} <= set(s)]
+    assert set(clear[:10]) <= found
+
+
+def test_what_holds_a_known_law_is_passed_over(features):
+    law = np.zeros((10, 1))
+    law[[3, 5], 0] = [-1, 1]
+    assert all(not {3, 5} <= set(support.tolist()) for _, support, _ in simple_fits(features, 3, law))
+
+
+def test_too_many_triples_are_not_tried(features, monkeypatch):
+    monkeypatch.setattr(sparse, "MOST_FOR_TRIPLES", 9)
+    assert list(simple_fits(features, 3, NOTHING)) == []
+    assert list(simple_fits(features, 2, NOTHING)) != []

@@ -88,9 +88,8 @@ class LimitedMemory:
     """
 
     def __init__(self, rows: int) -> None:
-        self.steps: list[FloatArray] = []
-        self.changes: list[FloatArray] = []
-        self.inverses: list[FloatArray] = []
+        # Step, change of the gradient, and one over their product; for each row its own.
+        self.pairs: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         self.scale = np.zeros(rows)
 
     def __call__(self, here: Local, free: FloatArray) -> FloatArray:
@@ -101,12 +100,12 @@ class LimitedMemory:
         # Of the first step nothing is known but the units, in which the data has size 1.
         self.scale = scale = np.where(fresh, 0.1 / np.maximum(length, 0.1), self.scale)
         shares = []
-        for s, y, inverse in reversed(list(zip(self.steps, self.changes, self.inverses, strict=True))):
+        for s, y, inverse in reversed(self.pairs):
             share = inverse * _dot(s, q)
             q = q - share[:, None] * y
             shares.append(share)
         q = q * scale[:, None]
-        for s, y, inverse in zip(self.steps, self.changes, self.inverses, strict=True):
+        for s, y, inverse in self.pairs:
             q = q + (shares.pop() - inverse * _dot(y, q))[:, None] * s
         p = -q * free
         # What is no descent, by rounding or by entries held fast, gives way to the gradient.
@@ -118,20 +117,16 @@ class LimitedMemory:
         curvature, size = _dot(step, change), _dot(change, change)
         good = curvature > 1e-10 * np.sqrt(size * _dot(step, step))
         inverse = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)
-        self.steps.append(np.where(good[:, None], step, 0.0))
-        self.changes.append(np.where(good[:, None], change, 0.0))
-        self.inverses.append(inverse)
+        kept = good[:, None]
+        self.pairs.append((np.where(kept, step, 0.0), np.where(kept, change, 0.0), inverse))
+        del self.pairs[:-MEMORY]
         moved = np.any(step != 0, axis=1)
         fallen = np.where(moved & ~good, 4.0 * self.scale, self.scale)
         self.scale = np.where(good, curvature / np.where(good, size, 1.0), fallen)
-        if len(self.steps) > MEMORY:
-            del self.steps[0], self.changes[0], self.inverses[0]
 
     def keep(self, rows: IndexArray) -> None:
         """Forget all rows but these."""
-        self.steps = [s[rows] for s in self.steps]
-        self.changes = [y[rows] for y in self.changes]
-        self.inverses = [r[rows] for r in self.inverses]
+        self.pairs = [(s[rows], y[rows], inverse[rows]) for s, y, inverse in self.pairs]
         self.scale = self.scale[rows]
 
 

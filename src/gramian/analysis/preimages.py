@@ -18,7 +18,7 @@ from gramian.kernels import Evaluator
 from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 
-__all__ = ["LIMIT", "TOL", "FeatureSpace", "Preimages", "minimised", "nearest_rows", "residuals"]
+__all__ = ["LIMIT", "TOL", "FeatureSpace", "minimised", "nearest_rows", "residuals"]
 
 # Norm of the gradient at which a pre-image is found, the data and k(x, x) being of size 1, and most steps.
 TOL = 1e-5
@@ -94,22 +94,6 @@ class FeatureSpace:
         return np.asarray(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Preimages:
-    """Rows found for points in feature space.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (b, d)
-    converged : ndarray of shape (b,), bool
-    iterations : int
-    """
-
-    rows: FloatArray
-    converged: npt.NDArray[np.bool_]
-    iterations: int = 0
-
-
 def nearest_rows(space: FeatureSpace, Z: FloatArray) -> npt.NDArray[np.intp]:
     """Return the number of the fitted row that is nearest in feature space to each point.
 
@@ -179,7 +163,7 @@ def residuals(space: FeatureSpace, X: FloatArray, Z: FloatArray) -> FloatArray:
     return np.asarray(unit * np.sqrt(np.maximum(squares, 0.0)))
 
 
-def minimised(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArray | None = None) -> Preimages:
+def minimised(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArray | None = None) -> Descended:
     """Return rows whose images are nearest to the points with the scores Z, by descent.
 
     Parameters
@@ -203,10 +187,11 @@ def minimised(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArray
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
         found = parallel_map(work, slices(len(Z), min(size, largest)))
-    return Preimages(
-        np.concatenate([f.points for f in found]) * space.spread + space.center,
-        np.concatenate([f.converged for f in found]),
-        max(f.iterations for f in found),
+    return Descended(
+        np.concatenate([part.points for part in found]) * space.spread + space.center,
+        np.concatenate([part.values for part in found]),
+        np.concatenate([part.converged for part in found]),
+        max(part.iterations for part in found),
     )
 
 

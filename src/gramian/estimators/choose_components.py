@@ -49,10 +49,7 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
     about: str
 
     def __getitem__(self, rule: str) -> ComponentChoice:
-        for choice in self.choices:
-            if choice.rule == rule:
-                return choice
-        raise KeyError(rule)
+        return {choice.rule: choice for choice in self.choices}[rule]
 
     def __iter__(self) -> Iterator[str]:
         return (choice.rule for choice in self.choices)

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import as_float64, is_numpy
-from gramian.errors import DataError, ParameterError
+from gramian.arrays import as_float64, to_float64
+from gramian.errors import DataError
 from gramian.estimators.inputs import check_features, generators, remember_features
 from gramian.estimators.saving import Saved
 from gramian.kernels.feature_maps import MAX_FEATURES, PolynomialFeatureMap, polynomial_map
@@ -95,19 +95,10 @@ class KernelMapper(TransformerMixin, BaseEstimator):
     def _labels(self, names: Any) -> tuple[str, ...]:
         seen = getattr(self, "feature_names_in_", None)
         if names is None:
-            count = self.n_features_in_
-            return tuple(f"f{i + 1}" for i in range(count)) if seen is None else tuple(map(str, seen))
-        given = [str(name) for name in names]
-        if seen is not None and given != [str(name) for name in seen]:
-            raise ParameterError(
-                "input_features is not equal to feature_names_in_: leave it out to have the names of the fit."
+            return tuple(
+                map(str, [f"f{i + 1}" for i in range(self.n_features_in_)] if seen is None else seen)
             )
-        if len(given) != self.n_features_in_:
-            raise ParameterError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), "
-                f"got {len(given)}."
-            )
-        return tuple(given)
+        return tuple(map(str, OneToOneFeatureMixin.get_feature_names_out(self, names)))
 
     def _rows(self, X: Any) -> Rows:
         name = type(self).__name__
@@ -370,12 +361,8 @@ class RandomFourierMap(Saved, KernelMapper):
 
 def column_means(rows: Rows) -> FloatArray:
     """Return the mean of every column, float64."""
-    X = rows.in_memory()
-    if is_numpy(X):
-        with np.errstate(over="ignore"):
-            means = X.mean(axis=0, dtype=np.float64)
-    else:
-        means = as_float64(rows.xp.mean(rows.xp.astype(X, rows.xp.float64), axis=0))
+    with np.errstate(over="ignore"):
+        means = as_float64(rows.xp.mean(to_float64(rows.in_memory()), axis=0))
     if not np.isfinite(means).all():
         raise DataError("The sum of a column is beyond what float64 can hold. Scale the data first.")
     return np.asarray(means)

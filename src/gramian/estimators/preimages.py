@@ -245,7 +245,7 @@ class WithPreimages:
         found = minimised(space, Z, method, start)
         if not space.evaluator.kernel.psd:
             # Where there are no distances, what was made small means nothing.
-            residuals(space, found.rows, Z)
+            residuals(space, found.points, Z)
         missed = int(np.sum(~found.converged))
         if missed:
             warnings.warn(
@@ -254,4 +254,4 @@ class WithPreimages:
                 PreimageWarning,
                 stacklevel=4,
             )
-        return found.rows
+        return found.points

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -128,15 +128,8 @@ class Relations(Sequence[Relation]):
     def __len__(self) -> int:
         return len(self.relations)
 
-    @overload
-    def __getitem__(self, index: int) -> Relation: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Relation, ...]: ...
-    def __getitem__(self, index: int | slice) -> Relation | tuple[Relation, ...]:
+    def __getitem__(self, index: Any) -> Any:
         return self.relations[index]
-
-    def __iter__(self) -> Iterator[Relation]:
-        return iter(self.relations)
 
     def __str__(self) -> str:
         size = f"{self.n_samples:,} distinct rows x {counted(self.n_features, 'column')}"

@@ -15,8 +15,7 @@ from gramian.laws.evidence import FLOOR, SHUFFLES, Evidence, basis_of, evidence_
 from gramian.laws.frames import Frame
 from gramian.laws.polynomials import Monomials
 from gramian.laws.refinement import Refined, refine
-from gramian.laws.simple import LOOKED_AT, simple_fits
-from gramian.laws.sparse import Features, sparse_basis
+from gramian.laws.sparse import LOOKED_AT, Features, simple_fits, sparse_basis
 from gramian.records import FloatArray
 
 __all__ = ["CAP", "Search", "search"]

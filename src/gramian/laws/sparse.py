@@ -1,20 +1,30 @@
-"""The simplest equations among all that hold: sparse vectors in a space of vanishing polynomials."""
+"""The simplest equations among all that hold: sparse vectors in a space of vanishing polynomials.
+
+Terms are left out one after the other, and laws of two or three terms are few enough to try all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy.optimize import linprog
 
 from gramian.records import FloatArray, IntArray
 
-__all__ = ["Features", "pruned", "sparse_basis"]
+__all__ = ["LOOKED_AT", "Features", "pruned", "simple_fits", "sparse_basis"]
 
 # Seeds of the search for sparse vectors: one linear programme each.
 SEEDS = 80
 # Directions along which the gradient all but vanishes have no distance; they are multiples of others.
 FLAT = 1e-9
+# All triples of so many terms are tried: 34,220.
+MOST_FOR_TRIPLES = 60
+CHUNK = 20_000
+# So many of the nearest are fitted again without squares, whose rounding hides what is clearer than 1e-8.
+LOOKED_AT = 60
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -203,11 +213,11 @@ def pruned(features: Features, vector: FloatArray) -> tuple[IntArray, FloatArray
         light = [j for j in order if importance[j] <= price * residual**2]
         for batch in ([light[: len(light) // 2]] if len(light) > 3 else []) + [order[:1]]:
             fewer = np.delete(support, batch)
-            trial = features.fit(fewer)
+            refit = features.fit(fewer)
             # Idle terms make the residual smaller by about one part in the degrees of freedom each.
             idle = 1.5 * (len(batch) - 1) / max(features.n_rows - len(support), 1)
-            if trial[0] <= max(residual * np.sqrt(1 + price + idle), features.floor(fewer, trial[1])):
-                support, (residual, vector, importance) = fewer, trial
+            if refit[0] <= max(residual * np.sqrt(1 + price + idle), features.floor(fewer, refit[1])):
+                support, (residual, vector, importance) = fewer, refit
                 break
         else:
             needed.add(int(support[order[0]]))
@@ -218,3 +228,69 @@ def _price(features: Features, size: int) -> float:
     """Return by which part the mean squared residual may grow when one term of ``size`` is left out."""
     chance = 2 * np.log(features.n_rows * features.n_monomials)
     return float(max(chance / max(features.n_rows - size, 1), 0.01))
+
+
+def simple_fits(
+    features: Features, size: int, without: FloatArray
+) -> Iterator[tuple[float, IntArray, FloatArray]]:
+    """Yield equations of 2 or 3 terms, about from the nearest to vanishing on.
+
+    Parameters
+    ----------
+    features : Features
+    size : int
+        Number of terms; with 3 and more than 60 monomials there are none.
+    without : ndarray of shape (m, q)
+        Equations that are known: what holds all terms of one of them is passed over.
+
+    Yields
+    ------
+    distance : float
+        Root mean square of the values over that of the gradient, not below what can be told.
+    support : ndarray of shape (size,)
+    vector : ndarray of shape (size,)
+    """
+    m = features.values.shape[1]
+    if m < size or (size > 2 and m > MOST_FOR_TRIPLES):
+        return
+    supports = np.array(list(combinations(range(m), size)))
+    for known in without.T:
+        if np.count_nonzero(known) <= size:
+            supports = supports[np.sum(known[supports] != 0, axis=1) < np.count_nonzero(known)]
+    if not len(supports):
+        return
+    scale = np.linalg.norm(features.values, axis=0)
+    scale[scale == 0] = 1.0
+    values, slopes = features.values / scale, features.slopes / scale
+    squares = np.concatenate(
+        [
+            _least(values, slopes, supports[start : start + CHUNK], features.first_is_constant)
+            for start in range(0, len(supports), CHUNK)
+        ]
+    )
+    fits = []
+    for place in np.argsort(squares, kind="stable")[:LOOKED_AT]:
+        support = supports[place]
+        distance, vector, _ = features.fit(support)
+        if np.all(vector != 0):
+            fits.append((max(distance, features.floor(support, vector)), support, vector))
+    yield from sorted(fits, key=lambda fit: fit[0])
+
+
+def _least(values: FloatArray, slopes: FloatArray, supports: IntArray, first_is_constant: bool) -> FloatArray:
+    """Return the least eigenvalue of every small pencil of moments of values and of slopes."""
+    P, G = values.T @ values, slopes.T @ slopes
+    A = P[supports[:, :, None], supports[:, None, :]]
+    B = G[supports[:, :, None], supports[:, None, :]]
+    if first_is_constant:
+        # The best constant is taken out of the others, and its own place is filled with what is never least.
+        has = supports[:, 0] == 0
+        Q = values[1:].T @ values[1:]
+        A[has] = Q[supports[has][:, :, None], supports[has][:, None, :]]
+        A[has, 0, 0] = 1e6
+        B[has, 0, 0] = 1.0
+    trace = np.trace(B, axis1=1, axis2=2)
+    B += (1e-13 * trace + 1e-300)[:, None, None] * np.eye(supports.shape[1])
+    L = np.linalg.cholesky(B)
+    half = np.linalg.solve(L, A)
+    return np.asarray(np.linalg.eigvalsh(np.linalg.solve(L, half.transpose(0, 2, 1)))[:, 0])

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation, largest_validated
+from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 
 
 def factors_of(D, count):
@@ -75,7 +75,6 @@ def test_constant_data_have_none():
 
 def test_halves_must_be_large_enough():
     for n, d, centered, most in [(3, 5, True, 0), (4, 2, True, 1), (2, 2, False, 1), (9, 1, True, 0)]:
-        assert largest_validated(n, d, centered=centered) == most
         X = np.random.default_rng(5).standard_normal((n, d))
         found = bi_cross_validation(X, factors_of, np.random.default_rng(0), centered=centered)
         assert (found.number is None) == (most == 0)

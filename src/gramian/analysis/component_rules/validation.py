@@ -10,7 +10,7 @@ import numpy as np
 from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.records import FloatArray
 
-__all__ = ["SPLITS", "FactorsOf", "bi_cross_validation", "largest_validated"]
+__all__ = ["SPLITS", "FactorsOf", "bi_cross_validation"]
 
 SPLITS = 10
 FIRST = 16
@@ -18,11 +18,6 @@ FIRST = 16
 EQUAL = 1e-12
 
 FactorsOf = Callable[[Any, int], tuple[FloatArray, FloatArray, FloatArray]]
-
-
-def largest_validated(n: int, d: int, *, centered: bool) -> int:
-    """Return the largest number of components that half of the rows and columns can have."""
-    return max(min(n // 2 - int(centered), d // 2), 0)
 
 
 def bi_cross_validation(
@@ -65,7 +60,8 @@ def bi_cross_validation(
     2
     """
     n, d = C.shape
-    most = largest_validated(n, d, centered=centered)
+    # Half of the rows and columns cannot have more.
+    most = max(min(n // 2 - int(centered), d // 2), 0)
     if most == 0:
         least = "4 rows and 2 columns" if centered else "2 rows and 2 columns"
         said = f"Halves of {n} rows x {d} columns that vary are too small: at least {least} are needed."
