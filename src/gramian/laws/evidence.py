@@ -107,8 +107,5 @@ def basis_of(columns: FloatArray, slack: float) -> FloatArray:
 
 
 def _complement(columns: FloatArray, slack: float) -> FloatArray:
-    m, q = columns.shape
-    if not q:
-        return np.eye(m)
     U, s, _ = np.linalg.svd(columns)
     return np.asarray(U[:, int(np.sum(s > slack)) :])

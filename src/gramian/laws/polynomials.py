@@ -6,12 +6,13 @@ The monomials up to a lower degree stand first, so a shorter vector is a polynom
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from gramian.checks import slices
 from gramian.kernels.monomials import count_monomials, exponents, graded_blocks
 from gramian.records import FloatArray, IntArray
 
@@ -135,8 +136,8 @@ def triangle(values: FloatArray, monomials: Monomials) -> FloatArray:
     """
     m = len(monomials)
     R = np.zeros((0, m))
-    for block in _blocks(values, m):
-        features = np.concatenate(list(graded_blocks(block, monomials.degree)), axis=1)
+    for rows in slices(len(values), max(4 * m, BLOCK_BYTES // (8 * m))):
+        features = np.concatenate(list(graded_blocks(values[rows], monomials.degree)), axis=1)
         R = reduced(np.concatenate([R, features]))
     padded = np.zeros((m, m))
     padded[: len(R)] = R
@@ -146,9 +147,3 @@ def triangle(values: FloatArray, monomials: Monomials) -> FloatArray:
 def reduced(matrix: FloatArray) -> FloatArray:
     """Return the triangle R of a QR decomposition: ``|R @ a| = |matrix @ a|`` for every vector."""
     return np.asarray(np.linalg.qr(matrix, mode="r"))
-
-
-def _blocks(values: FloatArray, width: int) -> Iterator[FloatArray]:
-    size = max(4 * width, BLOCK_BYTES // (8 * width))
-    for start in range(0, len(values), size):
-        yield values[start : start + size]

@@ -52,17 +52,24 @@ class Refined:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """Values (n, s) and partial derivatives (d, n, s) of the terms on the rows."""
+    """Values and then partial derivatives of the terms on the rows, shape (1 + d, n, s)."""
 
     powers: IntArray
-    values: FloatArray
-    slopes: FloatArray
+    facts: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        return self.facts[0]
+
+    @property
+    def slopes(self) -> FloatArray:
+        return self.facts[1:]
 
     def part(self, terms: IntArray) -> _Terms:
-        return _Terms(self.powers[terms], self.values[:, terms], self.slopes[:, :, terms])
+        return _Terms(self.powers[terms], self.facts[:, :, terms])
 
     def rows(self, chosen: IntArray) -> _Terms:
-        return _Terms(self.powers, self.values[chosen], self.slopes[:, chosen])
+        return _Terms(self.powers, self.facts[:, chosen])
 
     def weights(self, vector: FloatArray) -> FloatArray:
         """Return one over the gradient's length in every row, so that rows weigh as their distance."""
@@ -155,12 +162,12 @@ def refine(
 
 
 def _terms(V: FloatArray, powers: IntArray) -> _Terms:
-    slopes = []
+    facts = [columns(V, powers)]
     for k in range(V.shape[1]):
         lower = powers.copy()
         lower[:, k] = np.maximum(lower[:, k] - 1, 0)
-        slopes.append(columns(V, lower) * powers[:, k])
-    return _Terms(powers, columns(V, powers), np.stack(slopes))
+        facts.append(columns(V, lower) * powers[:, k])
+    return _Terms(powers, np.stack(facts))
 
 
 def _weighted(

@@ -7,7 +7,8 @@ function that finds them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -108,13 +109,13 @@ class Scree:
     centered: bool = True
     degrees: int = 1
     tolerance: float = 0.0
-    known: FloatArray = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def known(self) -> FloatArray:
+        """The eigenvalues, with 0 for those that are rounding."""
         values = np.asarray(self.values, dtype=np.float64)[: self.size]
         top = float(values[0]) if values.size else 0.0
-        known = np.where(values > max(self.tolerance * top, 0.0), values, 0.0)
-        object.__setattr__(self, "known", known)
+        return np.where(values > max(self.tolerance * top, 0.0), values, 0.0)
 
     @property
     def rows(self) -> int:
