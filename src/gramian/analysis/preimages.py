@@ -81,6 +81,11 @@ class FeatureSpace:
         return largest * float(np.sqrt(np.mean(np.sum((away / largest) ** 2, axis=1))))
 
     @cached_property
+    def floor(self) -> FloatArray:
+        """Least value of every entry that the kernel takes."""
+        return np.asarray(self.evaluator.kernel.floor(self.rows.shape[1]))
+
+    @cached_property
     def norms(self) -> FloatArray:
         """Squared distance of every fitted row from the mean, in feature space."""
         diagonal = np.asarray(self.evaluator.diagonal(self.rows), dtype=np.float64)
@@ -205,7 +210,7 @@ def _descended(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArra
         nearer = objective(own, every).values < objective(begin, every).values
         begin = np.where(nearer[:, None], own, begin)
     direction = FixedPoint() if method == "fixed-point" else LimitedMemory(len(Z))
-    floor = (space.evaluator.kernel.floor(space.rows.shape[1]) - space.center) / space.spread
+    floor = (space.floor - space.center) / space.spread
     return descend(objective, begin, direction, floor=floor, tol=TOL, limit=LIMIT)
 
 
@@ -214,7 +219,6 @@ def _objective(
 ) -> Callable[[FloatArray, npt.NDArray[np.intp]], Local]:
     """Return ``k(x, x) - 2 sum_i g_i k(x, x_i)`` as a function of x in units of the data's spread."""
     evaluator, n, unit = space.evaluator, len(space.rows), space.spread
-    floor = evaluator.kernel.floor(space.rows.shape[1])
 
     def raw(X: FloatArray, rows: Any) -> tuple[FloatArray, ...]:
         own = evaluator.diagonal_slopes(X)
@@ -235,7 +239,7 @@ def _objective(
     size = np.where(size > 0, size, 1.0)
 
     def local(U: FloatArray, rows: npt.NDArray[np.intp]) -> Local:
-        value, gradient, *curvature = raw(np.maximum(U * unit + space.center, floor), rows)
+        value, gradient, *curvature = raw(np.maximum(U * unit + space.center, space.floor), rows)
         scale = (unit / size[rows])[:, None]
         return Local(value / size[rows], gradient * scale, *(part * scale * unit for part in curvature))
 

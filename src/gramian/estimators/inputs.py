@@ -40,14 +40,15 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
     if n_components is None:
         return Target()
     if isinstance(n_components, Integral) and not isinstance(n_components, bool):
-        if n_components > limit:
+        count = int(n_components)
+        if count > limit:
             raise ParameterError(
-                f"n_components={n_components} but {shape[0]} rows x {shape[1]} columns have at most {limit} "
+                f"n_components={count} but {shape[0]} rows x {shape[1]} columns have at most {limit} "
                 f"{of}. Ask for at most {limit}, or a fraction such as 0.95."
             )
-        if n_components >= 1:
-            return Target(count=int(n_components))
-    elif isinstance(n_components, Real) and 0 < n_components < 1:
+        if count >= 1:
+            return Target(count=count)
+    elif isinstance(n_components, Real) and 0 < float(n_components) < 1:
         return Target(fraction=float(n_components))
     raise ParameterError(
         f"n_components={n_components!r} is not a positive number of components, and not a fraction between 0 "

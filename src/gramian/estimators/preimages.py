@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
-from gramian.analysis.ridge_map import learn_map
+from gramian.analysis.ridge_map import RidgeMap, learn_map
 from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
@@ -103,6 +103,7 @@ class WithPreimages:
 
     # Options of how results are handed back are no metadata to route.
     __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
+    _ridge_map: RidgeMap | None = None
 
     @property
     def preimage_(self: Any) -> PreimageMethod:
@@ -238,10 +239,9 @@ class WithPreimages:
             origin = space.center if space.centered else np.zeros(space.rows.shape[1])
             return np.asarray(Z @ (space.coefficients.T @ (space.rows - origin)) + origin)
         if method == "ridge":
-            learned = getattr(self, "_ridge_map", None)
-            if learned is None:
-                learned = self._ridge_map = learn_map(space.scores, space.rows)
-            return np.asarray(np.maximum(learned(Z), space.evaluator.kernel.floor(space.rows.shape[1])))
+            if self._ridge_map is None:
+                self._ridge_map = learn_map(space.scores, space.rows)
+            return np.asarray(np.maximum(self._ridge_map(Z), space.floor))
         found = minimised(space, Z, method, start)
         if not space.evaluator.kernel.psd:
             # Where there are no distances, what was made small means nothing.

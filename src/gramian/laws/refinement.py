@@ -59,7 +59,7 @@ class _Terms:
 
     @property
     def values(self) -> FloatArray:
-        return self.facts[0]
+        return np.asarray(self.facts[0])
 
     @property
     def slopes(self) -> FloatArray:

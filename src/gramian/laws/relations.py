@@ -255,7 +255,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     found = [_relation(r, limit, frame, names, rows) for r, limit in result.relations]
     found.sort(key=lambda r: (int(r.powers.sum(axis=1).max()), len(r.terms), *(-r.powers[::-1]).ravel()))
     reason = result.reason if result.nearest <= result.limit else ""
-    return Relations(tuple(found), degree, *values.shape, count, result.nearest, result.limit, reason)
+    return Relations(tuple(found), degree, len(values), d, count, result.nearest, result.limit, reason)
 
 
 def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ...], rows: Rows) -> Relation:
