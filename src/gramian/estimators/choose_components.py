@@ -128,7 +128,8 @@ def choose_components(
     X_or_model : array-like of shape (n_samples, n_features), file, PCA or KernelPCA
         Data as PCA takes them; or a fitted PCA, whose spectrum is read: rules that draw from the data then
         have no answer, and where it knows a part of the spectrum only, the trace stands for the rest as far
-        as a rule can use it. A KernelPCA, fitted or with ``X``, has the rules "parallel" and "fraction".
+        as a rule can use it. A KernelPCA, fitted or with ``X``, has the rules "parallel", "fraction"
+        and "cv".
     X : array-like of shape (n_samples, n_features), optional
         The data, where the first argument is a model: treated as the model treats data.
     rules : sequence of str, optional
@@ -233,14 +234,14 @@ def _of_pca(
     def ask(rule: str) -> ComponentChoice:
         sparse = rows is not None and rows.is_sparse
         refused = refusal(rule, shape, center=bool(model.center), sparse=sparse)
-        if RULES[rule].draws and material is None:
-            refused = refused or "It needs the data: give choose_components(model, X)."
+        if RULES[rule].draws and not refused:
+            if material is not None:
+                _check_room(rule, material.rows, material.memory_limit)
+                # Each rule starts from the same state, so that its answer does not depend on the others.
+                return material.choose(rule, copy.deepcopy(rng))
+            refused = "It needs the data: give choose_components(model, X)."
         if refused:
             return ComponentChoice(rule, None, {}, refused)
-        if RULES[rule].draws and material is not None:
-            _check_room(rule, material.rows, material.memory_limit)
-            # Each rule starts from the same state, so that its answer does not depend on the others.
-            return material.choose(rule, copy.deepcopy(rng))
         spectrum = scree if material is None else material.scree
         if rule == "fraction":
             return fraction_rule(spectrum, float(fraction))

@@ -182,13 +182,7 @@ class PolynomialMap(Saved, KernelMapper):
         self.max_features = max_features
 
     def _learn(self, rows: Rows) -> None:
-        found = polynomial_map(
-            rows.shape[1],
-            degree=self.degree,
-            gamma=self.gamma,
-            coef0=self.coef0,
-            max_features=self.max_features,
-        )
+        found = polynomial_map(rows.shape[1], **self.get_params())
         self.gamma_ = float(found.gamma[0])
         # What transform uses, so that set_params after fit changes nothing until the next fit.
         self._degree, self._coef0 = found.degree, found.coef0

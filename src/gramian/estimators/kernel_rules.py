@@ -47,7 +47,9 @@ def ask_of_kernel(
     fraction : float
         For the rule "fraction".
     rng : Generator
+        Left as it is, so that the answer does not depend on the rules asked before.
     """
+    rng = copy.deepcopy(rng)
     if rule == "fraction":
         return _fraction(model, rows, fraction)
     if rule == "parallel":

@@ -227,14 +227,11 @@ class Search:
             return
         near = [fit for fit in fits if fit[0] <= SAME * fits[0][0]]
         degrees = monomials.powers.sum(axis=1)
-        near.sort(
-            key=lambda fit: (
-                monomials.degree_of(fit[1]),
-                int(degrees[fit[1] != 0].sum()),
-                fit[0],
-                tuple(np.flatnonzero(fit[1])),
-            )
-        )
+        simplicity = [
+            (monomials.degree_of(v), int(degrees[v != 0].sum()), distance, tuple(np.flatnonzero(v)))
+            for distance, v, _ in near
+        ]
+        near = [near[i] for i in sorted(range(len(near)), key=simplicity.__getitem__)]
         level = max(fit[0] for fit in near)
         known, slack = self.known, _slack(max(self.level, level))
         new = []

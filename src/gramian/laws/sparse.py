@@ -209,25 +209,20 @@ def pruned(features: Features, vector: FloatArray) -> tuple[IntArray, FloatArray
         order = [j for j in np.argsort(importance, kind="stable") if int(support[j]) not in needed]
         if not order:
             break
-        price = _price(features, len(support))
+        freedom = max(features.n_rows - len(support), 1)
+        price = max(2 * np.log(features.n_rows * features.n_monomials) / freedom, 0.01)
         light = [j for j in order if importance[j] <= price * residual**2]
         for batch in ([light[: len(light) // 2]] if len(light) > 3 else []) + [order[:1]]:
             fewer = np.delete(support, batch)
             refit = features.fit(fewer)
             # Idle terms make the residual smaller by about one part in the degrees of freedom each.
-            idle = 1.5 * (len(batch) - 1) / max(features.n_rows - len(support), 1)
+            idle = 1.5 * (len(batch) - 1) / freedom
             if refit[0] <= max(residual * np.sqrt(1 + price + idle), features.floor(fewer, refit[1])):
                 support, (residual, vector, importance) = fewer, refit
                 break
         else:
             needed.add(int(support[order[0]]))
     return support, vector
-
-
-def _price(features: Features, size: int) -> float:
-    """Return by which part the mean squared residual may grow when one term of ``size`` is left out."""
-    chance = 2 * np.log(features.n_rows * features.n_monomials)
-    return float(max(chance / max(features.n_rows - size, 1), 0.01))
 
 
 def simple_fits(

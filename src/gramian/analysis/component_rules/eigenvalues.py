@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree, compared, numbered
 from gramian.records import FloatArray
@@ -141,14 +139,12 @@ def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
     shares = 1 - left / left[0] if left[0] > 0 else np.ones(left.size)
     what = f"{100 * fraction:g} % of the " + ("variance" if scree.centered else "second moments")
 
-    def said(number: int, reached: bool) -> str:
-        share = f"{100 * shares[number]:.4g} %"
-        if not reached:
-            return f"The {number} known components carry {share}, less than {what}."
-        return f"The fewest that carry {what}: {number} carry {share}."
-
-    above = shares >= fraction - SLACK
-    return _least("fraction", scree, above, {"share": shares}, said)
+    number, found = _first(shares >= fraction - SLACK)
+    share = f"{100 * shares[number]:.4g} %"
+    said = f"The fewest that carry {what}: {number} carry {share}."
+    if not found:
+        said = f"The {number} known components carry {share}, less than {what}."
+    return ComponentChoice("fraction", number, numbered(0, {"share": shares}), said, not found)
 
 
 def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
@@ -172,22 +168,18 @@ def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
     entries = max(scree.n_samples * scree.n_features, 1)
     errors = np.sqrt(scree.left * scree.degrees / entries)
     # Relative to the error asked for, and to the largest one where that is at rounding level.
-    enough = errors <= max_rmse * (1 + 1e-9) + SLACK * errors[0]
-
-    def said(number: int, reached: bool) -> str:
-        least = f"a root-mean-square error of {errors[number]:.4g} per entry"
-        if not reached:
-            return f"The {number} known components leave {least}, more than {max_rmse:g}."
-        if number == 0:
-            return f"The mean alone has {least}, at most {max_rmse:g}."
-        return f"The fewest with an error of at most {max_rmse:g}: {number} leave {least}."
-
-    return _least("max_rmse", scree, enough, {"rmse": errors}, said)
+    number, found = _first(errors <= max_rmse * (1 + 1e-9) + SLACK * errors[0])
+    error = f"a root-mean-square error of {errors[number]:.4g} per entry"
+    if not found:
+        said = f"The {number} known components leave {error}, more than {max_rmse:g}."
+    elif number == 0:
+        said = f"The mean alone has {error}, at most {max_rmse:g}."
+    else:
+        said = f"The fewest with an error of at most {max_rmse:g}: {number} leave {error}."
+    return ComponentChoice("max_rmse", number, numbered(0, {"rmse": errors}), said, not found)
 
 
-def _least(
-    rule: str, scree: Scree, reached: Any, columns: dict[str, FloatArray], said: Callable[[int, bool], str]
-) -> ComponentChoice:
+def _first(reached: npt.NDArray[np.bool_]) -> tuple[int, bool]:
+    """Return the first number that reaches what is asked for, or the last one where none does."""
     found = bool(reached.any())
-    number = int(np.argmax(reached)) if found else scree.known.size
-    return ComponentChoice(rule, number, numbered(0, columns), said(number, found), not found)
+    return (int(np.argmax(reached)) if found else reached.size - 1), found
