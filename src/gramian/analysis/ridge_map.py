@@ -149,24 +149,22 @@ def _fitted(A: FloatArray, Y: FloatArray, *, exact: bool) -> Fit:
     penalties = PENALTIES * float(sigma.max(initial=0.0)) ** 2
     if exact:
         penalties = np.concatenate([[0.0], penalties])
-    best = (np.inf, 0.0, 0.0)
-    for alpha in penalties:
-        left_out = alpha / (sigma * sigma + alpha) if alpha else np.zeros_like(sigma)
-        # One more for the intercept.
-        freedom = 1.0 + float(np.sum(1.0 - left_out))
-        if freedom > MOST_FREEDOM * n and alpha < penalties[-1]:
-            continue
-        missed = total - float(np.sum((1.0 - left_out**2) * explained))
-        rounding = n * float(np.finfo(np.float64).eps) * total
-        score = max(missed, rounding) * n / max(n - freedom, 1.0) ** 2
-        if score < best[0] or best[2] == 0.0:
-            best = score, float(alpha), freedom
-        if missed <= rounding:
-            # Nothing is better than what leaves no error, and a larger penalty would seem to be.
-            break
-    score, alpha, freedom = best
+    left_out = penalties[:, None] / (sigma * sigma + penalties[:, None])
+    # One more for the intercept.
+    freedom = 1.0 + np.sum(1.0 - left_out, axis=1)
+    missed = total - (1.0 - left_out**2) @ explained
+    rounding = n * float(np.finfo(np.float64).eps) * total
+    score = np.maximum(missed, rounding) * n / np.maximum(n - freedom, 1.0) ** 2
+    allowed = freedom <= MOST_FREEDOM * n
+    allowed[-1] = True
+    # Nothing is better than what leaves no error, and a larger penalty would seem to be.
+    for found in np.flatnonzero(allowed & (missed <= rounding))[:1]:
+        allowed[found + 1 :] = False
+    best = int(np.argmin(np.where(allowed, score, np.inf)))
+    alpha = float(penalties[best])
     filtered = sigma / (sigma * sigma + alpha) if sigma.size else sigma
-    return score, alpha, freedom, np.asarray(right @ (filtered[:, None] * shares))
+    coefficients = np.asarray(right @ (filtered[:, None] * shares))
+    return float(score[best]), alpha, float(freedom[best]), coefficients
 
 
 def _decomposed(A: FloatArray, Y: FloatArray, exact: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
