@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gramian.laws.equations import term_order
+from gramian.laws.frames import Frame
 from gramian.laws.polynomials import reduced
 from gramian.laws.sparse import EPS, Features, pruned
 from gramian.records import FloatArray, IntArray
@@ -52,10 +54,15 @@ class Refined:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """Values and then partial derivatives of the terms on the rows, shape (1 + d, n, s)."""
+    """Values and then partial derivatives of the terms on the rows, shape (1 + d, n, s).
+
+    With them the rounding of each feature, and how many terms there were to choose from.
+    """
 
     powers: IntArray
     facts: FloatArray
+    rounding: FloatArray
+    n_monomials: int
 
     @property
     def values(self) -> FloatArray:
@@ -66,10 +73,10 @@ class _Terms:
         return self.facts[1:]
 
     def part(self, terms: IntArray) -> _Terms:
-        return _Terms(self.powers[terms], self.facts[:, :, terms])
+        return replace(self, powers=self.powers[terms], facts=self.facts[:, :, terms])
 
     def rows(self, chosen: IntArray) -> _Terms:
-        return _Terms(self.powers, self.facts[:, chosen])
+        return replace(self, facts=self.facts[:, chosen])
 
     def weights(self, vector: FloatArray) -> FloatArray:
         """Return one over the gradient's length in every row, so that rows weigh as their distance."""
@@ -78,16 +85,17 @@ class _Terms:
         least = LEAST_SLOPE**2 * typical if typical else 1.0
         return np.asarray(1 / np.sqrt(np.maximum(squares, least)))
 
-    def features(self, weights: FloatArray, rounding: FloatArray, n_monomials: int) -> Features:
-        """Compress the weighted rows to triangles."""
+    def features(self, vector: FloatArray) -> Features:
+        """Compress the rows, weighted for a polynomial, to triangles."""
+        weights = self.weights(vector)
         n, s = self.values.shape
         slopes = self.slopes * weights[:, None]
         return Features(
             values=reduced(self.values * weights[:, None]),
             slopes=reduced(slopes.reshape(-1, s)),
-            rounding=reduced((slopes * rounding[:, None, None]).reshape(-1, s)),
+            rounding=reduced((slopes * self.rounding[:, None, None]).reshape(-1, s)),
             n_rows=n,
-            n_monomials=n_monomials,
+            n_monomials=self.n_monomials,
             first_is_constant=not self.powers[0].any(),
         )
 
@@ -107,13 +115,7 @@ def columns(V: FloatArray, powers: IntArray) -> FloatArray:
 
 
 def refine(
-    V: FloatArray,
-    powers: IntArray,
-    vector: FloatArray,
-    spread: FloatArray,
-    rounding: FloatArray,
-    n_monomials: int,
-    parts: list[IntArray],
+    V: FloatArray, powers: IntArray, vector: FloatArray, frame: Frame, n_monomials: int, parts: list[IntArray]
 ) -> Refined:
     """Fit the coefficients with every row weighted by its distance, and leave out terms that are then idle.
 
@@ -128,8 +130,7 @@ def refine(
         The terms, the constant first where there is one.
     vector : ndarray of shape (s,)
         Coefficients to start from.
-    spread, rounding : ndarray of shape (d,)
-        Of the features.
+    frame : Frame
     n_monomials : int
         How many terms there were to choose from.
     parts : list of ndarray of int
@@ -141,43 +142,40 @@ def refine(
     Processing 18. K. Kanatani (1994), Statistical bias of conic fitting and renormalization, IEEE
     Transactions on Pattern Analysis and Machine Intelligence 16.
     """
-    terms = _terms(V, powers)
-    vector, features = _weighted(terms, vector, rounding, n_monomials)
+    terms = _terms(V, powers, frame.rounding, n_monomials)
+    vector, features = _weighted(terms, vector)
     support, vector = pruned(features, vector)
     terms = terms.part(support)
-    vector, _ = _weighted(terms, vector, rounding, n_monomials)
-    lead = int(np.lexsort((np.arange(len(vector)), -terms.powers.sum(axis=1)))[0])
+    vector, _ = _weighted(terms, vector)
+    lead = int(term_order(terms.powers)[0])
     vector = vector / vector[lead]
-    whole = _distances(terms, [vector], [np.arange(len(V))], spread)
+    whole = _distances(terms, [vector], [np.arange(len(V))], frame.spread)
     others = [np.setdiff1d(np.arange(len(V)), part) for part in parts]
-    fitted = [_weighted(terms.rows(rest), vector, rounding, n_monomials)[0] for rest in others]
-    apart = _distances(terms, fitted, parts, spread)
+    fitted = [_weighted(terms.rows(rest), vector)[0] for rest in others]
+    apart = _distances(terms, fitted, parts, frame.spread)
     # Again, because the weights belong to coefficients of another size.
-    features = terms.features(terms.weights(vector), rounding, n_monomials)
-    triangle = features.values / np.sqrt(len(V))
+    triangle = terms.features(vector).values / np.sqrt(len(V))
     errors = _errors(triangle, vector, lead, len(V))
     return Refined(
         terms.powers, vector, errors, lead, whole[0], apart[0], (whole[1], apart[1]), triangle, len(V)
     )
 
 
-def _terms(V: FloatArray, powers: IntArray) -> _Terms:
+def _terms(V: FloatArray, powers: IntArray, rounding: FloatArray, n_monomials: int) -> _Terms:
     facts = [columns(V, powers)]
     for k in range(V.shape[1]):
         lower = powers.copy()
         lower[:, k] = np.maximum(lower[:, k] - 1, 0)
         facts.append(columns(V, lower) * powers[:, k])
-    return _Terms(powers, np.stack(facts))
+    return _Terms(powers, np.stack(facts), rounding, n_monomials)
 
 
-def _weighted(
-    terms: _Terms, vector: FloatArray, rounding: FloatArray, n_monomials: int
-) -> tuple[FloatArray, Features]:
+def _weighted(terms: _Terms, vector: FloatArray) -> tuple[FloatArray, Features]:
     """Return the coefficients in the largest of which is 1, and the features weighted for them."""
     every = np.arange(len(vector))
     for _ in range(ROUNDS):
         vector = vector / np.abs(vector).max()
-        features = terms.features(terms.weights(vector), rounding, n_monomials)
+        features = terms.features(vector)
         residual, fitted, _ = features.fit(every)
         if not np.isfinite(residual) or not fitted.any():
             break

@@ -115,11 +115,11 @@ class Search:
         """
         monomials = self.evidence.monomials
         listed = _minimal(self.found, Monomials(monomials.n_features, monomials.degree + 1))
-        parts, rest = parts_of(len(self.V)), (frame.spread, frame.rounding, len(monomials))
+        rest = (frame, len(monomials), parts_of(len(self.V)))
         refined = []
         for relation in listed:
             terms = np.flatnonzero(relation.vector)
-            refined.append(refine(self.V, monomials.powers[terms], relation.vector[terms], *rest, parts))
+            refined.append(refine(self.V, monomials.powers[terms], relation.vector[terms], *rest))
         floor = max(FLOOR, 4 * float(frame.rounding.max()))
         used = [r.powers.any(axis=0) for r in refined]
         for i, r in enumerate(refined):
