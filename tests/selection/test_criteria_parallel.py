@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_circles
 
 from gramian import KernelPCA
-from gramian.analysis.component_rules_resampling import parallel_analysis
+from gramian.analysis.component_rules.resampling import parallel_analysis
 from gramian.errors import ParameterError
 from gramian.kernels import RBF, Linear, Polynomial
 from gramian.selection.criteria_parallel import parallel_energy

@@ -52,7 +52,7 @@ def choose_kernel(data: str, reading: Reading, judging: Judging, as_json: bool) 
 
 
 def _criterion(judging: Judging, reading: Reading) -> str:
-    from gramian.estimators.inputs import check_choice
+    from gramian.checks import check_choice
     from gramian.selection.kernel_judging import CRITERIA
 
     criterion = judging.criterion

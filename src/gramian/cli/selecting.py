@@ -25,7 +25,7 @@ NUMBERS = ("ridge", "knn", "tree")
 
 def select(data: str, out: str | None, reading: Reading, selecting: Selecting, as_json: bool) -> None:
     """Choose columns, print why, and write their names."""
-    from gramian.estimators.inputs import check_choice
+    from gramian.checks import check_choice
     from gramian.selection.labels import as_target
 
     check_choice("--method", selecting.method, FILTERS + WRAPPERS)
@@ -95,7 +95,7 @@ def read_features(text: str | None, method: str) -> int | float | str:
 
 def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
     """Refuse options that would be ignored."""
-    from gramian.estimators.inputs import check_choice
+    from gramian.checks import check_choice
 
     method = selecting.method
     others = FILTER_ONLY if method in WRAPPERS else WRAPPER_ONLY
@@ -177,7 +177,7 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from gramian.estimators.inputs import check_choice
+    from gramian.checks import check_choice
 
     allowed = CLASSES if discrete else NUMBERS
     if name is None:

@@ -12,9 +12,8 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian.analysis.polynomials import IntArray
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 from gramian.selection.filter_summary import estimator_name
 from gramian.selection.folds import Fold
 from gramian.selection.history import listed

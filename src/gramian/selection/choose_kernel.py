@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from gramian.arrays import blas_threads, to_numpy
+from gramian.checks import check_choice
 from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.kernels import RBF
 from gramian.rows import ArrayRows, Rows, as_rows
 from gramian.selection.filter_settings import kind_of_label

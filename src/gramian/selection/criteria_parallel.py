@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gramian.analysis.component_rules import leading
-from gramian.analysis.component_rules_resampling import BEYOND, REPEATS, permuted_columns
+from gramian.analysis.component_rules.resampling import BEYOND, REPEATS, permuted_columns
+from gramian.analysis.component_rules.rules import leading
 from gramian.errors import ParameterError
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.records import FloatArray

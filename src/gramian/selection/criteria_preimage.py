@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from gramian.errors import CertificateWarning, DataError, PreimageWarning, RankWarning
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.kernel_validation import first_components
+from gramian.estimators.kernel_rules import first_components
 from gramian.records import FloatArray
 from gramian.selection.folds import Fold
 from gramian.selection.kernel_choice import Judgement, judgement

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from gramian.checks import check_choice
 from gramian.errors import InputTypeError, ParameterError
-from gramian.estimators.inputs import check_choice
 from gramian.records import FloatArray
 from gramian.selection.ranking import SCORES
 

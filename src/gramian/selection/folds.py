@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
-from gramian.analysis.polynomials import IntArray
 from gramian.errors import DataError, ParameterError
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 
 __all__ = ["Fold", "all_rows", "draw_folds"]
 

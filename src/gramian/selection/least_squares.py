@@ -16,9 +16,8 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gramian.analysis.polynomials import IntArray
 from gramian.arrays import memory_limit_bytes, parallel_map
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 from gramian.selection.folds import Fold
 from gramian.selection.least_squares_fold import FoldProblem, of_fold
 

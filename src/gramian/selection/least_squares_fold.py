@@ -9,8 +9,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 from sklearn.base import clone
 
-from gramian.analysis.polynomials import IntArray
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 from gramian.selection.folds import Fold
 
 __all__ = ["FoldProblem", "of_fold"]

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.polynomials import IntArray
 from gramian.errors import DataError
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 from gramian.selection.candidates import CandidateScorer, Trial, fold_scores
 from gramian.selection.folds import Fold
 from gramian.selection.history import Nested

@@ -11,8 +11,7 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from gramian.analysis.polynomials import IntArray
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 from gramian.selection.candidates import CandidateScorer, CrossValidated, Trial
 from gramian.selection.folds import Fold
 from gramian.selection.least_squares import least_squares_scorer

@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from gramian.analysis.polynomials import IntArray
-from gramian.records import FloatArray
+from gramian.records import FloatArray, IntArray
 from gramian.selection.candidates import CandidateScorer
 from gramian.selection.history import Action, Choice, Step
 

@@ -15,8 +15,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import from_numpy
+from gramian.checks import check_choice
 from gramian.errors import ParameterError
-from gramian.estimators.inputs import check_choice, check_features
+from gramian.estimators.inputs import check_features
 from gramian.rows import as_rows
 from gramian.selection.candidates import Trial, scorer_of
 from gramian.selection.feature_groups import space_of
