@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
+from gramian.cli.choosing import choose_kernel
 from gramian.cli.faces_app import faces
 from gramian.cli.kernels_app import kernels
 from gramian.cli.options import Data, JsonFlag, Model, ModelFile, Reading, spread
-from gramian.cli.selection_app import choose_kernel, select
+from gramian.cli.selecting import select
 from gramian.version import __version__
 
 __all__ = ["app"]

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian.arrays import as_float64
+from gramian.checks import check_integer, evenly
 from gramian.errors import InputTypeError, ParameterError
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial, kernel_from_name
@@ -63,21 +64,17 @@ def as_candidates(given: Any, rows: Rows) -> tuple[Candidate, ...]:
     Raises
     ------
     ParameterError
-        For an empty list, an expression that cannot be read, a precomputed kernel.
+        For an expression that cannot be read, a precomputed kernel.
     InputTypeError
-        For what is no list, or no kernel.
+        For what is no list, an empty one, and for what is no kernel.
     """
     if given is None:
         given = default_kernels(rows.in_memory())
-    if isinstance(given, (str, Kernel, KernelPCA)) or not isinstance(given, (Sequence, np.ndarray)):
+    lists = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+    if not lists or not len(given):
         raise InputTypeError(
-            f"candidates={given!r} is no list. Give several kernels to compare, such as "
+            f"candidates={given!r} is no list of kernels. Give several to compare, such as "
             "['linear', 'rbf(sigma=2)'], or None for a list that fits the data."
-        )
-    if not len(given):
-        raise ParameterError(
-            "candidates is empty. Give kernels such as ['linear', 'rbf(sigma=2)'], or None for a list that "
-            "fits the data."
         )
     return tuple(_candidate(one, rows) for one in given)
 
@@ -90,13 +87,8 @@ def _candidate(given: Any, rows: Rows) -> Candidate:
             "judged on, and no columns to permute. Give the rows, and kernels by name, expression or object."
         )
     wanted = model.n_components
-    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer))):
-        raise ParameterError(
-            f"The candidate {model!r} asks for n_components={wanted!r}. Give a whole number, or None to have "
-            "it chosen."
-        )
-    if wanted is not None and wanted < 1:
-        raise ParameterError(f"The candidate {model!r} asks for n_components={wanted}. Give at least 1.")
+    if wanted is not None:
+        wanted = check_integer(f"The n_components of {model!r}", wanted, 1, advice="None has it chosen.")
     kernel = kernel_from_name(
         model.kernel,
         gamma=model.gamma,
@@ -110,7 +102,7 @@ def _candidate(given: Any, rows: Rows) -> Candidate:
     # The kernel carries its own parameters now.
     own: dict[str, Any] = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
     held = clone(model).set_params(kernel=kernel, n_components=None, **own)
-    return Candidate(held, None if wanted is None else int(wanted))
+    return Candidate(held, wanted)
 
 
 def _settled(kernel: Kernel) -> bool:
@@ -166,7 +158,7 @@ def _rounded(value: float) -> float:
 
 def _evenly(X: Any, limit: int) -> FloatArray:
     """Evenly spaced rows as float64; all where they would be equal."""
-    some = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), limit)).round().astype(np.int64))]
+    some = X[evenly(len(X), limit)]
     return as_float64(some if np.ptp(some, axis=0).any() else X)
 
 

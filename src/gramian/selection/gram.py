@@ -1,4 +1,4 @@
-"""The centred Gram matrix that criteria read, refused where it belongs to no kernel."""
+"""The centred Gram matrix that criteria read, and the eigenvalues that selection asks for."""
 
 from __future__ import annotations
 
@@ -10,10 +10,27 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels.evaluator import gram_matrix
 from gramian.records import FloatArray
 
-__all__ = ["centered", "centered_gram"]
+__all__ = ["centered", "centered_gram", "eigenpairs", "eigenvalues", "principal_axes"]
 
 # Of the largest eigenvalue: what a negative one may be by rounding.
 ROUNDING = 1e-6
+
+
+def eigenpairs(Kc: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return all eigenvalues of a centred Gram matrix, descending, and its eigenvectors as columns."""
+    values, vectors = np.linalg.eigh(Kc)
+    return values[::-1], vectors[:, ::-1]
+
+
+def eigenvalues(Kc: FloatArray) -> FloatArray:
+    """Return all eigenvalues of a centred Gram matrix, descending."""
+    return np.asarray(np.linalg.eigvalsh(Kc)[::-1])
+
+
+def principal_axes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the singular values of centred rows, descending, and their principal axes as rows."""
+    _, values, axes = np.linalg.svd(X, full_matrices=False)
+    return values, axes
 
 
 def centered(K: FloatArray) -> FloatArray:
@@ -61,13 +78,13 @@ def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
         raise DataError(f"{kernel!r} is the same number for all pairs of rows, which tells nothing.")
     if kernel.psd:
         return Kc, unit
-    values, vectors = np.linalg.eigh(Kc)
+    values, vectors = eigenpairs(Kc)
     if model.repair == "clip":
         return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T), unit
-    if values[0] < -ROUNDING * np.abs(values).max():
+    if values[-1] < -ROUNDING * np.abs(values).max():
         raise IndefiniteKernelError(
-            f"The centred kernel matrix has the eigenvalue {values[0] * unit:.3g} beside the largest, "
-            f"{values[-1] * unit:.3g}: {kernel!r} is no valid kernel on these rows. "
+            f"The centred kernel matrix has the eigenvalue {values[-1] * unit:.3g} beside the largest, "
+            f"{values[0] * unit:.3g}: {kernel!r} is no valid kernel on these rows. "
             "KernelPCA(kernel=..., repair='clip') sets negative ones to 0."
         )
     return Kc, unit
