@@ -163,7 +163,7 @@ def draw_folds(
     DataError
         For a class with fewer rows than folds, more folds than rows, rows that are not there.
     """
-    n = len(y)
+    n, given = len(y), cv
     if cv is None or isinstance(cv, (Integral, bool)):
         folds = check_integer("cv", 5 if cv is None else cv, 2, advice="Or give a splitter, or splits.")
         seed = None if shuffle is None else int(shuffle.integers(2**31))
@@ -184,12 +184,12 @@ def draw_folds(
         ]  # fmt: skip
     except (TypeError, ValueError, IndexError) as error:
         raise DataError(
-            f"cv={cv!r} cannot split {n} rows: {error} Give fewer folds, or, where rows belong together, the "
+            f"cv={given!r} cannot split {n} rows: {error} Give fewer folds, or, where rows belong together, the "
             "splits: cv=list(splitter.split(X, y, groups))."
         ) from error
     if not parts:
         raise DataError(
-            f"cv={cv!r} holds no splits: a generator gives its own only once. Give a list of them, "
+            f"cv={given!r} holds no splits: a generator gives its own only once. Give a list of them, "
             "or a number of folds."
         )
     return parts
