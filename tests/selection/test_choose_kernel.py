@@ -157,7 +157,7 @@ def test_three_rows_are_enough_where_none_is_held_out():
 
 def test_three_rows_in_three_folds():
     assert np.isfinite(choose(RINGS[:3], criterion="preimage", cv=3).candidates[0].value)
-    with pytest.raises(DataError, match="cv=5 cannot split 3 rows: .*n_splits=5"):
+    with pytest.raises(DataError, match=r"cv=5 cannot split 3 rows: .*n_splits=5"):
         choose(RINGS[:3])
 
 

@@ -81,7 +81,9 @@ def test_training_rows_are_no_validation():
 
 def test_nested_prints_the_difference():
     for validated in [True, False]:
-        nested = Nested(np.array([0.7, 0.8]), np.ones((2, 4), dtype=bool), 0.1)
+        nested = Nested.in_folds(
+            "", None, np.array([0.7, 0.8]), supports=np.ones((2, 4), dtype=bool), optimism=0.1
+        )
         steps = tuple(dataclasses.replace(s, validated=validated) for s in record().steps)
         text = " ".join(str(record(tried=steps, nested=nested)).split())
         inner = "score that chose" if validated else "score on training rows"
@@ -132,7 +134,9 @@ def test_stopped_without_a_choice_prints_the_steps():
 
 
 def test_to_dict_holds_everything_and_is_json():
-    nested = Nested(np.array([0.7]), np.array([[True, False, False, True]]), 0.1)
+    nested = Nested.in_folds(
+        "", None, np.array([0.7]), supports=np.array([[True, False, False, True]]), optimism=0.1
+    )
     plain = json.loads(json.dumps(record(nested=nested).to_dict(), allow_nan=False))
     assert plain["chosen"] == {"step": 2, "why": "it won", "features": ["red", "green", "grey"]}
     assert plain["nested"]["features"] == [["red", "grey"]]

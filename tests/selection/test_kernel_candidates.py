@@ -82,14 +82,13 @@ def test_names_expressions_objects_functions_and_models():
     assert found[3].kernel.function is product
     assert found[4].kernel == RBF(gamma=0.3)
     assert [one.n_components for one in found] == [None] * 4 + [7]
-    assert found[4].model.gamma is None
-    assert found[4].model.n_components is None
+    assert found[4].gamma is None
 
 
 def test_other_parameters_of_a_model_stay():
     (one,) = as_candidates([KernelPCA(kernel="poly", degree=2, preimage="ridge", center=False)], ROWS)
     assert one.kernel == Polynomial(2, 1 / 3, 1.0)
-    assert (one.model.preimage, one.model.center, one.model.degree) == ("ridge", False, 3)
+    assert (one.preimage, one.center, one.degree) == ("ridge", False, 3)
 
 
 def test_what_depends_on_the_data_becomes_a_number():

@@ -37,7 +37,7 @@ def single(columns):
 
 def test_scores_are_those_of_fitting_each_candidate():
     for name in MODELS:
-        for scoring in SCORES:
+        for scoring in SCORES if name in ("ridge", "only divided") else (None,):
             X, y = table()
             folds = list(KFold(5).split(X))
             scorer = least_squares_scorer(MODELS[name], X, y, folds, scoring)

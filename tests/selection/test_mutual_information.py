@@ -78,7 +78,7 @@ def test_two_shifted_classes_are_within_three_standard_errors_of_the_truth():
             2 * math.pi * math.e
         )
 
-        def estimate(seed):
+        def estimate(seed, n=n):
             rng = np.random.default_rng(seed)
             y = rng.integers(0, 2, n)
             x = rng.standard_normal(n) + 2 * y - 1

@@ -28,7 +28,6 @@ from gramian import DataError, InputTypeError, ParameterError
 from gramian.selection.remembered import remembering
 from gramian.selection.validating import (
     Validation,
-    all_rows,
     default_estimator,
     draw_folds,
     estimator_name,
@@ -70,11 +69,6 @@ def test_splitters_and_splits():
         draw_folds(PredefinedSplit(np.repeat([0, 1], 6)), ROWS, LETTERS, classifier=True),
         KFold(2).split(ROWS),
     )
-
-
-def test_all_rows_are_fitted_and_scored():
-    ((train, test),) = all_rows(5)
-    assert train.tolist() == test.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_number_may_cut_at_random():

@@ -33,7 +33,7 @@ from gramian.selection.criteria import (
     parallel_energy,
     preimage_error,
 )
-from gramian.selection.kernel_candidates import Candidate, as_candidates
+from gramian.selection.kernel_candidates import as_candidates
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.validating import (
     SAID,
@@ -292,27 +292,25 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
     return None
 
 
-def _tried(judge: Judge, one: Candidate, doing: str) -> TriedKernel:
+def _tried(judge: Judge, one: KernelPCA, doing: str) -> TriedKernel:
     """Judge one kernel; that it cannot be judged must not hide the others."""
     LOG.info(doing)
-    model = one.model
-    if model.random_state is None:
-        model = clone(model).set_params(random_state=judge.seed)
+    model = one if one.random_state is not None else clone(one).set_params(random_state=judge.seed)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
         with blas_threads():
-            found = judge.ask(Candidate(model, one.n_components))
+            found = judge.ask(model)
     except GramianError as error:
-        return TriedKernel(one.model, None, math.nan, remark=str(error))
-    return replace(found, candidate=one.model, remark=_doubt(one))
+        return TriedKernel(one, None, math.nan, remark=str(error))
+    return replace(found, candidate=one, remark=_doubt(one))
 
 
-def _doubt(one: Candidate) -> str:
+def _doubt(one: KernelPCA) -> str:
     """What must be known about a function that was judged and is not proven to be a kernel."""
     validity = one.kernel.validity
     if validity.proven:
         return ""
-    if one.model.repair is not None:
+    if one.repair is not None:
         return "It is not proven to be a kernel; negative eigenvalues are set to 0."
     if validity.refuted:
         return "It is no valid kernel; on these rows the components looked at have no negative eigenvalue."
@@ -423,7 +421,7 @@ class Judge:
     Attributes
     ----------
     ask : callable
-        Takes a Candidate, returns a TriedKernel; raises a GramianError where there is none.
+        Takes a candidate, returns a TriedKernel; raises a GramianError where there is none.
     measure : str
         What the values are called.
     rows : int
@@ -434,7 +432,7 @@ class Judge:
         Of pre-images: the error that the best linear filter of the noisy rows has.
     """
 
-    ask: Callable[[Candidate], TriedKernel]
+    ask: Callable[[KernelPCA], TriedKernel]
     measure: str
     rows: int
     seed: int
@@ -448,7 +446,7 @@ class Asked:
     criterion: str
     X: np.ndarray[Any, Any]
     labelled: Labelled | None
-    tried: Sequence[Candidate]
+    tried: Sequence[KernelPCA]
     estimator: Any = None
     cv: Any = FOLDS
     n_components: Any = None
@@ -502,7 +500,7 @@ def _preimage(asked: Asked, seed: int, folding: np.random.Generator, drawing: np
     noisy = NoisyRows.of(X, folds, drawing)
     counts = _counts_of(asked, _smallest(folds))
     return Judge(
-        lambda one: preimage_error(one.model, noisy, counts(one)), "error", len(X), seed, noisy.linear_filter
+        lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), seed, noisy.linear_filter
     )
 
 
@@ -513,7 +511,7 @@ def _parallel(asked: Asked, seed: int, drawing: np.random.Generator) -> Judge:
             "criterion='parallel' permutes columns against each other, and X has one. Take another criterion."
         )
     seeds = drawing.integers(2**62, size=REPEATS).tolist()
-    return Judge(lambda one: parallel_energy(one.model, X, seeds), "energy", len(X), seed)
+    return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X), seed)
 
 
 def _alignment(asked: Asked, seed: int) -> Judge:
@@ -529,8 +527,8 @@ def _alignment(asked: Asked, seed: int) -> Judge:
             "Give one number, or none."
         )
 
-    def ask(one: Candidate) -> TriedKernel:
-        return replace(alignment(one.model, X, target), size=next(iter(counts(one)), None))
+    def ask(one: KernelPCA) -> TriedKernel:
+        return replace(alignment(one, X, target), size=next(iter(counts(one)), None))
 
     return Judge(ask, "alignment", len(X), seed)
 
@@ -548,8 +546,8 @@ def _score(asked: Asked, seed: int, folding: np.random.Generator) -> Judge:
     counts = _counts_of(asked, _smallest(folds))
     usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
 
-    def ask(one: Candidate) -> TriedKernel:
-        return downstream_score(one.model, X, y, folds, estimator, scorer, counts(one))
+    def ask(one: KernelPCA) -> TriedKernel:
+        return downstream_score(one, X, y, folds, estimator, scorer, counts(one))
 
     return Judge(ask, score_name(asked.scoring, usual), len(X), seed)
 
@@ -620,17 +618,17 @@ def _smallest(folds: Sequence[Fold]) -> int:
     return min(len(train) for train, _ in folds)
 
 
-def _counts_of(asked: Asked, limit: int) -> Callable[[Candidate], tuple[int, ...]]:
+def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...]]:
     """Return which numbers of components a candidate is tried with; checked for all before any work."""
     wanted, advice = asked.n_components, "Or a list of them to choose from, or None for a list that fits."
     given = () if wanted is None else wanted if np.ndim(wanted) else [wanted]
     numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
     default = COUNTS.get(asked.criterion, ())
     common = numbers or tuple(k for k in default if k < limit) or default[:1]
-    for k in (*numbers, *(one.n_components for one in asked.tried if one.n_components is not None)):
+    for k in (*numbers, *(int(one.n_components) for one in asked.tried if one.n_components is not None)):
         if k > limit:
             raise ParameterError(
                 f"n_components={k} but only {limit} rows are left to fit on, which have at most {limit} "
                 "components. Ask for fewer."
             )
-    return lambda one: common if one.n_components is None else (one.n_components,)
+    return lambda one: common if one.n_components is None else (int(one.n_components),)

@@ -29,13 +29,9 @@ __all__ = [
     "TriedKernel",
     "alignment",
     "downstream_score",
-    "filtered_errors",
     "label_gram",
-    "noise_size",
-    "over_folds",
     "parallel_energy",
     "preimage_error",
-    "spread",
 ]
 
 # Least and most noise, over the spread of the data.

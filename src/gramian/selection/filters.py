@@ -214,7 +214,7 @@ class FeatureFilter(ColumnSelector):
             A parameter outside of what it may be.
         """
         check_settings(self)
-        data = as_labelled(X, y, estimator=self, discrete=kind_of_label(self.estimator), remember=True)
+        data = as_labelled(X, y, estimator=self, discrete=kind_of_label(self.estimator))
         d = data.X.shape[1]
         asked = number_of_features(self.k, d)
         self.task_ = "numbers" if data.classes is None else "classes"
@@ -513,7 +513,7 @@ def _one_fold(
 ) -> tuple[list[float], Counter[str]]:
     train = validation.folds[fold][0]
     try:
-        order = ranker.order(rows[train], labels[train], int(sizes[-1]), state)
+        order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state).order
     except (DataError, ParameterError) as error:
         raise type(error)(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
     with warnings_counted() as said:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gramian.analysis.tried import Selection, Tried, standard_error
+from gramian.analysis.tried import Selection, Tried
 from gramian.checks import counted
 from gramian.records import FloatArray
 
@@ -76,7 +76,7 @@ class SearchStep(Tried):
 
 
 @dataclass(frozen=True, eq=False)
-class Nested:
+class Nested(Tried):
     """The whole selection, repeated and scored from outside.
 
     Attributes
@@ -89,19 +89,13 @@ class Nested:
         By how much the score that chose exceeds the mean of ``scores``.
     """
 
-    scores: FloatArray
-    supports: np.ndarray[Any, Any]
-    optimism: float
+    supports: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
+    optimism: float = math.nan
 
     @property
-    def mean(self) -> float:
-        """Mean score over the outer folds."""
-        return float(self.scores.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean."""
-        return standard_error(self.scores)
+    def scores(self) -> FloatArray:
+        """Score of each part."""
+        return self.fold_scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,20 +15,7 @@ from gramian.arrays import parallel_map
 from gramian.checks import slices
 from gramian.records import FloatArray
 
-__all__ = [
-    "codes_of",
-    "counts_within",
-    "digamma_table",
-    "entropy",
-    "information",
-    "kraskov",
-    "noisy",
-    "plug_in",
-    "plug_in_bias",
-    "random_stream",
-    "ross",
-    "unit_scale",
-]
+__all__ = ["codes_of", "entropy", "information", "plug_in_bias", "random_stream"]
 
 Codes = npt.NDArray[np.signedinteger[Any]]
 # Entries handled together: sorting and gathering stay within the cache of a core.

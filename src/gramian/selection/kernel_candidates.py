@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["Candidate", "as_candidates", "default_kernels"]
+__all__ = ["as_candidates", "default_kernels"]
 
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of rbf, over the median distance
 LAPLACIAN_WIDTHS = (2.0, 1.0)
@@ -29,30 +28,10 @@ WIDTH_ROWS = 1000
 DIGITS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """One kernel that is tried.
+def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
+    """Return what is compared: models whose kernels have every parameter a number, not fitted.
 
-    Attributes
-    ----------
-    model : KernelPCA
-        Not fitted; its kernel has every parameter a number.
-    n_components : int or None
-        The number that the user's own KernelPCA asks for.
-    """
-
-    model: KernelPCA
-    n_components: int | None = None
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel, every parameter a number."""
-        kernel: Kernel = self.model.kernel
-        return kernel
-
-
-def as_candidates(given: Any, rows: Rows) -> tuple[Candidate, ...]:
-    """Return what is compared, with widths that depend on the data filled in.
+    Widths that depend on the data are filled in. A number of components is the one that the user asked for.
 
     Parameters
     ----------
@@ -79,7 +58,7 @@ def as_candidates(given: Any, rows: Rows) -> tuple[Candidate, ...]:
     return tuple(_candidate(one, rows) for one in given)
 
 
-def _candidate(given: Any, rows: Rows) -> Candidate:
+def _candidate(given: Any, rows: Rows) -> KernelPCA:
     model = given if isinstance(given, KernelPCA) else KernelPCA(kernel=given)
     if isinstance(model.kernel, str) and model.kernel.strip() == PRECOMPUTED:
         raise ParameterError(
@@ -88,7 +67,7 @@ def _candidate(given: Any, rows: Rows) -> Candidate:
         )
     wanted = model.n_components
     if wanted is not None:
-        wanted = check_integer(f"The n_components of {model!r}", wanted, 1, advice="None has it chosen.")
+        check_integer(f"The n_components of {model!r}", wanted, 1, advice="None has it chosen.")
     kernel = kernel_from_name(
         model.kernel,
         gamma=model.gamma,
@@ -101,8 +80,8 @@ def _candidate(given: Any, rows: Rows) -> Candidate:
     kernel = kernel if _settled(kernel) else resolved
     # The kernel carries its own parameters now.
     own: dict[str, Any] = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
-    held = clone(model).set_params(kernel=kernel, n_components=None, **own)
-    return Candidate(held, wanted)
+    held: KernelPCA = clone(model).set_params(kernel=kernel, **own)
+    return held
 
 
 def _settled(kernel: Kernel) -> bool:

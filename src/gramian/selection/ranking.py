@@ -19,16 +19,7 @@ from gramian.selection.mutual_information import MutualInformation, mutual_infor
 from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score, unit_columns
 from gramian.selection.validating import score_name
 
-__all__ = [
-    "SCORES",
-    "Ranked",
-    "Ranker",
-    "alike",
-    "greedy_order",
-    "pooled_p_values",
-    "shared_correlation",
-    "shared_information",
-]
+__all__ = ["SCORES", "Ranked", "Ranker"]
 
 Values = npt.NDArray[Any]
 Places = npt.NDArray[np.intp]
@@ -103,10 +94,6 @@ class Ranker:
             return Ranked(scores, np.argsort(-scores.values, kind="stable"))
         shared = shared_information if self.score == "mutual-information" else shared_correlation
         return Ranked(scores, greedy_order(self._relevance(X, y, scores), shared(X), limit))
-
-    def order(self, X: Values, y: Values, limit: int, random_state: Any) -> Places:
-        """Return the features best first, as :meth:`rank` does."""
-        return self.rank(X, y, limit, random_state).order
 
     def measure(self, X: Values, y: Values, random_state: Any = None) -> Scores:
         """Score the features."""

@@ -18,7 +18,7 @@ from gramian.records import FloatArray
 from gramian.selection.history import Action, SearchStep
 from gramian.selection.space import Space
 
-__all__ = ["CandidateScorer", "Rule", "Search", "choose", "first_best", "search_of"]
+__all__ = ["CandidateScorer", "Rule", "Search", "choose", "search_of"]
 
 Rule = Literal["best", "one-se", "size"]
 # A set of two is one move from sets of one, all of which have been scored: undoing cannot be better.
@@ -134,18 +134,6 @@ def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience:
     return Search(space, adding, floating, "size", limit)
 
 
-def first_best(means: FloatArray) -> int:
-    """Return the place of the largest mean, the first one of those that tie with it.
-
-    Examples
-    --------
-    >>> first_best(np.array([0.5, 0.9, 0.9 + 1e-15]))
-    1
-    """
-    top = float(np.max(means))
-    return int(np.argmax(means >= top - tolerance(top)))
-
-
 def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) -> Choice:
     """Choose one of the subsets that a search has visited.
 
@@ -220,7 +208,8 @@ class _Walk:
         groups = [self.space.free[i] for i in candidates]
         scores = self.scorer.scores(self.columns, groups, adding)
         means = scores.mean(axis=1)
-        place = first_best(means)
+        # The first one of those that tie.
+        place = int(np.argmax(means >= means.max() - tolerance(means.max())))
         count = len(self.inside) + (1 if adding else -1)
         known, mean = self.best.get(count, -np.inf), float(means[place])
         tried = tuple(tuple(group.tolist()) for group in groups)

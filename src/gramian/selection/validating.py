@@ -26,7 +26,6 @@ from gramian.records import FloatArray
 __all__ = [
     "Fold",
     "Validation",
-    "all_rows",
     "default_estimator",
     "draw_folds",
     "estimator_name",
@@ -184,8 +183,8 @@ def draw_folds(
         ]  # fmt: skip
     except (TypeError, ValueError, IndexError) as error:
         raise DataError(
-            f"cv={given!r} cannot split {n} rows: {error} Give fewer folds, or, where rows belong together, the "
-            "splits: cv=list(splitter.split(X, y, groups))."
+            f"cv={given!r} cannot split {n} rows: {error} Give fewer folds, or, where rows belong together, "
+            "the splits: cv=list(splitter.split(X, y, groups))."
         ) from error
     if not parts:
         raise DataError(
@@ -193,12 +192,6 @@ def draw_folds(
             "or a number of folds."
         )
     return parts
-
-
-def all_rows(n: int) -> list[Fold]:
-    """Return the one fold that fits and scores on all rows."""
-    every = np.arange(n)
-    return [(every, every)]
 
 
 def _require_each_class(y: np.ndarray[Any, Any], folds: int) -> None:

@@ -28,7 +28,6 @@ from gramian.selection.space import space_of
 from gramian.selection.validating import (
     Fold,
     Validation,
-    all_rows,
     draw_folds,
     estimator_name,
     is_number,
@@ -199,7 +198,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         """
         scorer = scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward"))
-        data = as_labelled(X, y, estimator=self, discrete=self._classifies, remember=True)
+        data = as_labelled(X, y, estimator=self, discrete=self._classifies)
         space = space_of(self.groups, self.fixed, data.names)
         adding = self.direction == "forward"
         search = search_of(space, self.n_features_to_select, adding, bool(self.floating), self.patience)
@@ -252,7 +251,8 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
 
     def _inner(self, X: Any, y: Any) -> list[Fold]:
         """Return the folds that a selection is made with."""
-        return self._split(X, y) if self.validate else all_rows(len(y))
+        every = np.arange(len(y))
+        return self._split(X, y) if self.validate else [(every, every)]
 
     def _scorer(self, validation: Validation) -> Remembering:
         return remembering(validation, self.scoring, self.n_jobs)
@@ -402,7 +402,8 @@ def nested_scores(
         except DataError as error:
             raise DataError(f"{_without(k, len(parts))}: {error}") from error
         supports[k, chosen] = True
-    return Nested(scores, supports, inner_score - float(scores.mean()))
+    optimism = inner_score - float(scores.mean())
+    return Nested.in_folds("all of it", None, scores, supports=supports, optimism=optimism)
 
 
 def _without(k: int, parts: int) -> str:
