@@ -421,7 +421,7 @@ CHOICE = KernelSelection(
     choice=Choice(1, "rbf is the best of them."),
     notes=("First note.", "Second note."),
     criterion="score",
-    values="accuracy",
+    measure="accuracy",
 )
 
 

@@ -102,12 +102,15 @@ class Selection(Sequence[T_co]):
         None where nothing could be chosen.
     notes : tuple of str
         What else should be known.
+    measure : str
+        What the scores are.
     """
 
     tried: tuple[T_co, ...]
     about: str = ""
     choice: Choice | None = None
     notes: tuple[str, ...] = ()
+    measure: str = "score"
 
     columns: ClassVar[tuple[str, ...]] = ("candidate", "size", "score", "standard_error", "chosen")
 
@@ -152,11 +155,6 @@ class Selection(Sequence[T_co]):
 
     unit: ClassVar[str] = "features"
     bars: ClassVar[bool] = True
-
-    @property
-    def measure(self) -> str:
-        """What the scores are."""
-        return "score"
 
     def shown(self) -> list[int]:
         """Return the places of the candidates that the table shows."""

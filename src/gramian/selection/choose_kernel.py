@@ -36,12 +36,12 @@ from gramian.selection.criteria import (
 from gramian.selection.kernel_candidates import as_candidates
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.validating import (
-    SAID,
     Fold,
     default_estimator,
     draw_folds,
     is_number,
     kind_of_label,
+    notes_of,
     score_name,
     scorer_of,
 )
@@ -84,18 +84,12 @@ class KernelSelection(Selection[TriedKernel]):
     """
 
     criterion: str = ""
-    values: str = "value"
 
     columns: ClassVar[tuple[str, ...]] = (
         *("kernel", "value", "standard_error", "components", "best", "remark"),
     )
     unit: ClassVar[str] = "components"
     bars: ClassVar[bool] = False
-
-    @property
-    def measure(self) -> str:
-        """What the values are."""
-        return self.values
 
     @property
     def candidates(self) -> tuple[TriedKernel, ...]:
@@ -276,9 +270,8 @@ def choose_kernel(
         for place, one in enumerate(tried, 1)
     )
     said = Counter(text for one in found for text in one.said)
-    notes = [f"While validating: {text}" for text, _ in said.most_common(SAID)]
-    if has_labels and criterion not in READ_LABELS:
-        notes.insert(0, f"The labels take no part in criterion={criterion!r}.")
+    unread = (f"The labels take no part in criterion={criterion!r}.",)
+    notes = unread * (has_labels and criterion not in READ_LABELS) + notes_of(said)
     return _selection(criterion, judge, rows, tuple(found), notes)
 
 
@@ -321,7 +314,7 @@ def _doubt(one: KernelPCA) -> str:
 
 
 def _selection(
-    criterion: str, judge: Judge, rows: Rows, tried: tuple[TriedKernel, ...], notes: list[str]
+    criterion: str, judge: Judge, rows: Rows, tried: tuple[TriedKernel, ...], notes: tuple[str, ...]
 ) -> KernelSelection:
     judged = [one for one in tried if one.value is not None]
     if not judged:
@@ -339,8 +332,8 @@ def _selection(
         f"Kernel for {n:,} rows x {d:,} columns, by {criterion}",
         Choice(tried.index(best), _reason(criterion, judge, best, len(judged))),
         (*_remarks(criterion, judge, best, judged, sign), *used, *notes),
-        criterion,
         judge.measure,
+        criterion,
     )
 
 

@@ -61,14 +61,7 @@ LEAST_CEILING = 100
 class FilterSelection(Selection[Tried]):
     """Numbers of features that were validated, and the choice between them."""
 
-    score: str = "score"
-
     columns: ClassVar[tuple[str, ...]] = ("features", "score", "standard_error", "chosen")
-
-    @property
-    def measure(self) -> str:
-        """What the scores are."""
-        return self.score
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return number of features, score, standard error and whether it was chosen, for each."""

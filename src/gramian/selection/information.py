@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,7 @@ def information(
     noise = stream.standard_normal((n, len(continuous)))
     label = y if classes else noisy(y[None, :], stream.standard_normal((1, n)))[0]
     shuffle = np.random.default_rng(stream.randint(0, 2**31 - 1, size=4))
-    target: _Target = (_Classes if classes else _Numbers)(label, permutations, k, shuffle)
+    target = (_Classes if classes else _Numbers)(label, permutations, k, shuffle)
 
     def of_some(part: slice) -> None:
         places = continuous[part]
@@ -83,14 +83,6 @@ def information(
     parallel_map(of_some, slices(len(continuous), max(1, TOGETHER // n)), most=most)
     parallel_map(of_one, np.flatnonzero(discrete).tolist(), most=most)
     return found
-
-
-class _Target(Protocol):
-    """A label and its permutations, to be compared with columns: estimates of shape (labels, columns)."""
-
-    def with_continuous(self, columns: FloatArray) -> FloatArray: ...
-
-    def with_discrete(self, codes: Codes) -> FloatArray: ...
 
 
 def _permuted(label: npt.NDArray[Any], permutations: int, rng: np.random.Generator) -> npt.NDArray[Any]:

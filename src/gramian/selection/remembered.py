@@ -83,12 +83,12 @@ class Remembering:
         self,
         validation: Validation,
         fast: CandidateScorer | None,
-        known: dict[int, FloatArray],
+        known: dict[int, FloatArray] | None = None,
         n_jobs: int | None = None,
         tell: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
-        self._validation, self._fast, self._known = validation, fast, known
-        self._n_jobs, self._tell = n_jobs, tell
+        self._validation, self._fast, self._n_jobs, self._tell = validation, fast, n_jobs, tell
+        self._known = {} if known is None else known
         self._seen: set[int] = set()
         self.computed = 0
         self.new = 0
@@ -128,13 +128,7 @@ def _key(columns: IntArray) -> int:
     return sum(1 << j for j in set(columns.tolist()))
 
 
-def remembering(
-    validation: Validation,
-    scoring: Any,
-    n_jobs: int | None,
-    known: dict[int, FloatArray] | None = None,
-    tell: Callable[[int, int], None] = lambda done, total: None,
-) -> Remembering:
+def remembering(validation: Validation, scoring: Any, n_jobs: int | None, **more: Any) -> Remembering:
     """Return what scores candidates: fast where the estimator has a fast way."""
     fast = least_squares_scorer(validation.estimator, validation.X, validation.y, validation.folds, scoring)
-    return Remembering(validation, fast, {} if known is None else known, n_jobs, tell)
+    return Remembering(validation, fast, n_jobs=n_jobs, **more)

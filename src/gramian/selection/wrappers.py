@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.remembered import Memory, Remembering, fingerprint, remembering
+from gramian.selection.remembered import Memory, fingerprint, remembering
 from gramian.selection.search import CandidateScorer, Search, choose, search_of
 from gramian.selection.selector import ColumnSelector
 from gramian.selection.space import space_of
@@ -198,7 +199,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         """
         scorer = scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward"))
-        data = as_labelled(X, y, estimator=self, discrete=self._classifies)
+        data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)))
         space = space_of(self.groups, self.fixed, data.names)
         adding = self.direction == "forward"
         search = search_of(space, self.n_features_to_select, adding, bool(self.floating), self.patience)
@@ -229,10 +230,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         found: History = self.history_
         return found
 
-    @property
-    def _classifies(self) -> bool:
-        return bool(is_classifier(self.estimator))
-
     def _mark(self, data: Labelled) -> tuple[Any, ...]:
         rows = np.ascontiguousarray(data.X)
         return fingerprint(rows, data.original, self.estimator, self.scoring, self.cv, bool(self.validate))
@@ -247,15 +244,12 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         return Memory(self._inner(data.X, data.original))
 
     def _split(self, X: Any, y: Any) -> list[Fold]:
-        return draw_folds(self.cv, X, y, classifier=self._classifies)
+        return draw_folds(self.cv, X, y, classifier=is_classifier(self.estimator))
 
     def _inner(self, X: Any, y: Any) -> list[Fold]:
         """Return the folds that a selection is made with."""
         every = np.arange(len(y))
         return self._split(X, y) if self.validate else [(every, every)]
-
-    def _scorer(self, validation: Validation) -> Remembering:
-        return remembering(validation, self.scoring, self.n_jobs)
 
     def _search(self, search: Search, validation: Validation, memory: Memory) -> None:
         """Search, and keep what is found however it ends."""
@@ -279,7 +273,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     def _measured(self, search: Search, validation: Validation, memory: Memory) -> Iterator[SearchStep]:
         """Yield the steps with what they took."""
         pace = Pace(search, verbose=bool(self.verbose))
-        scorer = remembering(validation, self.scoring, self.n_jobs, memory.known, pace.within)
+        scorer = remembering(validation, self.scoring, self.n_jobs, known=memory.known, tell=pace.within)
         new = computed = 0
         began = time.perf_counter()
         for step in search.steps(scorer):
@@ -307,7 +301,8 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         return nested_parts(validation.X, validation.y, outer, self._inner)
 
     def _nest(self, search: Search, validation: Validation, parts: list[Part]) -> None:
-        found = nested_scores(search, validation, parts, self._scorer, self.score_)
+        score = partial(remembering, scoring=self.scoring, n_jobs=self.n_jobs)
+        found = nested_scores(search, validation, parts, score, self.score_)
         self.history_ = replace(self.history_, nested=found)
         self.nested_score_, self.nested_standard_error_ = found.mean, found.standard_error
         self.nested_scores_, self.nested_supports_ = found.scores, found.supports
