@@ -88,7 +88,7 @@ def test_the_same_as_scikit_learn():
         (LinearRegression(), DIABETES, 0.6),
     ]:
         for direction in ["forward", "backward"]:
-            X, y = data
+            X, y = data[0][:, :6], data[1]
             asked = {"n_features_to_select": number, "direction": direction, "cv": 4}
             theirs = feature_selection.SequentialFeatureSelector(estimator, **asked).fit(X, y)
             ours = SequentialFeatureSelector(estimator, **asked).fit(X, y)
@@ -137,7 +137,7 @@ def test_the_choice_is_what_it_says():
     for rule in ["best", "one-se"]:
         for direction in ["forward", "backward"]:
             for floating in [False, True]:
-                X, y = WINE[0][:, :7], WINE[1]
+                X, y = WINE[0][:, :5], WINE[1]
                 found = SequentialFeatureSelector(
                     GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=4
                 ).fit(X, y)
@@ -149,7 +149,7 @@ def test_the_choice_is_what_it_says():
                 assert found.n_features_to_select_ == found.support_.sum() == size
                 assert found.score_ == max(s.mean for s in steps if s.size == size)
                 visited = {s.size for s in steps}
-                assert visited >= set(range(1, 8))
+                assert visited >= set(range(1, 6))
 
 
 def test_ties_go_to_the_first_of_equal_columns():
@@ -292,7 +292,7 @@ def test_nested_shows_the_optimism_of_the_best_on_noise():
 
 
 def test_nested_is_the_selection_in_a_cross_validation():
-    X, y = WINE
+    X, y = WINE[0][:, :7], WINE[1]
     cv = StratifiedKFold(3, shuffle=True, random_state=1)
     found = SequentialFeatureSelector(GaussianNB(), nested=True, cv=cv, n_features_to_select=3).fit(X, y)
     inner = SequentialFeatureSelector(GaussianNB(), cv=cv, n_features_to_select=3)
@@ -479,7 +479,7 @@ def test_splits_are_drawn_once_and_kept(stoppable):
 
 
 def test_a_finished_search_keeps_nothing_but_its_history():
-    X, y = WINE
+    X, y = WINE[0][:, :7], WINE[1]
     small, large = (
         len(pickle.dumps(SequentialFeatureSelector(GaussianNB(), cv=3, warm_start=warm).fit(X, y)))
         for warm in (False, True)
@@ -494,7 +494,9 @@ def test_verbose_and_the_log(caplog, capsys):
     X, y = IRIS
     with caplog.at_level("INFO", logger="gramian"):
         SequentialFeatureSelector(GaussianNB(), nested=True).fit(X, y)
-    messages = [record.getMessage() for record in caplog.records]
+    # On a slow machine there are others within a step.
+    said = [record.getMessage() for record in caplog.records]
+    messages = [text for text in said if "trying" not in text]
     assert re.fullmatch(r"1 of 4 features, 0\.\d+, about .* left", messages[0])
     assert messages[3] == "4 of 4 features, 0.9533"
     assert "nested: part 5 of 5" in messages

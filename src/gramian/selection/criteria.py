@@ -133,8 +133,6 @@ def spread(X: FloatArray) -> float:
     1e+200
     """
     varies = np.ptp(X, axis=0) > 0
-    if not varies.any():
-        return 0.0
     away = X[:, varies] - X[:, varies].mean(axis=0)
     largest = float(np.abs(away).max())
     return largest * float(np.sqrt(np.mean((away / largest) ** 2)))
