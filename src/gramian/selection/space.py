@@ -1,20 +1,41 @@
-"""Which features move together, and which ones stay: from names, numbers, masks or labels."""
+"""Which features can be chosen, which move together and which stay: from names, numbers, masks or labels."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from numbers import Integral
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gramian.checks import check_integer, listed
 from gramian.errors import ParameterError
-from gramian.selection.history import listed
-from gramian.selection.search import Space
+from gramian.records import IntArray
 
-__all__ = ["space_of"]
+__all__ = ["Space", "space_of"]
 
 SHAPES = "Give lists of features, such as [[0, 1], ['height', 'weight']], or one label for each feature."
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    free : tuple of ndarray of int
+        Groups of columns that move together, by their first column; columns of a group ascend.
+    fixed : ndarray of int
+        Columns that every subset has, ascending.
+    """
+
+    free: tuple[IntArray, ...]
+    fixed: IntArray
+
+    @property
+    def n_features(self) -> int:
+        """Number of features there are."""
+        return len(self.fixed) + sum(map(len, self.free))
 
 
 def space_of(groups: Any, fixed: Any, names: Sequence[str]) -> Space:
@@ -54,14 +75,9 @@ def _groups(groups: Any, names: Sequence[str]) -> list[list[int]]:
     d = len(names)
     if groups is None:
         return [[j] for j in range(d)]
-    if isinstance(groups, (str, Mapping)):
+    if isinstance(groups, (str, Mapping)) or not np.iterable(groups):
         raise ParameterError(f"groups={groups!r} is neither lists of features nor labels. {SHAPES}")
-    try:
-        items = list(groups)
-    except TypeError as error:
-        raise ParameterError(
-            f"groups={groups!r} is neither lists of features nor labels. {SHAPES}"
-        ) from error
+    items = list(groups)
     many = [_is_list(item) for item in items]
     if items and all(many):
         return _members(items, names)
@@ -70,8 +86,6 @@ def _groups(groups: Any, names: Sequence[str]) -> list[list[int]]:
         raise ParameterError(f"groups={groups!r} {what}. {SHAPES}")
     labelled: dict[Any, list[int]] = {}
     for j, label in enumerate(items):
-        if not isinstance(label, Hashable):
-            raise ParameterError(f"groups holds {label!r}, neither a list of features nor a label. {SHAPES}")
         labelled.setdefault(label, []).append(j)
     return list(labelled.values())
 
@@ -92,10 +106,9 @@ def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
             raise ParameterError(f"groups[{number}] is empty. Leave it out, or name its features.")
         for j in members:
             if j in owner:
-                twice = "twice" if owner[j] == number else f"and groups[{owner[j]}] overlap: both"
                 raise ParameterError(
-                    f"groups[{number}] {twice} hold{'s' * (owner[j] == number)} the feature {names[j]!r} "
-                    f"(number {j}). A feature moves with one group: name it once."
+                    f"The feature {names[j]!r} (number {j}) is in groups[{owner[j]}] and again in "
+                    f"groups[{number}]. A feature moves with one group: name it once."
                 )
             owner[j] = number
         found.append(members)
@@ -103,7 +116,6 @@ def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
 
 
 def _fixed(fixed: Any, names: Sequence[str]) -> list[int]:
-    d = len(names)
     if fixed is None:
         return []
     if not _is_list(fixed):
@@ -113,28 +125,22 @@ def _fixed(fixed: Any, names: Sequence[str]) -> list[int]:
         )
     items = list(fixed)
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
-        if len(items) != d:
-            raise ParameterError(f"fixed is a mask of {len(items)} booleans, but there are {d} features.")
+        if len(items) != len(names):
+            raise ParameterError(
+                f"fixed is a mask of {len(items)} booleans, but there are {len(names)} features."
+            )
         return np.flatnonzero(items).tolist()
     return [_feature(item, names, "fixed") for item in items]
 
 
 def _feature(item: Any, names: Sequence[str], parameter: str) -> int:
     """Return the number of a feature given by number or name."""
-    d = len(names)
-    if isinstance(item, str):
-        places = [j for j, name in enumerate(names) if name == item]
-        if len(places) == 1:
-            return places[0]
-        said = f"{len(places)} features have that name" if places else f"the features are {listed(names)}"
+    if not isinstance(item, str):
+        return check_integer(f"A feature in {parameter}", item, 0, len(names) - 1, "Or give a name.")
+    count = list(names).count(item)
+    if count != 1:
+        said = f"{count} features have that name" if count else f"the features are {listed(names)}"
         raise ParameterError(
             f"{parameter} names {item!r}, but {said}. Give a name that is there once, or numbers."
         )
-    if isinstance(item, (bool, np.bool_)) or not isinstance(item, Integral):
-        raise ParameterError(f"{parameter} holds {item!r}, neither a number of a feature nor a name.")
-    number = int(item)
-    if not 0 <= number < d:
-        raise ParameterError(
-            f"{parameter} holds feature {item}, but there are {d}, numbered 0 to {d - 1}. Give these."
-        )
-    return number
+    return list(names).index(item)

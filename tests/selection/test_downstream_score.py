@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from gramian import KernelPCA
 from gramian.errors import DataError
 from gramian.kernels import RBF, Linear, Polynomial
-from gramian.selection.criteria_score import downstream_score
-from gramian.selection.folds import draw_folds
+from gramian.selection.criteria import downstream_score
+from gramian.selection.validating import draw_folds
 
 X, y = make_circles(80, factor=0.4, noise=0.1, random_state=0)
 FOLDS = draw_folds(4, X, y, classifier=True)
@@ -40,22 +40,19 @@ def literal(kernel, estimator, counts, labels=y):
     return means[best], errors[best], counts[best]
 
 
-@pytest.mark.parametrize("kernel", [RBF(sigma=0.5), Polynomial(2, 1.0)])
-@pytest.mark.parametrize(
-    ("estimator", "labels"),
-    [
+def test_it_is_the_pipeline():
+    for estimator, labels in [
         (make_pipeline(StandardScaler(), LogisticRegression()), y),
         (make_pipeline(StandardScaler(), Ridge()), X[:, 0] ** 2 + y),
         (KNeighborsClassifier(3), np.where(y == 1, "inner", "outer")),
-    ],
-)
-def test_it_is_the_pipeline(kernel, estimator, labels):
-    counts = (1, 2, 4)
-    found = ask(kernel, estimator, counts, labels)
-    value, error, number = literal(kernel, estimator, counts, labels)
-    assert found.value == pytest.approx(value, rel=1e-6)
-    assert found.standard_error == pytest.approx(error, rel=1e-5, abs=1e-12)
-    assert found.n_components == number
+    ]:
+        for kernel in [RBF(sigma=0.5), Polynomial(2, 1.0)]:
+            counts = (1, 2, 4)
+            found = ask(kernel, estimator, counts, labels)
+            value, error, number = literal(kernel, estimator, counts, labels)
+            assert found.value == pytest.approx(value, rel=1e-6)
+            assert found.standard_error == pytest.approx(error, rel=1e-5, abs=1e-12)
+            assert found.n_components == number
 
 
 def test_on_rings_rbf_beats_linear():
@@ -70,7 +67,7 @@ def test_components_beyond_the_rank_are_not_named():
 
 
 def test_one_fold_has_no_standard_error():
-    assert ask(Linear(), LogisticRegression(), (2,), folds=FOLDS[:1]).standard_error is None
+    assert np.isnan(ask(Linear(), LogisticRegression(), (2,), folds=FOLDS[:1]).standard_error)
 
 
 def test_what_the_estimator_complains_of_is_kept():
@@ -81,24 +78,15 @@ def test_what_the_estimator_complains_of_is_kept():
 
 def test_an_estimator_that_fails_is_named():
     with pytest.raises(
-        DataError, match=r"KNeighborsClassifier could not be validated with 1 components in fold 0"
+        DataError, match=r"Scoring KNeighborsClassifier with 1 components in fold 1 of 4 failed"
     ):
         ask(Linear(), KNeighborsClassifier(70), (1, 2))
 
 
 def test_a_score_that_is_no_number_is_refused():
     with pytest.raises(
-        DataError, match=r"The score with 2 components in fold 0 is nan, with 20 rows held out"
+        DataError, match=r"with 2 components in fold 1 of 4 gave nan, which cannot be compared, with 20 rows"
     ):
         downstream_score(
             KernelPCA(kernel=Linear()), X, y, FOLDS, LogisticRegression(), lambda *_: float("nan"), (2,)
         )
-
-
-def test_errors_of_gramian_pass_as_they_are():
-    class Strict(LogisticRegression):
-        def fit(self, X, y):
-            raise DataError("Not these rows.")
-
-    with pytest.raises(DataError, match=r"^Not these rows\.$"):
-        ask(Linear(), Strict(), (2,))

@@ -1,10 +1,11 @@
-"""The centred Gram matrix that criteria read, refused where it belongs to no kernel."""
+"""The centred Gram matrix that criteria read, and the eigenvalues that selection asks for."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gramian.arrays import as_float64
+from gramian.engine import eigenpairs
 from gramian.errors import DataError, IndefiniteKernelError
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels.evaluator import gram_matrix
@@ -61,13 +62,13 @@ def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
         raise DataError(f"{kernel!r} is the same number for all pairs of rows, which tells nothing.")
     if kernel.psd:
         return Kc, unit
-    values, vectors = np.linalg.eigh(Kc)
+    values, vectors = eigenpairs(Kc)
     if model.repair == "clip":
         return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T), unit
-    if values[0] < -ROUNDING * np.abs(values).max():
+    if values[-1] < -ROUNDING * np.abs(values).max():
         raise IndefiniteKernelError(
-            f"The centred kernel matrix has the eigenvalue {values[0] * unit:.3g} beside the largest, "
-            f"{values[-1] * unit:.3g}: {kernel!r} is no valid kernel on these rows. "
+            f"The centred kernel matrix has the eigenvalue {values[-1] * unit:.3g} beside the largest, "
+            f"{values[0] * unit:.3g}: {kernel!r} is no valid kernel on these rows. "
             "KernelPCA(kernel=..., repair='clip') sets negative ones to 0."
         )
     return Kc, unit
