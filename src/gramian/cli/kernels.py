@@ -40,7 +40,7 @@ def audit(
         With code 1 when it is none.
     """
     from gramian.kernels import kernel_from_name
-    from gramian.kernels.mercer import audit as audit_kernel
+    from gramian.kernels.audit import audit as audit_kernel
 
     given = as_arguments(reading)
     if data is None and given:

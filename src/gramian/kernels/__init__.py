@@ -8,7 +8,7 @@ from gramian.kernels.formulas import Formula
 from gramian.kernels.inner_products import Constant, Cosine, Linear, Polynomial, Sigmoid
 from gramian.kernels.kernel import Kernel
 from gramian.kernels.listing import table
-from gramian.kernels.mercer import audit
+from gramian.kernels.audit import audit
 from gramian.kernels.named import kernel_from_name
 from gramian.kernels.normalized import Normalized
 from gramian.kernels.powers import Exp, Power, exp

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gramian.kernels.validity import Validity
-from gramian.kernels.witness import Asymmetry, Witness
+from gramian.kernels.audit.witness import Asymmetry, Witness
 
 __all__ = ["AuditReport", "Verdict", "counted"]
 

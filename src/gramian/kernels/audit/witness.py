@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from gramian.kernels.search import CLEAR, improve
-from gramian.kernels.trials import EPS, Examiner, Margin, Trial, show_point
+from gramian.kernels.audit.search import CLEAR, improve
+from gramian.kernels.audit.trials import EPS, Examiner, Margin, Trial, show_point
 from gramian.records import FloatArray
 
 __all__ = ["Asymmetry", "Witness", "asymmetry_of", "exact_form", "rounded", "shrunk", "witness_of"]

@@ -12,11 +12,11 @@ from gramian.arrays import as_float64, blas_threads
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels.callables import Callable
 from gramian.kernels.named import PRECOMPUTED, kernel_from_name
-from gramian.kernels.search import acceptable_features, search
-from gramian.kernels.trials import TINY, Examiner, Trial, margin, symmetric_part
+from gramian.kernels.audit.search import acceptable_features, search
+from gramian.kernels.audit.trials import TINY, Examiner, Trial, margin, symmetric_part
 from gramian.kernels.validity import unknown
-from gramian.kernels.verdict import AuditReport, Verdict, counted
-from gramian.kernels.witness import Asymmetry, Witness, asymmetry_of, certified, shrunk, witness_of
+from gramian.kernels.audit.verdict import AuditReport, Verdict, counted
+from gramian.kernels.audit.witness import Asymmetry, Witness, asymmetry_of, certified, shrunk, witness_of
 from gramian.records import FloatArray
 
 __all__ = ["audit"]
@@ -85,7 +85,7 @@ def audit(
     Examples
     --------
     >>> from gramian.kernels import RBF
-    >>> from gramian.kernels.mercer import audit
+    >>> from gramian.kernels.audit import audit
     >>> audit(RBF(sigma=2.0), random_state=0).valid
     True
     >>> report = audit(lambda x, y: abs(x - y).sum(), random_state=0)
