@@ -22,9 +22,9 @@ from gramian.errors import (
 )
 from gramian.estimators.preimages import PreimageMethod, preimage_method
 from gramian.kernels import RBF, Linear, kernel_from_name
+from gramian.kernels.evaluator import DiagonalSlopes, pulled_by_product
+from gramian.kernels.facts import proven
 from gramian.kernels.formulas import Formula
-from gramian.kernels.slopes import DiagonalSlopes, pulled_by_product
-from gramian.kernels.validity import proven
 
 
 def data(n=60, d=4, seed=0):

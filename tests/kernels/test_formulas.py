@@ -23,8 +23,8 @@ from gramian.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from gramian.kernels.facts import proven
 from gramian.kernels.formulas import largest_norm
-from gramian.kernels.validity import proven
 
 RNG = np.random.default_rng(5)
 # Above 0, for the chi-squared kernel; every formula takes that.

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import kstest
 
 import gramian.arrays
-import gramian.kernels.fourier as module
+import gramian.kernels.feature_maps as module
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import RBF
-from gramian.kernels.fourier import fourier_map, frequencies
+from gramian.kernels.feature_maps import fourier_map, frequencies
 
 X = np.random.default_rng(0).standard_normal((60, 5))
 

@@ -10,7 +10,7 @@ import pytest
 from exact_kernels import quadratic_form
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import Constant, Cosine, Linear, Polynomial, Sigmoid
-from gramian.kernels.inner_products import by_series
+from gramian.kernels.formulas import by_series
 
 X = np.random.default_rng(5).standard_normal((37, 5))
 

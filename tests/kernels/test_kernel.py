@@ -27,7 +27,7 @@ from gramian.kernels import (
     Sum,
     kernel_from_name,
 )
-from gramian.kernels.kernel import bracketed, leaves, literal
+from gramian.kernels.algebra import bracketed, leaves, literal
 
 X = np.random.default_rng(3).standard_normal((12, 4))
 KERNELS = [
@@ -304,7 +304,7 @@ class Histogram(Kernel):
     """sum_j min(x_j, y_j), without anything but the least that a kernel needs."""
 
     def judge(self):
-        from gramian.kernels.validity import proven
+        from gramian.kernels.facts import proven
 
         return proven("A sum of kernels min(x, y).")
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.kernels import kernel_from_name, table
-from gramian.kernels.expression import FORMULAS
-from gramian.kernels.listing import WIDTH, KernelFacts
+from gramian.kernels.expression import FORMULAS, WIDTH, KernelFacts
 
 ROWS = {row.name: row for row in table()}
 

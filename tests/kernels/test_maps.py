@@ -8,10 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.errors import DataError, ParameterError
-from gramian.kernels.feature_maps import polynomial_map
-from gramian.kernels.fourier import fourier_map
-from gramian.kernels.maps import KernelError, check_gamma, check_origin, gaussian_gram, largest_norm
-from gramian.kernels.taylor import taylor_map
+from gramian.kernels.feature_maps import (
+    KernelError,
+    check_gamma,
+    check_origin,
+    fourier_map,
+    gaussian_gram,
+    largest_norm,
+    polynomial_map,
+    taylor_map,
+)
 
 MAPS = {
     "polynomial": polynomial_map(3, degree=2),

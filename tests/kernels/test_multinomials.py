@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from gramian.kernels.monomials import graded_powers
-from gramian.kernels.multinomials import exact_fraction, graded_roots, radical
+from gramian.kernels.monomials import exact_fraction, graded_powers, graded_roots, radical
 
 SIZES = [(1, 0), (1, 7), (2, 0), (2, 6), (3, 5), (4, 3), (6, 4), (9, 2), (5, 1)]
 

@@ -19,8 +19,7 @@ from gramian.kernels import (
     Sigmoid,
     kernel_from_name,
 )
-from gramian.kernels.expression import ALIASES
-from gramian.kernels.named import CLASSES, NAMES, PRECOMPUTED
+from gramian.kernels.expression import ALIASES, CLASSES, NAMES, PRECOMPUTED
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gramian.kernels.series import ORDER, Series
+from gramian.kernels.facts import ORDER, Series
 
 
 def padded(terms):

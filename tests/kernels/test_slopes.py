@@ -17,8 +17,8 @@ from gramian.kernels import (
     exp,
     kernel_from_name,
 )
-from gramian.kernels.constant import Constant
-from gramian.kernels.slopes import Slopes, flat
+from gramian.kernels.algebra import Constant
+from gramian.kernels.evaluator import Slopes, flat
 
 WIDTHS = (0.7, 1.3, 2.0)
 

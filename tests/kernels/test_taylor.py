@@ -11,7 +11,7 @@ from scipy.stats import poisson
 import gramian.arrays
 from gramian.errors import ParameterError
 from gramian.kernels import RBF
-from gramian.kernels.taylor import taylor_map
+from gramian.kernels.feature_maps import taylor_map
 
 
 def in_ball(n, d, radius, seed=0):

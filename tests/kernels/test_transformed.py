@@ -19,7 +19,7 @@ from gramian.kernels import (
     Sigmoid,
     kernel_from_name,
 )
-from gramian.kernels.transformed import MAPS
+from gramian.kernels.algebra import MAPS
 
 X = np.abs(np.random.default_rng(3).standard_normal((14, 4))) + 0.05
 Y = X[:5] * 1.3 + 0.1

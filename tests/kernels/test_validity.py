@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from gramian.kernels import RBF, Linear, Sigmoid, Validity
-from gramian.kernels.validity import proven, refuted, unknown
+from gramian.kernels.facts import proven, refuted, unknown
 
 
 @pytest.mark.parametrize(("make", "status"), [(proven, "proven"), (refuted, "refuted"), (unknown, "unknown")])

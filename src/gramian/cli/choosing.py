@@ -20,7 +20,7 @@ USERS = {"cv": ("preimage", "score"), "estimator": ("score",), "scoring": ("scor
 def choose_kernel(data: str, reading: Reading, judging: Judging, as_json: bool) -> None:
     """Print what was tried, and the command that fits the kernel that was chosen."""
     from gramian.kernels import kernel_from_name
-    from gramian.kernels.named import PRECOMPUTED
+    from gramian.kernels.expression import PRECOMPUTED
     from gramian.selection.choose_kernel import choose_kernel as choose
 
     criterion = _criterion(judging, reading)

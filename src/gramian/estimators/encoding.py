@@ -15,9 +15,9 @@ from gramian.arrays import to_numpy
 from gramian.errors import ParameterError
 from gramian.estimators.saving import Saved, contents, restored
 from gramian.kernels import Callable, Kernel
-from gramian.kernels.maps import KernelError
-from gramian.kernels.named import CLASSES
-from gramian.kernels.transformed import MAPS
+from gramian.kernels.algebra import MAPS
+from gramian.kernels.expression import CLASSES
+from gramian.kernels.feature_maps import KernelError
 
 __all__ = ["decode", "encode"]
 

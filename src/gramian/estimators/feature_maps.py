@@ -13,10 +13,16 @@ from gramian.arrays import as_float64, is_numpy
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import check_features, generators, remember_features
 from gramian.estimators.saving import Saved
-from gramian.kernels.feature_maps import MAX_FEATURES, PolynomialFeatureMap, polynomial_map
-from gramian.kernels.fourier import FourierFeatureMap, fourier_map
-from gramian.kernels.maps import FeatureMap
-from gramian.kernels.taylor import TaylorFeatureMap, taylor_map
+from gramian.kernels.feature_maps import (
+    MAX_FEATURES,
+    FeatureMap,
+    FourierFeatureMap,
+    PolynomialFeatureMap,
+    TaylorFeatureMap,
+    fourier_map,
+    polynomial_map,
+    taylor_map,
+)
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
 

@@ -39,7 +39,7 @@ from gramian.estimators.kernel_decomposition import (
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import Saved
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
-from gramian.kernels.named import PRECOMPUTED
+from gramian.kernels.expression import PRECOMPUTED
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.planning import plan_kernel_pca, warn_of_cost, with_calls
 from gramian.records import Plan, Target

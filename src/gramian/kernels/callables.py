@@ -12,10 +12,10 @@ import numpy as np
 
 from gramian.arrays import as_float64, from_numpy, to_float64
 from gramian.errors import DataError, ParameterError
+from gramian.kernels.algebra import Kernel
 from gramian.kernels.evaluator import Evaluator
+from gramian.kernels.facts import Facts, unknown
 from gramian.kernels.formulas import Formula, FormulaEvaluator
-from gramian.kernels.kernel import Kernel
-from gramian.kernels.validity import Validity, unknown
 from gramian.records import Calls
 
 __all__ = ["Callable"]
@@ -41,7 +41,6 @@ class Callable(Formula):
 
     name = "callable"
     general = "k(x, y), called for each pair, or k(X, Y), called for a tile"
-    error_kind = "estimate"
 
     def __init__(
         self,
@@ -57,9 +56,13 @@ class Callable(Formula):
         return hash(id(self.function))
 
     @property
-    def kinks(self) -> str:
+    def facts(self) -> Facts:
         """Nothing is known about a function."""
-        return f"The derivative of the function {self.label} is not known."
+        return Facts(
+            unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example."),
+            kinks=f"The derivative of the function {self.label} is not known.",
+            error_kind="estimate",
+        )
 
     @property
     def label(self) -> str:
@@ -73,9 +76,6 @@ class Callable(Formula):
     def check(self) -> None:
         if self.vectorised not in (None, True, False):
             raise ParameterError(f"vectorised={self.vectorised!r} must be True, False or None.")
-
-    def judge(self) -> Validity:
-        return unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example.")
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()

@@ -1,22 +1,48 @@
-"""Reads expressions such as ``rbf(sigma=2) + 0.5 * poly(degree=3)``; nothing in them is ever executed."""
+"""How kernels are written: names, expressions such as ``rbf(sigma=2) + 0.5 * poly``, and the list of all.
+
+Nothing in an expression is ever executed.
+"""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import textwrap
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable as Function
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from gramian.errors import ParameterError
+from gramian.errors import InputTypeError, ParameterError
+from gramian.kernels.algebra import (
+    MAPS,
+    After,
+    Constant,
+    Exp,
+    Kernel,
+    Normalized,
+    OnColumns,
+    Power,
+    Product,
+    Scaled,
+    Sum,
+)
 from gramian.kernels.arithmetic import is_number
-from gramian.kernels.distances import ChiSquared, Laplacian
-from gramian.kernels.inner_products import Constant, Cosine, Linear, Polynomial, Sigmoid
-from gramian.kernels.kernel import Kernel
-from gramian.kernels.radial import RBF, Matern, RationalQuadratic
-from gramian.kernels.transformed import MAPS
+from gramian.kernels.callables import Callable
+from gramian.kernels.formulas import (
+    RBF,
+    ChiSquared,
+    Cosine,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 
-__all__ = ["ALIASES", "FORMULAS", "parse"]
+__all__ = ["CLASSES", "FORMULAS", "PRECOMPUTED", "KernelTable", "kernel_from_name", "parse", "table"]
 
 FORMULAS: dict[str, type[Kernel]] = {
     cls.name: cls
@@ -40,17 +66,82 @@ ALIASES = {
     "chi_squared": "chi2",
     "laplace": "laplacian",
 }
+PRECOMPUTED = "precomputed"
+# What a model file may hold, by the names of the classes.
+COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)
+CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES)}
 METHODS = ("normalized", "on", "after", "exp")
 LONGEST = 2000  # characters; an expression that a person writes has fewer
 DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust the stack elsewhere
 SHOWN = 100  # characters of it in a message
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+WIDTH = 100  # of the list of kernels
+OPERATORS: dict[type[ast.operator], Function[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
     ast.Pow: lambda a, b: a**b if isinstance(a, Kernel) else _power(a, b),
 }
+
+
+def kernel_from_name(
+    kernel: Any,
+    *,
+    gamma: Any = None,
+    degree: int = 3,
+    coef0: float = 1,
+    params: Mapping[str, Any] | None = None,
+) -> Kernel:
+    """Return the kernel for a name, an expression, a function or a Kernel.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        A name such as rbf, an expression such as ``"rbf(sigma=2) + 0.5 * linear"``, a function of two rows
+        (or of many), or an object.
+    gamma, degree, coef0 : numbers
+        Parameters of a name that stands alone, with scikit-learn's meanings; ``gamma="median"`` takes the
+        median distance between rows.
+    params : mapping, optional
+        Keyword arguments of a function.
+
+    Raises
+    ------
+    ParameterError
+        For an expression that cannot be read, with the column; for parameters beside what has its own.
+    InputTypeError
+        For what is no kernel at all.
+    """
+    cls = FORMULAS.get(ALIASES.get(kernel.strip(), kernel.strip())) if isinstance(kernel, str) else None
+    if cls is not None:
+        wanted = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        takes = cls().get_params(deep=False)
+        if gamma is not None and "length_scale" in takes:
+            raise ParameterError(
+                f"kernel={kernel!r} takes {', '.join(takes)} and no gamma. Write it as an expression: "
+                f"'{cls.name}(length_scale=2.0)'."
+            )
+        return cls(**{name: v for name, v in wanted.items() if name in takes and v is not None})
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise InputTypeError(f"kernel={kernel.__name__} is a class. Pass an object: {kernel.__name__}().")
+    if not callable(kernel) and not isinstance(kernel, str):
+        raise InputTypeError(
+            f"kernel={kernel!r} is neither a name ({', '.join((*FORMULAS, PRECOMPUTED))}), an expression "
+            "such as 'rbf(sigma=2) + linear', a function k(x, y), nor an object such as "
+            "gramian.kernels.RBF(sigma=2.0)."
+        )
+    if isinstance(kernel, (Kernel, str)):
+        made = kernel if isinstance(kernel, Kernel) else parse(kernel)
+        if gamma is not None or degree != 3 or coef0 != 1:
+            raise ParameterError(
+                f"kernel={kernel!r} carries its own parameters, so gamma, degree and coef0 must be left "
+                "alone. Set them inside of it."
+            )
+        return made
+    return Callable(kernel, params)
+
+
+# ------------------------------------------------------------------------------------- expressions
 
 
 def parse(text: str, where: str = "kernel") -> Kernel:
@@ -304,3 +395,107 @@ def _shown(node: ast.AST) -> str:
 
 def _allowed() -> str:
     return ", ".join(FORMULAS) + ", numbers, + - * / **, exp(..) and the methods " + ", ".join(METHODS)
+
+
+# --------------------------------------------------------------------------------- the list of all
+
+
+@dataclass(frozen=True)
+class KernelEntry:
+    """One line of the table.
+
+    Attributes
+    ----------
+    name : str
+        As an expression spells it.
+    formula : str
+    parameters : tuple of (str, str)
+        Names and defaults.
+    validity : str
+        ``proven``, ``refuted`` or ``unknown``, for the default parameters.
+    reason : str
+        The theorem, closure rule or refutation.
+    """
+
+    name: str
+    formula: str
+    parameters: tuple[tuple[str, str], ...]
+    validity: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """All kernels; prints as a table, iterates over :class:`KernelEntry`."""
+
+    rows: tuple[KernelEntry, ...]
+
+    def __iter__(self) -> Iterator[KernelEntry]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        return "\n".join(line for row in self.rows for line in _lines(row))
+
+
+def table() -> KernelTable:
+    """Return all kernels and combinations with formula, parameters and validity.
+
+    Examples
+    --------
+    >>> from gramian.kernels import table
+    >>> next(row.formula for row in table() if row.name == "poly")
+    '(gamma x . y + coef0)^degree'
+    """
+    formulas = []
+    for name, cls in FORMULAS.items():
+        kernel = cls()
+        parameters = tuple((key, repr(value)) for key, value in kernel.get_params(deep=False).items())
+        validity = kernel.validity
+        formulas.append(KernelEntry(name, cls.general, parameters, validity.status, validity.reason))
+    own = KernelEntry(
+        "a function",
+        Callable.general,
+        (),
+        "unknown",
+        Callable(max).validity.reason,
+    )
+    given = KernelEntry(
+        "precomputed",
+        "K[i, j]",
+        (),
+        "unknown",
+        "Only its eigenvalues tell; KernelPCA finds them and refuses a negative one, or clips it on request.",
+    )
+    return KernelTable((*formulas, own, given, *_combinations()))
+
+
+def _combinations() -> list[KernelEntry]:
+    k1, k2 = RBF(), Linear()
+    shown: list[tuple[str, str, Kernel]] = [
+        ("k1 + k2", "k1(x, y) + k2(x, y)", Sum(k1, k2)),
+        ("k1 * k2", "k1(x, y) k2(x, y)", Product(k1, k2)),
+        ("c * k", "c k(x, y)", Scaled(k2, 2.0)),
+        ("k ** p", "k(x, y)^p", Power(k2, 2)),
+        ("exp(k)", "exp(k(x, y))", Exp(k2)),
+        ("k.normalized()", "k(x, y) / sqrt(k(x, x) k(y, y))", Normalized(k2)),
+        ("k.on(columns)", "k of some columns", OnColumns(k2, (0, 1))),
+        ("k.after(map)", "k(map(x), map(y))", After(k2, abs)),
+    ]
+    return [
+        KernelEntry(name, formula, (), f"{kernel.validity.status} if its parts are", kernel.validity.reason)
+        for name, formula, kernel in shown
+    ]
+
+
+def _lines(row: KernelEntry) -> list[str]:
+    parameters = ", ".join(f"{name}={value}" for name, value in row.parameters)
+    head = f"{row.name:16}{row.formula}"
+    rest = [f"parameters: {parameters}"] if parameters else []
+    rest.append(f"{row.validity}: {row.reason}")
+    wrapped = [
+        textwrap.fill(text, WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 18) for text in rest
+    ]
+    return [head, *wrapped]

@@ -10,8 +10,8 @@ import pytest
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Linear, Polynomial, Sigmoid, kernel_from_name
 from gramian.kernels.audit.mercer import audit
-from gramian.kernels.validity import proven
 from gramian.kernels.audit.witness import Asymmetry, Witness
+from gramian.kernels.facts import proven
 
 
 def fractions(point):

@@ -10,13 +10,13 @@ from sklearn.utils import check_random_state
 
 from gramian.arrays import as_float64, blas_threads
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
-from gramian.kernels.callables import Callable
-from gramian.kernels.named import PRECOMPUTED, kernel_from_name
 from gramian.kernels.audit.search import acceptable_features, search
 from gramian.kernels.audit.trials import TINY, Examiner, Trial, margin, symmetric_part
-from gramian.kernels.validity import unknown
 from gramian.kernels.audit.verdict import AuditReport, Verdict, counted
 from gramian.kernels.audit.witness import Asymmetry, Witness, asymmetry_of, certified, shrunk, witness_of
+from gramian.kernels.callables import Callable
+from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
+from gramian.kernels.facts import unknown
 from gramian.records import FloatArray
 
 __all__ = ["audit"]

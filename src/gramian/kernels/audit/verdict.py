@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gramian.kernels.validity import Validity
 from gramian.kernels.audit.witness import Asymmetry, Witness
+from gramian.kernels.facts import Validity
 
 __all__ = ["AuditReport", "Verdict", "counted"]
 
