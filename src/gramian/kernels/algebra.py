@@ -194,13 +194,17 @@ class Kernel(ABC):
     # ------------------------------------------------------------ algebra
 
     def __add__(self, other: Any) -> Kernel:
-        return Sum(self, _constant(other)) if _combines(other) else NotImplemented
+        return (
+            Sum(self, _constant(other)) if isinstance(other, Kernel) or is_number(other) else NotImplemented
+        )
 
     def __radd__(self, other: Any) -> Kernel:
         return Sum(_constant(other), self) if is_number(other) else NotImplemented
 
     def __sub__(self, other: Any) -> Kernel:
-        return Sum(self, -_constant(other)) if _combines(other) else NotImplemented
+        return (
+            Sum(self, -_constant(other)) if isinstance(other, Kernel) or is_number(other) else NotImplemented
+        )
 
     def __rsub__(self, other: Any) -> Kernel:
         return Sum(_constant(other), -self) if is_number(other) else NotImplemented
@@ -254,11 +258,10 @@ class Kernel(ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Kernel) or type(self) is not type(other):
             return False
-        mine, theirs = self.meaning(), other.meaning()
-        return all(_same(value, theirs[name]) for name, value in mine.items())
+        return bool(_plain(self.meaning()) == _plain(other.meaning()))
 
     def __hash__(self) -> int:
-        return hash((type(self), tuple(_hashable(v) for v in self.meaning().values())))
+        return hash((type(self), _plain(self.meaning())))
 
     def meaning(self) -> dict[str, Any]:
         """Return the parameters by which kernels are compared."""
@@ -269,7 +272,7 @@ class Kernel(ABC):
         given = [
             f"{name}={literal(value)}"
             for name, value in self.get_params(deep=False).items()
-            if not _same(value, defaults[name])
+            if _plain(value) != _plain(defaults[name])
         ]
         return f"{self.name or type(self).__name__}({', '.join(given)})"
 
@@ -307,7 +310,6 @@ class Kernel(ABC):
         self.check()
         return self
 
-    @abstractmethod
     def bind(
         self,
         X: Any,
@@ -331,6 +333,11 @@ class Kernel(ABC):
         names : sequence of str, optional
             Names of the columns.
         """
+        return self.resolve(X, names).bound_to(X, precision, centered)
+
+    @abstractmethod
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+        """Return the evaluator of :meth:`bind`, of a kernel whose parameters are all filled in."""
 
     def calls(self, X: Any) -> Calls | None:
         """Return what values cost where a user's function computes them, measured on a few rows.
@@ -387,10 +394,6 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in parameters.items() if name != "self"}
 
 
-def _combines(other: Any) -> bool:
-    return isinstance(other, Kernel) or is_number(other)
-
-
 def _constant(value: Any) -> Any:
     return value if isinstance(value, Kernel) else Constant(value)
 
@@ -405,25 +408,13 @@ def bracketed(kernel: Kernel, least: int) -> str:
     return repr(kernel) if kernel.binds >= least else f"({kernel!r})"
 
 
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, (list, tuple, np.ndarray)) or isinstance(b, (list, tuple, np.ndarray)):
-        return np.ndim(a) == np.ndim(b) == 1 and len(a) == len(b) and all(map(_same, a, b))
-    return bool(a == b)
-
-
-def _hashable(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return tuple(value.ravel().tolist())
-    if isinstance(value, (list, tuple)):
-        return tuple(_hashable(v) for v in value)
+def _plain(value: Any) -> Any:
+    """Return a parameter as something that compares by value and has a hash."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(_plain(v) for v in value)
     if isinstance(value, dict):
-        return tuple(sorted((str(k), _hashable(v)) for k, v in value.items()))
-    if isinstance(value, slice):
-        return value.start, value.stop, value.step
-    try:
-        return hash(value)
-    except TypeError:
-        return id(value)
+        return tuple((key, _plain(v)) for key, v in sorted(value.items()))
+    return (value.start, value.stop, value.step) if isinstance(value, slice) else value
 
 
 def literal(value: Any) -> str:
@@ -511,24 +502,13 @@ class Composite(Kernel):
         parts = {n: v.resolve(seen, known) for n, v in values.items() if n in PARTS}
         return type(self)(**values | parts)
 
-    def bind(
-        self,
-        X: Any,
-        precision: float = 1e-9,
-        *,
-        centered: bool = False,
-        names: Sequence[str] | None = None,
-    ) -> Evaluator:
-        """Bind every part; where only the centred matrix matters, that is true of sums' parts as well."""
-        kernel = self.resolve(X, names)
-        assert isinstance(kernel, Composite)
-        seen = kernel.rows(X)
-        parts = tuple(
-            part.bind(seen, precision, centered=centered and self.additive) for part in kernel.parts
-        )
-        return kernel.bound(seen, parts)
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+        seen = self.rows(X)
+        # Where only the centred matrix matters, that is true of sums' parts as well.
+        parts = (part.bind(seen, precision, centered=centered and self.additive) for part in self.parts)
+        return self.joined(seen, tuple(parts))
 
-    def bound(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
+    def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
         """Return the evaluator that joins those of the parts, refusing what overflows."""
         relative, absolute, largest = self.bounds(*parts)
         if not np.isfinite(largest):
@@ -546,22 +526,16 @@ class Composite(Kernel):
 
 
 @dataclass(frozen=True, eq=False)
-class CompositeEvaluator:
+class CompositeEvaluator(Evaluator):
     """Evaluators side by side: the rows are encoded for each, one after the other.
 
     Attributes
     ----------
-    kernel, relative, absolute, largest
-        See :class:`~gramian.kernels.evaluator.Evaluator`.
     parts : tuple of Evaluator
     widths : tuple of int
         How many columns of the encoded rows belong to each.
     """
 
-    kernel: Composite
-    relative: float
-    absolute: float
-    largest: float
     parts: tuple[Evaluator, ...]
     widths: tuple[int, ...]
 
@@ -660,27 +634,12 @@ class Constant(Kernel):
     def formula(self) -> str:
         return f"{self.value:g}"
 
-    def bind(
-        self,
-        X: Any,
-        precision: float = 1e-9,
-        *,
-        centered: bool = False,
-        names: Sequence[str] | None = None,
-    ) -> Evaluator:
-        """Bind to rows, of which only the number matters."""
-        self.check()
-        return ConstantEvaluator(self, abs(float(self.value)))
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+        return ConstantEvaluator(self, 0.0, 0.0, abs(float(self.value)))
 
 
-@dataclass(frozen=True, eq=False)
-class ConstantEvaluator:
+class ConstantEvaluator(Evaluator):
     """A number for every pair of rows."""
-
-    kernel: Constant
-    largest: float
-    relative: float = 0.0
-    absolute: float = 0.0
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return a column of ones."""
@@ -967,7 +926,7 @@ class Normalized(Composite):
     def bounds(self, *parts: Evaluator) -> Bounds:
         return parts[0].relative, parts[0].absolute, 1.0
 
-    def bound(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
+    def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
         (part,) = parts
         if not np.isfinite(part.largest):
             raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")

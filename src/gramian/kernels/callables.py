@@ -13,7 +13,6 @@ import numpy as np
 from gramian.arrays import as_float64, from_numpy, to_float64
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.algebra import Kernel
-from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.facts import Facts, unknown
 from gramian.kernels.formulas import Formula, FormulaEvaluator
 from gramian.records import Calls
@@ -91,17 +90,13 @@ class Callable(Formula):
                 whole = np.asarray(self._call(rows, rows[:2]))
                 if whole.shape != (SAMPLE, 2) or whole.dtype.kind not in "biuf":
                     return False
-                for i in range(whole.shape[0]):
-                    for j in range(whole.shape[1]):
-                        one = np.asarray(self._call(rows[i : i + 1], rows[j : j + 1]))
-                        if one.shape != (1, 1) or not np.allclose(
-                            one[0, 0], whole[i, j], rtol=1e-6, equal_nan=True
-                        ):
-                            return False
+                pairs = [[self._call(rows[[i]], rows[[j]]) for j in range(2)] for i in range(SAMPLE)]
+                return np.shape(pairs) == (SAMPLE, 2, 1, 1) and np.allclose(
+                    np.array(pairs)[:, :, 0, 0], whole, rtol=1e-6, equal_nan=True
+                )
         except Exception:
             # Whatever a function of two rows does with tables of them.
             return False
-        return True
 
     def calls(self, X: Any) -> Calls:
         """Return how long one value takes, measured on a few rows."""
@@ -114,17 +109,9 @@ class Callable(Formula):
     def _call(self, x: Any, y: Any) -> Any:
         return self.function(x, y, **dict(self.params or {}))
 
-    def bind(
-        self,
-        X: Any,
-        precision: float = 1e-9,
-        *,
-        centered: bool = False,
-        names: Sequence[str] | None = None,
-    ) -> Evaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> FormulaEvaluator:
         """Bind to rows; the size of the values is that on a few of them."""
-        bound = super().bind(X, precision, centered=centered, names=names)
-        assert isinstance(bound, FormulaEvaluator)
+        bound = super().bound_to(X, precision, centered)
         few = to_float64(X[:: max(1, X.shape[0] // SIZED), :])
         values = as_float64(bound.tile(few, few))
         return replace(bound, largest=float(np.abs(values).max(initial=0.0)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,8 @@ TILE = THIN
 SINGLE_MAX = 1e30
 
 
-class Evaluator(Protocol):
+@dataclass(frozen=True, eq=False)
+class Evaluator(ABC):
     """A kernel bound to one set of fitted rows.
 
     Attributes
@@ -53,37 +55,30 @@ class Evaluator(Protocol):
         Bound on ``|k|`` over the fitted rows.
     """
 
-    @property
-    def kernel(self) -> Any: ...
+    kernel: Any
+    relative: float
+    absolute: float
+    largest: float
 
-    @property
-    def relative(self) -> float: ...
-
-    @property
-    def absolute(self) -> float: ...
-
-    @property
-    def largest(self) -> float: ...
-
+    @abstractmethod
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as left and right factors of a tile: float64 arrays with a row for each."""
-        ...
 
+    @abstractmethod
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return k of every row of ``left`` with every row of ``right``; ``out`` may be written into."""
-        ...
 
+    @abstractmethod
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row, float64."""
-        ...
 
+    @abstractmethod
     def slopes(self, X: Any, right: Any) -> Slopes:
         """Return k of every NumPy row of ``X`` with every encoded row, and the derivative by X."""
-        ...
 
+    @abstractmethod
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         """Return k(x, x) of every NumPy row and its derivative."""
-        ...
 
 
 def exact_diagonal(K: Any, diagonal: Any) -> Any:

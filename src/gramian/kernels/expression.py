@@ -6,14 +6,14 @@ Nothing in an expression is ever executed.
 from __future__ import annotations
 
 import ast
-import difflib
 import textwrap
 import warnings
 from collections.abc import Callable as Function
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gramian.checks import check_choice, counted
 from gramian.errors import InputTypeError, ParameterError
 from gramian.kernels.algebra import (
     MAPS,
@@ -71,10 +71,12 @@ PRECOMPUTED = "precomputed"
 COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)
 CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES)}
 METHODS = ("normalized", "on", "after", "exp")
-LONGEST = 2000  # characters; an expression that a person writes has fewer
 DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust the stack elsewhere
 SHOWN = 100  # characters of it in a message
 WIDTH = 100  # of the list of kernels
+ONLY_EIGENVALUES = (
+    "Only its eigenvalues tell; KernelPCA finds them and refuses a negative one, or clips it on request."
+)
 OPERATORS: dict[type[ast.operator], Function[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
@@ -176,16 +178,6 @@ class _Reader:
         self.depth = 0
 
     def kernel(self) -> Kernel:
-        if len(self.text) > LONGEST:
-            raise ParameterError(
-                f"{self.where} has {len(self.text)} characters; an expression has at most {LONGEST}."
-            )
-        if not self.text.isprintable():
-            raise ParameterError(f"{self.where}={self.text!r} must be one line of plain text.")
-        if not self.text.strip():
-            raise ParameterError(
-                f"{self.where}={self.text!r} is empty. Write a kernel such as 'rbf(sigma=2)'."
-            )
         shift = len(self.text) - len(self.text.lstrip())
         try:
             with warnings.catch_warnings():
@@ -232,7 +224,7 @@ class _Reader:
                 return node.value
             raise self.fault(self.at(node), f"{node.value!r} is neither a kernel nor a finite number")
         if isinstance(node, ast.Name):
-            return self.named(node)
+            return self.formula(node)()
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             inner = self.value(node.operand)
             return -inner if isinstance(node.op, ast.USub) else inner
@@ -261,19 +253,19 @@ class _Reader:
             return made
         raise self.fault(self.at(node.right), "this cannot be computed")
 
-    def named(self, node: ast.Name) -> Kernel:
-        return self.formula(node)()
-
     def formula(self, node: ast.Name) -> type[Kernel]:
         name = ALIASES.get(node.id.lower(), node.id)
-        if name in FORMULAS:
-            return FORMULAS[name]
         if name == "exp":
             raise self.fault(self.at(node), "exp takes a kernel, such as exp(linear)")
-        near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, "exp"], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        allowed = ", ".join(FORMULAS)
-        raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {allowed}")
+        self.choice("kernel", node.id, [*FORMULAS, *ALIASES], node)
+        return FORMULAS[name]
+
+    def choice(self, what: str, name: str, allowed: Sequence[str], node: ast.AST) -> None:
+        """Refuse a name that is not allowed, with the one that may be meant."""
+        try:
+            check_choice(what, name, allowed)
+        except ParameterError as error:
+            raise self.fault(self.at(node), str(error).rstrip(".")) from None
 
     # --------------------------------------------------------------- calls
 
@@ -290,10 +282,8 @@ class _Reader:
         given: dict[str, Any] = {}
         if len(node.args) > len(allowed):
             extra = node.args[len(allowed)]
-            raise self.fault(
-                self.at(extra),
-                f"{node.func.id} takes {', '.join(allowed) or 'no parameter'}, and this is one more",
-            )
+            takes = ", ".join(allowed) or "no parameter"
+            raise self.fault(self.at(extra), f"{node.func.id} takes {takes}, and this is one more")
         for name, argument in zip(allowed, node.args, strict=False):
             given[name] = self.literal(argument)
         for keyword in node.keywords:
@@ -312,13 +302,9 @@ class _Reader:
         self, keyword: ast.keyword, kernel: str, allowed: list[str], given: Mapping[str, Any]
     ) -> dict[str, Any]:
         name = keyword.arg
-        if name is None or name not in allowed:
-            near = difflib.get_close_matches(name or "", allowed, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            takes = ", ".join(allowed) or "no parameter"
-            raise self.fault(
-                self.at(keyword), f"{kernel} has no parameter {name or '**'!r}.{hint} It takes {takes}"
-            )
+        if name is None:
+            raise self.fault(self.at(keyword), "** has no meaning here")
+        self.choice(f"a parameter of {kernel},", name, allowed, keyword)
         if name in given:
             raise self.fault(self.at(keyword), f"{name} is given twice")
         return {name: self.literal(keyword.value)}
@@ -357,9 +343,7 @@ class _Reader:
 
     def arguments(self, node: ast.Call, count: int, name: str) -> list[ast.expr]:
         if len(node.args) != count or node.keywords:
-            raise self.fault(
-                self.at(node), f"{name}() takes {count or 'no'} argument{'s' if count > 1 else ''}"
-            )
+            raise self.fault(self.at(node), f"{name}() takes {counted(count, 'argument')}")
         return node.args
 
     def as_kernel(self, node: ast.expr) -> Kernel:
@@ -455,39 +439,26 @@ def table() -> KernelTable:
         parameters = tuple((key, repr(value)) for key, value in kernel.get_params(deep=False).items())
         validity = kernel.validity
         formulas.append(KernelEntry(name, cls.general, parameters, validity.status, validity.reason))
-    own = KernelEntry(
-        "a function",
-        Callable.general,
-        (),
-        "unknown",
-        Callable(max).validity.reason,
-    )
-    given = KernelEntry(
-        "precomputed",
-        "K[i, j]",
-        (),
-        "unknown",
-        "Only its eigenvalues tell; KernelPCA finds them and refuses a negative one, or clips it on request.",
-    )
-    return KernelTable((*formulas, own, given, *_combinations()))
-
-
-def _combinations() -> list[KernelEntry]:
-    k1, k2 = RBF(), Linear()
-    shown: list[tuple[str, str, Kernel]] = [
-        ("k1 + k2", "k1(x, y) + k2(x, y)", Sum(k1, k2)),
-        ("k1 * k2", "k1(x, y) k2(x, y)", Product(k1, k2)),
-        ("c * k", "c k(x, y)", Scaled(k2, 2.0)),
-        ("k ** p", "k(x, y)^p", Power(k2, 2)),
-        ("exp(k)", "exp(k(x, y))", Exp(k2)),
-        ("k.normalized()", "k(x, y) / sqrt(k(x, x) k(y, y))", Normalized(k2)),
-        ("k.on(columns)", "k of some columns", OnColumns(k2, (0, 1))),
-        ("k.after(map)", "k(map(x), map(y))", After(k2, abs)),
+    function = Callable(max).validity
+    others = [
+        KernelEntry("a function", Callable.general, (), function.status, function.reason),
+        KernelEntry("precomputed", "K[i, j]", (), "unknown", ONLY_EIGENVALUES),
     ]
-    return [
-        KernelEntry(name, formula, (), f"{kernel.validity.status} if its parts are", kernel.validity.reason)
-        for name, formula, kernel in shown
+    k = Linear()
+    combinations: list[tuple[str, str, Kernel]] = [
+        ("k1 + k2", "k1(x, y) + k2(x, y)", k + RBF()),
+        ("k1 * k2", "k1(x, y) k2(x, y)", k * RBF()),
+        ("c * k", "c k(x, y)", 2.0 * k),
+        ("k ** p", "k(x, y)^p", k**2),
+        ("exp(k)", "exp(k(x, y))", k.exp()),
+        ("k.normalized()", "k(x, y) / sqrt(k(x, x) k(y, y))", k.normalized()),
+        ("k.on(columns)", "k of some columns", k.on(0, 1)),
+        ("k.after(map)", "k(map(x), map(y))", k.after(abs)),
     ]
+    for name, formula, kernel in combinations:
+        validity = kernel.validity
+        others.append(KernelEntry(name, formula, (), f"{validity.status} if its parts are", validity.reason))
+    return KernelTable((*formulas, *others))
 
 
 def _lines(row: KernelEntry) -> list[str]:

@@ -202,8 +202,8 @@ class Facts:
         Whether an entry's error is a share of ``sqrt(k(x, x) k(y, y))``, however small that is: the share
         that it is for the longest rows.
     kinks : str
-        Why the kernel has no derivative by x to be followed, as a sentence about ``{kernel}``; "" where it has
-        one. A kernel without kinks implements ``slopes`` and ``diagonal_slopes``.
+        Why the kernel has no derivative by x to be followed, as a sentence about ``{kernel}``; "" where it
+        has one. A kernel without kinks implements ``slopes`` and ``diagonal_slopes``.
     floor : float
         The least value that a column may have.
     error_kind : {"deterministic", "estimate"}

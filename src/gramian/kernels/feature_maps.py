@@ -31,9 +31,9 @@ from gramian.arrays import (
     to_dtype,
     to_float64,
 )
-from gramian.checks import check_integer, check_number, check_share, slices
+from gramian.checks import amount, check_integer, check_number, check_share, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.kernels.arithmetic import check_rows
+from gramian.kernels.arithmetic import check_rows, is_number
 from gramian.kernels.monomials import (
     exact_fraction,
     graded_blocks,
@@ -273,9 +273,8 @@ class FeatureMap(ABC):
         need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
         if need > limit:
             raise MemoryLimitError(
-                f"{n:,} rows x {len(self):,} features take {need / 1e9:,.1f} GB, more than the "
-                f"{limit / 1e9:,.1f} GB that may be used. Map fewer rows at a time, or use KernelPCA, which "
-                "needs no features."
+                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} that "
+                "may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
             )
 
     def _parts(self, n: int, small: bool) -> list[slice]:
@@ -492,7 +491,7 @@ def polynomial_map(
     array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
     """
     labels = check_labels(n_features, names)
-    whole = int(degree) if isinstance(degree, float) and degree.is_integer() else degree
+    whole: Any = int(degree) if is_number(degree) and degree == int(degree) else degree
     advice = "A fractional power is no kernel (FitzGerald and Horn 1977)."
     power = check_integer("degree", whole, 1, MAX_DEGREE, advice)
     factor = 1.0 / len(labels) if gamma is None else check_number("gamma", gamma, above=0)
@@ -802,6 +801,12 @@ def fourier_map(
     """
     labels = check_labels(n_features, names)
     features = check_integer("n_components", n_components)
+    need, limit = 4 * features * len(labels), memory_limit_bytes(None)
+    if need > limit:
+        raise ParameterError(
+            f"n_components={features} frequencies of {len(labels):,} features take {amount(need)}, more than "
+            f"the {amount(limit)} that may be used. Ask for fewer."
+        )
     factors = check_gamma(gamma, sigma, len(labels))
     start = check_origin(origin, len(labels))
     source = np.random.default_rng(rng)

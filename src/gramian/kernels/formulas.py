@@ -30,7 +30,7 @@ from gramian.kernels.arithmetic import (
     squared_norms,
     whole_power,
 )
-from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat, no_slopes, pulled_by_product
+from gramian.kernels.evaluator import DiagonalSlopes, Slopes, flat, no_slopes, pulled_by_product
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
 from gramian.kernels.widths import (
@@ -120,43 +120,32 @@ class Formula(Kernel):
         DataError
         """
 
-    def bind(
-        self,
-        X: Any,
-        precision: float = 1e-9,
-        *,
-        centered: bool = False,
-        names: Sequence[str] | None = None,
-    ) -> Evaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> FormulaEvaluator:
         """Bind to fitted rows, distances expanded where that is accurate enough."""
-        kernel = self.resolve(X, names)
-        assert isinstance(kernel, Formula)
         d = int(X.shape[1])
-        shift = _mean(X) if kernel.expands or (centered and kernel.facts.shifts_out) else None
-        norm = largest_norm(X, shift, kernel.weights())
-        relative, absolute = kernel.evaluation_error(d, norm, direct=False)
-        direct = kernel.expands and not relative + absolute <= precision
+        shift = _mean(X) if self.expands or (centered and self.facts.shifts_out) else None
+        norm = largest_norm(X, shift, self.weights())
+        relative, absolute = self.evaluation_error(d, norm, direct=False)
+        direct = self.expands and not relative + absolute <= precision
         if direct:
             # Differences of the rows as they are: a shift would round away what tells neighbours apart.
             shift = None
-            relative, absolute = kernel.evaluation_error(d, norm, direct=True)
-        size = kernel.size(norm)
+            relative, absolute = self.evaluation_error(d, norm, direct=True)
+        size = self.size(norm)
         if not np.isfinite(size):
             raise DataError(
                 f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale the data first "
                 "(sklearn.preprocessing.StandardScaler)."
             )
-        return FormulaEvaluator(kernel, relative, absolute, size, shift, direct)
+        return FormulaEvaluator(self, relative, absolute, size, shift, direct)
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaEvaluator:
+class FormulaEvaluator(Evaluator):
     """A formula bound to rows.
 
     Attributes
     ----------
-    kernel, relative, absolute, largest
-        See :class:`~gramian.kernels.evaluator.Evaluator`.
     shift : array of shape (d,) or None
         Subtracted from every row first: where distances are expanded into a product, and where only the
         centred matrix matters and a shift does not change that.
@@ -165,10 +154,6 @@ class FormulaEvaluator:
         accurate for clusters that lie many widths apart.
     """
 
-    kernel: Formula
-    relative: float
-    absolute: float
-    largest: float
     shift: Any = None
     direct: bool = False
 
