@@ -194,20 +194,20 @@ class Kernel(ABC):
     # ------------------------------------------------------------ algebra
 
     def __add__(self, other: Any) -> Kernel:
-        return (
-            Sum(self, _constant(other)) if isinstance(other, Kernel) or is_number(other) else NotImplemented
-        )
+        term = _term(other)
+        return NotImplemented if term is None else Sum(self, term)
 
     def __radd__(self, other: Any) -> Kernel:
-        return Sum(_constant(other), self) if is_number(other) else NotImplemented
+        term = _term(other)
+        return NotImplemented if term is None else Sum(term, self)
 
     def __sub__(self, other: Any) -> Kernel:
-        return (
-            Sum(self, -_constant(other)) if isinstance(other, Kernel) or is_number(other) else NotImplemented
-        )
+        term = _term(other)
+        return NotImplemented if term is None else Sum(self, -term)
 
     def __rsub__(self, other: Any) -> Kernel:
-        return Sum(_constant(other), -self) if is_number(other) else NotImplemented
+        term = _term(other)
+        return NotImplemented if term is None else Sum(term, -self)
 
     def __mul__(self, other: Any) -> Kernel:
         if is_number(other):
@@ -394,8 +394,11 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in parameters.items() if name != "self"}
 
 
-def _constant(value: Any) -> Any:
-    return value if isinstance(value, Kernel) else Constant(value)
+def _term(value: Any) -> Kernel | None:
+    """Return what can be added as a kernel, a number as a constant."""
+    if isinstance(value, Kernel):
+        return value
+    return Constant(value) if is_number(value) else None
 
 
 def leaves(kernel: Kernel) -> list[Kernel]:

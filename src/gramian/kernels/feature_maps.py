@@ -273,8 +273,8 @@ class FeatureMap(ABC):
         need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
         if need > limit:
             raise MemoryLimitError(
-                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} that "
-                "may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
+                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} "
+                "that may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
             )
 
     def _parts(self, n: int, small: bool) -> list[slice]:

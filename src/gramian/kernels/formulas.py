@@ -30,7 +30,7 @@ from gramian.kernels.arithmetic import (
     squared_norms,
     whole_power,
 )
-from gramian.kernels.evaluator import DiagonalSlopes, Slopes, flat, no_slopes, pulled_by_product
+from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat, no_slopes, pulled_by_product
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
 from gramian.kernels.widths import (
