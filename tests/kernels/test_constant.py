@@ -20,10 +20,10 @@ def test_every_value_is_the_constant(value):
     assert excess(Constant(value), X[:3]) == 0
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", None, True, 10**400])
-def test_a_constant_is_a_number(value):
-    with pytest.raises(ParameterError, match=r"value=.* must be a finite number"):
-        Constant(value).gram(X)
+def test_a_constant_is_a_number():
+    for value in [float("nan"), float("inf"), "1", None, True, 10**400]:
+        with pytest.raises(ParameterError, match=r"value=.* must be a finite number"):
+            Constant(value).gram(X)
 
 
 def test_it_stands_for_numbers_in_sums():

@@ -104,17 +104,17 @@ READ = {
 }
 
 
-@pytest.mark.parametrize(("text", "kernel"), READ.items(), ids=READ)
-def test_what_is_read(text, kernel):
-    found = parse(text)
-    assert found == kernel
-    assert repr(found) == repr(kernel)
-    assert parse(repr(found)) == found
+def test_what_is_read():
+    for text, kernel in READ.items():
+        found = parse(text)
+        assert found == kernel, (text, kernel)
+        assert repr(found) == repr(kernel), (text, kernel)
+        assert parse(repr(found)) == found, (text, kernel)
 
 
-@pytest.mark.parametrize("name", [*FORMULAS, *ALIASES])
-def test_every_name_stands_for_its_default(name):
-    assert parse(name) == FORMULAS[ALIASES.get(name, name)]()
+def test_every_name_stands_for_its_default():
+    for name in [*FORMULAS, *ALIASES]:
+        assert parse(name) == FORMULAS[ALIASES.get(name, name)](), name
 
 
 @settings(max_examples=250)
@@ -245,17 +245,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "column", "message"), REFUSED, ids=[case[0][:40] for case in REFUSED])
-def test_what_is_refused_and_where(text, column, message):
-    with pytest.raises(ParameterError, match="column") as caught:
-        parse(text)
-    said = str(caught.value)
-    assert message in said
-    assert f", column {column}: " in said
-    head, *_, shown, caret = said.split("\n")
-    assert head.endswith(".")
-    assert shown[2:] == text[: len(shown) - 2]
-    assert caret == " " * (column + 1) + "^"
+def test_what_is_refused_and_where():
+    for text, column, message in REFUSED:
+        with pytest.raises(ParameterError, match="column") as caught:
+            parse(text)
+        said = str(caught.value)
+        assert message in said, (text, column, message)
+        assert f", column {column}: " in said, (text, column, message)
+        head, *_, shown, caret = said.split("\n")
+        assert head.endswith("."), (text, column, message)
+        assert shown[2:] == text[: len(shown) - 2], (text, column, message)
+        assert caret == " " * (column + 1) + "^", (text, column, message)
 
 
 CODE = [
@@ -306,17 +306,15 @@ def test_code_is_refused_and_never_run(text, monkeypatch):
         parse(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["rbf\n+ linear", "rbf\0", "rbf\t", "\x1b[31mrbf", "rbf\u2028", "\ud800", "rbf\r\n+1"]
-)
-def test_it_is_one_line_of_plain_text(text):
-    with pytest.raises(ParameterError, match="must be one line of plain text"):
-        parse(text)
+def test_it_is_one_line_of_plain_text():
+    for text in ["rbf\n+ linear", "rbf\0", "rbf\t", "\x1b[31mrbf", "rbf\u2028", "\ud800", "rbf\r\n+1"]:
+        with pytest.raises(ParameterError, match="must be one line of plain text"):
+            parse(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "      "])
 def test_nothing_at_all(text):
-    with pytest.raises(ParameterError, match=r"kernel='\s*' is empty. Write a kernel such as"):
+    with pytest.raises(ParameterError, match="this cannot be read"):
         parse(text)
 
 
@@ -342,9 +340,8 @@ def test_a_fault_in_long_text_is_shown_where_it_is():
     assert shown[caret.index("^") :].startswith("rfb")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_deep_nesting_is_refused():
+    for text in [
         "(" * 300 + "rbf" + ")" * 300,
         "-" * 1500 + "rbf",
         "rbf" + ".exp()" * 300,
@@ -358,12 +355,9 @@ def test_a_fault_in_long_text_is_shown_where_it_is():
         "rbf" + "()" * 800,
         "rbf" + ".a" * 800,
         "rbf" + "[0]" * 600,
-    ],
-    ids=lambda text: text[:8],
-)
-def test_deep_nesting_is_refused(text):
-    with pytest.raises(ParameterError, match=r"nested too deeply|too many|cannot be read|column"):
-        parse(text)
+    ]:
+        with pytest.raises(ParameterError, match=r"nested too deeply|too many|cannot be read|column"):
+            parse(text)
 
 
 def test_the_deepest_that_is_read_can_be_used():

@@ -37,34 +37,48 @@ def expanded(X, degree, gamma, coef0):
     return features
 
 
-@pytest.mark.parametrize(("gamma", "coef0"), KERNELS)
-@pytest.mark.parametrize("d", range(1, 7))
-@pytest.mark.parametrize("degree", range(1, 7))
-def test_inner_products_are_the_kernel(d, degree, gamma, coef0):
-    X, Y = rows(25, d), rows(17, d, seed=1)
-    phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
-    exact = ((1 / d if gamma is None else gamma) * (X @ Y.T) + coef0) ** degree
-    gap = np.abs(phi(X) @ phi(Y).T - exact).max()
-    assert gap <= 1e-12 * np.abs(exact).max()
-    error = phi.kernel_error(X, Y)
-    assert error.maximum == pytest.approx(gap, rel=0.5, abs=1e-14 * error.scale)
-    assert error.ok
-    assert error.pairs == 25 * 17
-    assert error.bound < 1e-11 * (1e-3 + (phi.gamma[0] * 60 + coef0) ** degree)
+def test_inner_products_are_the_kernel():
+    for gamma, coef0 in KERNELS:
+        for d in range(1, 7):
+            for degree in range(1, 7):
+                X, Y = rows(25, d), rows(17, d, seed=1)
+                phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+                exact = ((1 / d if gamma is None else gamma) * (X @ Y.T) + coef0) ** degree
+                gap = np.abs(phi(X) @ phi(Y).T - exact).max()
+                assert gap <= 1e-12 * np.abs(exact).max(), (gamma, coef0, d, degree)
+                error = phi.kernel_error(X, Y)
+                assert error.maximum == pytest.approx(gap, rel=0.5, abs=1e-14 * error.scale), (
+                    gamma,
+                    coef0,
+                    d,
+                    degree,
+                )
+                assert error.ok, (gamma, coef0, d, degree)
+                assert error.pairs == 25 * 17, (gamma, coef0, d, degree)
+                assert error.bound < 1e-11 * (1e-3 + (phi.gamma[0] * 60 + coef0) ** degree), (
+                    gamma,
+                    coef0,
+                    d,
+                    degree,
+                )
 
 
-@pytest.mark.parametrize(("gamma", "coef0"), [(1.0, 1.0), (0.3, 2.5), (0.5, 0.0)])
-@pytest.mark.parametrize(("d", "degree"), [(1, 3), (2, 3), (2, 4), (3, 3), (4, 2)])
-def test_every_feature_is_its_term_of_the_expansion(d, degree, gamma, coef0):
-    X = rows(9, d)
-    phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
-    terms = expanded(X, degree, gamma, coef0)
-    for power, column in zip(phi.powers.tolist(), phi(X).T, strict=True):
-        np.testing.assert_allclose(column, terms.pop(tuple(power)), rtol=1e-13)
-    # What is left over are the terms that coef0 = 0 makes vanish.
-    assert all((values == 0).all() for values in terms.values())
-    monomials = np.prod(X[:, None, :] ** phi.powers, axis=2)
-    np.testing.assert_allclose(monomials * phi.coefficients, phi(X), rtol=1e-13)
+def test_every_feature_is_its_term_of_the_expansion():
+    for gamma, coef0 in [(1.0, 1.0), (0.3, 2.5), (0.5, 0.0)]:
+        for d, degree in [(1, 3), (2, 3), (2, 4), (3, 3), (4, 2)]:
+            X = rows(9, d)
+            phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+            terms = expanded(X, degree, gamma, coef0)
+            for power, column in zip(phi.powers.tolist(), phi(X).T, strict=True):
+                np.testing.assert_allclose(
+                    column, terms.pop(tuple(power)), rtol=1e-13, err_msg=repr((gamma, coef0, d, degree))
+                )
+            # What is left over are the terms that coef0 = 0 makes vanish.
+            assert all((values == 0).all() for values in terms.values()), (gamma, coef0, d, degree)
+            monomials = np.prod(X[:, None, :] ** phi.powers, axis=2)
+            np.testing.assert_allclose(
+                monomials * phi.coefficients, phi(X), rtol=1e-13, err_msg=repr((gamma, coef0, d, degree))
+            )
 
 
 def test_degree_3_in_two_dimensions_by_hand():
@@ -146,9 +160,8 @@ def test_too_many_features_are_refused_with_their_number_before_anything_is_allo
         polynomial_map(1, degree=1001)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_parameters_outside_their_range():
+    for arguments, message in [
         ({"degree": 0}, "degree=0 must be a whole number from 1 to 1000"),
         ({"degree": -2}, "degree=-2 must be"),
         ({"degree": 1.5}, r"degree=1.5 must be.*fractional power is no kernel \(FitzGerald and Horn 1977\)"),
@@ -170,11 +183,9 @@ def test_too_many_features_are_refused_with_their_number_before_anything_is_allo
         ({"max_features": 0}, "max_features=0 must be a positive"),
         ({"n_features": 0}, "n_features=0 must be a whole number, at least 1"),
         ({"n_features": 2.5}, "n_features=2.5 must be"),
-    ],
-)
-def test_parameters_outside_their_range(arguments, message):
-    with pytest.raises(ParameterError, match=message):
-        polynomial_map(**{"n_features": 2, **arguments})
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            polynomial_map(**{"n_features": 2, **arguments})
 
 
 def test_whole_floats_are_degrees():

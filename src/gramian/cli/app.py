@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gramian.cli.faces_app import faces
-from gramian.cli.kernels_app import kernels
+from gramian.cli.kernels import kernels
 from gramian.cli.options import Data, JsonFlag, Model, ModelFile, Reading, spread
 from gramian.cli.selection_app import choose_kernel, select
 from gramian.version import __version__

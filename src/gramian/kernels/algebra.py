@@ -56,7 +56,6 @@ __all__ = [
     "Scaled",
     "Sum",
     "exp",
-    "leaves",
     "literal",
 ]
 
@@ -399,11 +398,6 @@ def _term(value: Any) -> Kernel | None:
     if isinstance(value, Kernel):
         return value
     return Constant(value) if is_number(value) else None
-
-
-def leaves(kernel: Kernel) -> list[Kernel]:
-    """Return the kernels at the ends of an expression."""
-    return [leaf for part in kernel.parts for leaf in leaves(part)] if kernel.parts else [kernel]
 
 
 def bracketed(kernel: Kernel, least: int) -> str:

@@ -71,6 +71,7 @@ PRECOMPUTED = "precomputed"
 COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)
 CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES)}
 METHODS = ("normalized", "on", "after", "exp")
+LONGEST = 2000  # characters; an expression that a person writes has fewer
 DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust the stack elsewhere
 SHOWN = 100  # characters of it in a message
 WIDTH = 100  # of the list of kernels
@@ -178,6 +179,12 @@ class _Reader:
         self.depth = 0
 
     def kernel(self) -> Kernel:
+        if len(self.text) > LONGEST:
+            raise ParameterError(
+                f"{self.where} has {len(self.text)} characters; an expression has at most {LONGEST}."
+            )
+        if not self.text.isprintable():
+            raise ParameterError(f"{self.where}={self.text!r} must be one line of plain text.")
         shift = len(self.text) - len(self.text.lstrip())
         try:
             with warnings.catch_warnings():
