@@ -116,9 +116,6 @@ class Callable(Formula):
         values = as_float64(bound.tile(few, few))
         return replace(bound, largest=float(np.abs(values).max(initial=0.0)))
 
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X, X
-
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         x, y = _read_only(left), _read_only(right)
         if self.vectorised:

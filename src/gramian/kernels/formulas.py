@@ -70,9 +70,9 @@ class Formula(Kernel):
     # Whether distances may be expanded into one product: fast, and inaccurate for clusters far apart.
     expands: bool = False
 
-    @abstractmethod
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        """Return float64 rows as the left and right factors that :meth:`tile` combines."""
+        """Return float64 rows as the left and right factors that :meth:`tile` combines: as they are."""
+        return X, X
 
     @abstractmethod
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
@@ -230,9 +230,6 @@ class Linear(Formula):
         """Return the map to the features themselves."""
         return polynomial_map(n_features, degree=1, gamma=1.0, coef0=0.0, **options)
 
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X, X
-
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         return product(left, right, out)
 
@@ -252,7 +249,51 @@ class Linear(Formula):
         return largest * largest
 
 
-class Polynomial(Formula):
+class Projective(Formula):
+    """k(x, y) = f(gamma x . y + coef0)."""
+
+    gamma: float | None
+    coef0: float
+
+    @abstractmethod
+    def profile(self, T: Any) -> Any:
+        """Return f(T), in place where that is possible."""
+
+    @abstractmethod
+    def steepness(self, T: Any) -> Any:
+        """Return gamma f'(T), the derivative by x . y."""
+
+    @property
+    def inside(self) -> str:
+        """What f is of, as it stands in a formula."""
+        return ("x . y / d" if self.gamma is None else f"{self.gamma:g} x . y") + f" + {self.coef0:g}"
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        return type(self)(**self.get_params(deep=False) | {"gamma": gamma})
+
+    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
+        return X * self.gamma, X
+
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        T = product(left, right, out)
+        T += self.coef0
+        return self.profile(T)
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        steepness = self.steepness(product(left, right) + self.coef0)
+        return pulled_by_product(self.tile(left, right, direct), steepness, right)
+
+    def diagonal(self, X: Any) -> Any:
+        return self.profile(self.gamma * squared_norms(X) + self.coef0)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        steepness = self.steepness(self.gamma * squared_norms(X) + self.coef0)
+        return DiagonalSlopes(self.diagonal(X), (2.0 * steepness)[:, None] * X)
+
+
+class Polynomial(Projective):
     """k(x, y) = (gamma x . y + coef0) ** degree.
 
     Parameters
@@ -303,8 +344,7 @@ class Polynomial(Formula):
 
     @property
     def formula(self) -> str:
-        inside = "x . y / d" if self.gamma is None else f"{self.gamma:g} x . y"
-        return f"({inside} + {self.coef0:g})^{self.degree:g}"
+        return f"({self.inside})^{self.degree:g}"
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
         """Return the map to all monomials up to the degree, each times its coefficient.
@@ -329,33 +369,14 @@ class Polynomial(Formula):
         given: dict[str, Any] = {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}
         return polynomial_map(n_features, **given, **options)
 
-    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        self.check()
-        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
-        return Polynomial(self.degree, gamma, self.coef0)
-
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X * self.gamma, X
-
-    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        T = product(left, right, out)
-        T += self.coef0
+    def profile(self, T: Any) -> Any:
         if not float(self.degree).is_integer():
             self._refuse_negative(T)
         elif is_numpy(T):
             return whole_power(T, int(self.degree))
         return T**self.degree
 
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        T = product(left, right) + self.coef0
-        return pulled_by_product(self.tile(left, right, direct), self._steepness(T), right)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        steepness = self._steepness(self.gamma * squared_norms(X) + self.coef0)
-        return DiagonalSlopes(self.diagonal(X), (2.0 * steepness)[:, None] * X)
-
-    def _steepness(self, T: Any) -> Any:
-        """The derivative of ``T ** degree`` by x . y."""
+    def steepness(self, T: Any) -> Any:
         gamma = float(self.gamma or 0.0)
         return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
 
@@ -427,7 +448,7 @@ class Cosine(Formula):
         return 0.0, (2 * d + 8) * UNIT
 
 
-class Sigmoid(Formula):
+class Sigmoid(Projective):
     """k(x, y) = tanh(gamma x . y + coef0), which is not a kernel.
 
     Parameters
@@ -463,8 +484,7 @@ class Sigmoid(Formula):
 
     @property
     def formula(self) -> str:
-        inside = "x . y / d" if self.gamma is None else f"{self.gamma:g} x . y"
-        return f"tanh({inside} + {self.coef0:g})"
+        return f"tanh({self.inside})"
 
     def _series(self) -> Series:
         """By ``f' = gamma (1 - f^2)``."""
@@ -478,29 +498,11 @@ class Sigmoid(Formula):
             sizes.append(abs(gamma) * ((m == 0) + size) / (m + 1))
         return Series(np.array(f), np.array(sizes))
 
-    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        self.check()
-        return Sigmoid(1.0 / X.shape[1] if self.gamma is None else float(self.gamma), self.coef0)
-
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X * self.gamma, X
-
-    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        T = product(left, right, out)
-        T += self.coef0
+    def profile(self, T: Any) -> Any:
         return np.tanh(T, out=T) if is_numpy(T) else namespace(T).tanh(T)
 
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        values = self.tile(left, right, direct)
-        return pulled_by_product(values, float(self.gamma or 0.0) * (1.0 - values * values), right)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        values = self.diagonal(X)
-        return DiagonalSlopes(values, (2.0 * float(self.gamma or 0.0) * (1.0 - values * values))[:, None] * X)
-
-    def diagonal(self, X: Any) -> Any:
-        xp = namespace(X)
-        return xp.tanh(self.gamma * squared_norms(X) + self.coef0)
+    def steepness(self, T: Any) -> Any:
+        return float(self.gamma or 0.0) * (1.0 - np.tanh(T) ** 2)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         size = abs(self.gamma or 0.0) * largest * largest + abs(self.coef0)
@@ -673,11 +675,6 @@ class RBF(Radial):
             Its ``error_bound(rows)`` bounds the error of the truncation.
         """
         self.check()
-        if is_median(self.gamma) or is_median(self.sigma):
-            raise ParameterError(
-                f"{self!r} has no number for its width yet. Give sigma or gamma as a number, or take "
-                "resolve(X), which fills in the median."
-            )
         return taylor_map(n_features, gamma=self.gamma, sigma=self.sigma, **options)
 
     @property
@@ -879,9 +876,6 @@ class Laplacian(Formula):
             return Laplacian(1.0 / median_distance(X, "cityblock"))
         return Laplacian(1.0 / X.shape[1] if self.gamma is None else float(self.gamma))
 
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X, X
-
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         # The factor comes last, so that rows close to each other keep their difference.
         T = absolute_distances(left, right)
@@ -938,9 +932,6 @@ class ChiSquared(Formula):
                 f"The chi-squared kernel is for histograms and takes no negative numbers, but X reaches "
                 f"{least:.4g}. Use counts or frequencies, or another kernel such as laplacian."
             )
-
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X, X
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         xp = namespace(left)
