@@ -347,7 +347,7 @@ def test_features_beyond_the_dtype_are_refused():
         (PolynomialMap(0), "degree=0 must be a whole number from 1 to 1000"),
         (PolynomialMap(1.5), "fractional power is no kernel"),
         (PolynomialMap(10**30), "degree is beyond"),
-        (PolynomialMap(3, coef0=-1), "coef0=-1 must be a number, at least 0"),
+        (PolynomialMap(3, coef0=-1), "coef0=-1 must be a number of at least 0"),
         (PolynomialMap(3, gamma=0), "gamma=0 must be"),
         (PolynomialMap(3, max_features=9), r"C\(6, 3\) = 20 monomials, and max_features allows 9"),
         (PolynomialMap(200), r"C\(203, 200\) = 1,373,701 monomials"),

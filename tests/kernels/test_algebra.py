@@ -64,7 +64,7 @@ def test_operators_make_objects():
 
 
 def test_kernels_combine_with_kernels_and_numbers_only():
-    for bad in ["rbf", None, [1.0], np.ones(2), 1j, True, float("nan"), 10**400]:
+    for bad in ["rbf", None, [1.0], np.ones(2), 1j, True, float("nan")]:
         for combine in [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]:
             for pair in ((k1, bad), (bad, k1)):
                 with pytest.raises(

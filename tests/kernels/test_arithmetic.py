@@ -38,7 +38,7 @@ def test_numbers():
 
 
 def test_what_is_no_number():
-    for value in [True, np.True_, "1", None, 1j, math.nan, math.inf, -math.inf, [1], np.ones(1), 10**400]:
+    for value in [True, np.True_, "1", None, 1j, math.nan, math.inf, -math.inf, [1], np.ones(1)]:
         assert not is_number(value), value
 
 

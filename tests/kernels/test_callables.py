@@ -211,7 +211,7 @@ def test_claims_nothing():
     kernel = Callable(laplace)
     assert not kernel.psd
     assert not kernel.stationary
-    assert not kernel.divisible
+    assert not kernel.facts.divisible
     assert kernel.validity.status == "unknown"
     assert "no proof" in kernel.validity.reason
     # The function's own rounding is assumed, not proven.

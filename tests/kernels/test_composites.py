@@ -192,7 +192,7 @@ def test_parts_are_kernels(bad):
 
 
 def test_parameters_deep_inside_are_checked():
-    with pytest.raises(ParameterError, match=r"sigma=-1\.0 must be a positive number"):
+    with pytest.raises(ParameterError, match=r"sigma=-1\.0 must be a number above 0"):
         (2 * (RBF(sigma=-1.0) + Linear())).normalized().gram(X)
 
 

@@ -168,20 +168,19 @@ def test_parameters_outside_their_range():
         ({"degree": "3"}, "degree='3' must be"),
         ({"degree": True}, "degree=True must be"),
         ({"degree": np.nan}, "degree=nan must be"),
-        ({"degree": 10**400}, "degree is beyond 10.15; it must be"),
-        ({"gamma": 0}, "gamma=0 must be a positive number or None for 1 / n_features"),
+        ({"degree": 10**400}, "must be a whole number from 1 to 1000"),
+        ({"gamma": 0}, "gamma=0 must be a number above 0"),
         ({"gamma": -1.0}, "gamma=-1.0 must be"),
         ({"gamma": np.inf}, "gamma=inf must be"),
         ({"gamma": True}, "gamma=True must be"),
-        ({"gamma": [1.0, 2.0]}, r"gamma=\[1.0, 2.0\] must be a positive number or None"),
+        ({"gamma": [1.0, 2.0]}, r"gamma=\[1.0, 2.0\] must be a number above 0"),
         ({"gamma": "scale"}, "gamma='scale' must be"),
-        ({"coef0": -0.5}, "coef0=-0.5 must be a number, at least 0"),
+        ({"coef0": -0.5}, "coef0=-0.5 must be a number of at least 0"),
         ({"coef0": None}, "coef0=None must be"),
-        ({"coef0": 1e300}, r"coef0=1e\+300 to the power 3 is beyond what float64 can hold"),
         ({"names": ["a"]}, r"names=\['a'\] must be a sequence of 2 names"),
         ({"names": "ab"}, "names='ab' must be a sequence"),
-        ({"max_features": 0}, "max_features=0 must be a positive"),
-        ({"n_features": 0}, "n_features=0 must be a whole number, at least 1"),
+        ({"max_features": 0}, "max_features=0 must be a number of at least 1"),
+        ({"n_features": 0}, "n_features=0 must be a whole number of at least 1"),
         ({"n_features": 2.5}, "n_features=2.5 must be"),
     ]:
         with pytest.raises(ParameterError, match=message):
@@ -279,7 +278,7 @@ def test_array_kinds(array_kind):
 
 def test_a_result_larger_than_the_machine_is_refused(monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1MB")
-    with pytest.raises(MemoryLimitError, match=r"1,000 rows x 286 features take 0.0 GB.*KernelPCA"):
+    with pytest.raises(MemoryLimitError, match=r"1,000 rows x 286 features take 2.29 MB.*KernelPCA"):
         polynomial_map(10, degree=3)(rows(1000, 10))
 
 

@@ -183,11 +183,11 @@ def test_array_kinds(array_kind):
 
 def test_parameters_outside_their_range():
     for arguments, message in [
-        ({"n_components": 0}, "n_components=0 must be a whole number of features, at least 1"),
+        ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
         ({"n_components": -3}, "n_components=-3 must be"),
         ({"n_components": 2.5}, "n_components=2.5 must be"),
         ({"n_components": None}, "n_components=None must be"),
-        ({"n_components": 10**14}, "frequencies of 2 features take 800,000.0 GB"),
+        ({"n_components": 10**14}, "frequencies of 2 features take 8e[+]05 GB"),
         ({"gamma": -1}, "gamma=-1 must be a positive number, 2 of them"),
     ]:
         with pytest.raises(ParameterError, match=message):
@@ -196,7 +196,11 @@ def test_parameters_outside_their_range():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((0,), "pairs=0 must be"), ((1, 1.0), "confidence=1.0 must lie"), ((1, 0), "confidence=0 must lie")],
+    [
+        ((0,), "pairs=0 must be"),
+        ((1, 1.0), "confidence=1.0 must be a number above 0 and below 1"),
+        ((1, 0), "confidence=0 must be"),
+    ],
 )
 def test_arguments_of_the_bound(arguments, message):
     with pytest.raises(ParameterError, match=message):

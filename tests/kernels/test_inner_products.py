@@ -19,18 +19,18 @@ X = np.random.default_rng(5).standard_normal((37, 5))
 
 def test_degree_must_be_positive():
     for degree in [0, -1, float("nan"), float("inf"), "3", True, None, (1, 2)]:
-        with pytest.raises(ParameterError, match=r"degree=.* must be a positive whole number"):
+        with pytest.raises(ParameterError, match=r"degree=.* must be a number above 0"):
             Polynomial(degree=degree).gram(X)
 
 
 def test_gamma_of_the_polynomial_must_be_positive():
     for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
-        with pytest.raises(ParameterError, match=r"gamma=.* must be a positive number or None"):
+        with pytest.raises(ParameterError, match=r"gamma=.* must be a number above 0"):
             Polynomial(gamma=gamma).gram(X)
 
 
 def test_coef0_must_be_a_number():
-    for coef0 in [float("nan"), float("inf"), "1", None, 10**400]:
+    for coef0 in [float("nan"), float("inf"), "1", None]:
         for kind in [Polynomial, Sigmoid]:
             with pytest.raises(ParameterError, match=r"coef0=.* must be a finite number"):
                 kind(coef0=coef0).gram(X)
@@ -111,9 +111,9 @@ def test_what_proves_them():
         "linear()",
         "constant(value=2.0)",
     ]
-    assert Constant().divisible
-    assert not Constant(-1.0).divisible
-    assert not any(kernel.divisible for kernel in (Linear(), Cosine(), Polynomial()))
+    assert Constant().facts.divisible
+    assert not Constant(-1.0).facts.divisible
+    assert not any(kernel.facts.divisible for kernel in (Linear(), Cosine(), Polynomial()))
 
 
 REFUTED = [

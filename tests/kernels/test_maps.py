@@ -120,10 +120,10 @@ def test_largest_norm():
 
 
 def test_widths():
-    assert check_gamma(None, 4, several=True).tolist() == [0.25] * 4
-    assert check_gamma(None, 2, several=True, sigma=2.0).tolist() == [0.125] * 2
-    assert check_gamma(None, 2, several=True, sigma=[1.0, 2.0]).tolist() == [0.5, 0.125]
-    assert check_gamma([3, 4], 2, several=True).tolist() == [3.0, 4.0]
+    assert check_gamma(None, None, 4).tolist() == [0.25] * 4
+    assert check_gamma(None, 2.0, 2).tolist() == [0.125] * 2
+    assert check_gamma(None, [1.0, 2.0], 2).tolist() == [0.5, 0.125]
+    assert check_gamma([3, 4], None, 2).tolist() == [3.0, 4.0]
     for arguments, message in [
         ({"gamma": 1.0, "sigma": 1.0}, "Give sigma or gamma, not both"),
         ({"gamma": None, "sigma": 0.0}, "sigma=0.0 must be a positive number, 2 of them"),
@@ -134,7 +134,7 @@ def test_widths():
         ({"gamma": "auto", "sigma": None}, "gamma='auto' must be"),
     ]:
         with pytest.raises(ParameterError, match=message):
-            check_gamma(arguments["gamma"], 2, several=True, sigma=arguments["sigma"])
+            check_gamma(arguments["gamma"], arguments["sigma"], 2)
 
 
 def test_origins():

@@ -20,7 +20,7 @@ from gramian.kernels import (
     kernel_from_name,
 )
 from gramian.kernels.algebra import Constant
-from gramian.kernels.evaluator import Slopes, flat
+from gramian.kernels.evaluator import Slopes, chained, flat
 
 WIDTHS = (0.7, 1.3, 2.0)
 
@@ -210,7 +210,7 @@ def test_the_zero_row_has_no_direction():
 def test_a_flat_diagonal_and_the_chain_rule():
     np.testing.assert_array_equal(flat(np.ones(2), 3).gradient, np.zeros((2, 3)))
     inner = Slopes(np.full((1, 1), 3.0), lambda W: W * 5.0)
-    square = inner.scaled(2 * inner.values, inner.values**2)
+    square = chained(inner.values**2, [inner], [2 * inner.values])
     assert square.values[0, 0] == 9.0
     assert square.pull(np.ones((1, 1)))[0, 0] == 30.0
     assert square.stiffness is None

@@ -142,7 +142,7 @@ def test_parameters_outside_their_range():
         ({"gamma": 0.0}, "gamma=0.0 must be"),
         (
             {"order": 1500},
-            r"Taylor map up to order 1500 of 2 features has C\(1502, 1500\) = 1,127,251 monomials",
+            "order=1500 must be a whole number from 0 to 1000",
         ),
         ({"origin": [0.0]}, "2 finite numbers"),
     ]:
@@ -152,5 +152,5 @@ def test_parameters_outside_their_range():
 
 @pytest.mark.parametrize("radius", [-1.0, np.nan, "1", None, True])
 def test_a_radius_is_a_number_or_rows(radius):
-    with pytest.raises(ParameterError, match=r"radius=.* must be a number, at least 0, or rows"):
+    with pytest.raises(ParameterError, match=r"radius=.* must be a number of at least 0"):
         taylor_map(2).error_bound(radius)

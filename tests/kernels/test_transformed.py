@@ -72,7 +72,10 @@ def test_columns_that_are_none():
     for columns, message in [
         ((4,), "There is no column 4: X has 4, counted from 0 to 3"),
         ((-5,), "There is no column -5"),
-        (("BMI",), "There is no column 'BMI': X has age, b m i, größe, x. Name another one, or a position"),
+        (
+            ("BMI",),
+            "There is no column 'BMI': X has 'age', 'b m i', 'größe', 'x'. Name another one, or a position",
+        ),
         ((0, -4), r"columns=\(0, -4\) name a column twice"),
         (("age", 0), "name a column twice"),
         ((0, 0), "must name columns, each once"),

@@ -165,7 +165,7 @@ def test_what_it_may_not_be():
         True,
         np.nan,
     ]:
-        with pytest.raises(ParameterError, match=r"(?s)w=.* must be a positive number"):
+        with pytest.raises(ParameterError, match=r"(?s)w=.* must be a number above 0"):
             check_width("w", value)
 
 

@@ -533,6 +533,7 @@ class CompositeEvaluator(Evaluator):
         How many columns of the encoded rows belong to each.
     """
 
+    kernel: Composite
     parts: tuple[Evaluator, ...]
     widths: tuple[int, ...]
 

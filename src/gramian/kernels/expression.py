@@ -6,6 +6,7 @@ Nothing in an expression is ever executed.
 from __future__ import annotations
 
 import ast
+import difflib
 import textwrap
 import warnings
 from collections.abc import Callable as Function
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.checks import check_choice, counted
+from gramian.checks import counted
 from gramian.errors import InputTypeError, ParameterError
 from gramian.kernels.algebra import (
     MAPS,
@@ -264,15 +265,15 @@ class _Reader:
         name = ALIASES.get(node.id.lower(), node.id)
         if name == "exp":
             raise self.fault(self.at(node), "exp takes a kernel, such as exp(linear)")
-        self.choice("kernel", node.id, [*FORMULAS, *ALIASES], node)
-        return FORMULAS[name]
+        if name in FORMULAS:
+            return FORMULAS[name]
+        hint = self.hint(name, [*FORMULAS, *ALIASES, "exp"])
+        allowed = ", ".join(FORMULAS)
+        raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {allowed}")
 
-    def choice(self, what: str, name: str, allowed: Sequence[str], node: ast.AST) -> None:
-        """Refuse a name that is not allowed, with the one that may be meant."""
-        try:
-            check_choice(what, name, allowed)
-        except ParameterError as error:
-            raise self.fault(self.at(node), str(error).rstrip(".")) from None
+    def hint(self, name: str, allowed: Sequence[str]) -> str:
+        near = difflib.get_close_matches(name.lower(), allowed, n=1)
+        return f" Did you mean {near[0]!r}?" if near else ""
 
     # --------------------------------------------------------------- calls
 
@@ -309,9 +310,11 @@ class _Reader:
         self, keyword: ast.keyword, kernel: str, allowed: list[str], given: Mapping[str, Any]
     ) -> dict[str, Any]:
         name = keyword.arg
-        if name is None:
-            raise self.fault(self.at(keyword), "** has no meaning here")
-        self.choice(f"a parameter of {kernel},", name, allowed, keyword)
+        if name is None or name not in allowed:
+            hint, takes = self.hint(name or "", allowed), ", ".join(allowed) or "no parameter"
+            raise self.fault(
+                self.at(keyword), f"{kernel} has no parameter {name or '**'!r}.{hint} It takes {takes}"
+            )
         if name in given:
             raise self.fault(self.at(keyword), f"{name} is given twice")
         return {name: self.literal(keyword.value)}

@@ -403,7 +403,14 @@ class PolynomialFeatureMap(MonomialMap):
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
         X = as_float64(X)
         Y = X if Y is None else as_float64(Y)
-        return np.asarray(((X * self.gamma) @ Y.T + self.coef0) ** self.degree)
+        with np.errstate(over="ignore"):
+            values = ((X * self.gamma) @ Y.T + self.coef0) ** self.degree
+        if not np.isfinite(values).all():
+            raise DataError(
+                f"{self.formula} is beyond what float64 can hold on this data. Scale the data first "
+                "(sklearn.preprocessing.StandardScaler) or lower gamma."
+            )
+        return np.asarray(values)
 
     def _weight(self, m: int) -> float:
         # 0 ** 0 is 1, which is what coef0 = 0 needs at the highest degree.

@@ -154,6 +154,7 @@ class FormulaEvaluator(Evaluator):
         accurate for clusters that lie many widths apart.
     """
 
+    kernel: Formula
     shift: Any = None
     direct: bool = False
 

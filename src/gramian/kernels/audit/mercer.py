@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from gramian.arrays import as_float64, blas_threads
-from gramian.checks import check_integer, check_number, counted
+from gramian.checks import check_integer, check_number, check_seed, counted
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import check_rows
 from gramian.kernels.audit.search import acceptable_features, search
@@ -112,6 +113,8 @@ def audit(
         advice="It is how far a value of k may be off, relative to the largest. Try 1e-10.",
     )
     d = None if n_features is None else check_integer("n_features", n_features)
+    if isinstance(random_state, Integral):
+        check_seed("random_state", random_state)
     rng = (
         random_state
         if isinstance(random_state, np.random.Generator)
