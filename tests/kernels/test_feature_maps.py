@@ -146,8 +146,8 @@ def test_too_many_features_are_refused_with_their_number_before_anything_is_allo
     tracemalloc.start()
     with pytest.raises(ParameterError, match=message):
         polynomial_map(10, degree=15, gamma=1)
-    with pytest.raises(ParameterError, match=r"C\(1000032256, 1000000000\) > 10\^15"):
-        polynomial_map(32256, degree=10**9)
+    with pytest.raises(ParameterError, match=r"C\(33256, 1000\) > 10\^15"):
+        polynomial_map(32256, degree=1000)
     with pytest.raises(ParameterError, match=r"\(0.1 x.y\)\^15 of 10 features has C\(24, 15\) = 1,307,504"):
         polynomial_map(10, degree=15, coef0=0)
     # The names f1, f2, ... of 32,256 features are all there is.
@@ -156,7 +156,7 @@ def test_too_many_features_are_refused_with_their_number_before_anything_is_allo
     assert len(polynomial_map(10, degree=15, max_features=4_000_000)) == 3_268_760
     with pytest.raises(ParameterError, match=r"C\(4, 2\) = 6 monomials, and max_features allows 5"):
         polynomial_map(2, degree=2, max_features=5)
-    with pytest.raises(ParameterError, match="of degree 1001, more than 1000"):
+    with pytest.raises(ParameterError, match="degree=1001 must be a whole number from 1 to 1000"):
         polynomial_map(1, degree=1001)
 
 

@@ -85,8 +85,6 @@ def test_columns_that_are_none():
         ((True,), "columns=True must be positions"),
         ((None,), "columns=None must be positions"),
         (([[0]],), "must be positions"),
-        ((slice(0, 3, 0),), "must be a slice of whole numbers, its step not 0"),
-        ((slice("a", "b"),), "must be a slice of whole numbers"),
     ]:
         with pytest.raises(ParameterError, match=message):
             RBF().on(*columns).resolve(X, NAMES)

@@ -11,7 +11,7 @@ from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, Par
 from gramian.kernels import RBF, Linear, Polynomial, Sigmoid, kernel_from_name
 from gramian.kernels.audit.mercer import audit
 from gramian.kernels.audit.witness import Asymmetry, Witness
-from gramian.kernels.facts import proven
+from gramian.kernels.facts import Facts, proven
 
 
 def fractions(point):
@@ -245,7 +245,7 @@ def test_value_tol_is_what_may_be_off():
 
 
 def test_a_proof_and_a_witness_are_a_defect(monkeypatch):
-    monkeypatch.setattr(Sigmoid, "judge", lambda self: proven("Wishful thinking."))
+    monkeypatch.setattr(Sigmoid, "facts", Facts(proven("Wishful thinking.")))
     with pytest.raises(IndefiniteKernelError, match=r"(?s)Wishful thinking.*report this as a defect"):
         audit(Sigmoid(gamma=1.0), random_state=0)
 
@@ -311,7 +311,7 @@ def test_a_precomputed_matrix_that_is_not_symmetric():
     [
         (None, ParameterError, "needs X, the square Gram matrix"),
         (np.ones((3, 2)), DataError, "must be square; it came as 3 x 2"),
-        (np.array([[1.0, np.nan], [0.0, 1.0]]), DataError, "Row 0 has nan in column 1"),
+        (np.array([[1.0, np.nan], [0.0, 1.0]]), DataError, "Gram matrix has NaN or infinity"),
     ],
 )
 def test_what_is_no_gram_matrix(K, error, match):
