@@ -10,7 +10,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any, Self
 
@@ -946,6 +946,11 @@ class Normalized(Composite):
 class NormalizedEvaluator(CompositeEvaluator):
     """The part's evaluator, with 1 / sqrt(k(x, x)) of every row beside its code."""
 
+    @cached_property
+    def stationary(self) -> bool:
+        """Whether the kernel depends on x - y alone; asked at every step of a search."""
+        return self.kernel.stationary
+
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile, with a last column that scales them."""
         (part,) = self.parts
@@ -982,7 +987,7 @@ class NormalizedEvaluator(CompositeEvaluator):
         values = inner.values * factor
         shrink = own.gradient / (2.0 * size)[:, None]
 
-        if self.kernel.stationary:
+        if self.stationary:
             return chained(values, [inner], [factor])
 
         def pull(W: FloatArray) -> FloatArray:

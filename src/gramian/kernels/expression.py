@@ -346,9 +346,10 @@ class _Reader:
     def column(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "slice":
             ends = [self.literal(argument) for argument in node.args]
-            if 1 <= len(ends) <= 3 and all(end is None or isinstance(end, int) for end in ends):
+            whole = all(end is None or isinstance(end, int) for end in ends)
+            if whole and 1 <= len(ends) <= 3 and ends[2:] != [0]:
                 return slice(*ends)
-            raise self.fault(self.at(node), "slice() takes one to three whole numbers")
+            raise self.fault(self.at(node), "slice() takes one to three whole numbers, the third not 0")
         return self.literal(node)
 
     def arguments(self, node: ast.Call, count: int, name: str) -> list[ast.expr]:
