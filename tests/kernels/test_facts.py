@@ -1,12 +1,60 @@
-"""Taylor series against those worked out with fractions."""
+"""What is known of kernels: proofs that print, Taylor series against fractions, and the closure table."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from gramian.kernels.facts import ORDER, Series
+from gramian.kernels import RBF, Linear, Sigmoid, Validity
+from gramian.kernels.facts import CLOSURE, ORDER, Facts, Series, proven, refuted, unknown
+
+
+@pytest.mark.parametrize(("make", "status"), [(proven, "proven"), (refuted, "refuted"), (unknown, "unknown")])
+def test_makers(make, status):
+    inner = proven("Because.", "k")
+    made = make("A reason.", "f", inner)
+    assert made == Validity(status, "A reason.", "f", (inner,))
+    assert (made.proven, made.refuted) == (status == "proven", status == "refuted")
+    assert bool(made) is (status == "proven")
+
+
+def test_it_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        proven("Because.").status = "refuted"
+
+
+def test_it_prints_line_by_line_what_follows_from_what():
+    deep = unknown("Third.", "c")
+    whole = refuted("First.", "a", proven("Second.", "b", deep), deep)
+    assert str(whole).splitlines() == [
+        "a: refuted. First.",
+        "  b: proven. Second.",
+        "    c: unknown. Third.",
+        "  c: unknown. Third.",
+    ]
+
+
+def test_a_proof_names_every_part():
+    lines = str((RBF(sigma=2) + 3 * Linear()).validity).splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "rbf(sigma=2) + 3 * linear()",
+        "  rbf(sigma=2)",
+        "  3 * linear()",
+        "    linear()",
+    ]
+    assert all(": proven. " in line for line in lines)
+
+
+def test_a_part_that_is_none_is_named_where_it_stands():
+    lines = str((RBF() * Sigmoid(gamma=1.0)).validity).splitlines()
+    assert lines[0].startswith("rbf() * sigmoid(gamma=1.0): unknown.")
+    assert lines[1].startswith("  rbf(): proven.")
+    assert lines[2].startswith("  sigmoid(gamma=1.0): refuted.")
+
+
+# ------------------------------------------------------------------ Taylor series
 
 
 def padded(terms):
@@ -104,3 +152,36 @@ def test_rounding_is_not_negative():
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_nothing_is_concluded_beyond_what_is_no_number(bad):
     assert padded([1, bad, -3]).negative() is None
+
+
+# ---------------------------------------------------------------- the closure table
+
+
+def test_every_row_says_why_or_what_is_lost():
+    names = {field.name for field in dataclasses.fields(Facts)}
+    for name, rule in CLOSURE.items():
+        assert (rule.proof or rule.lost).endswith("."), name
+        assert {*rule.keeps, *rule.gives} <= names, name
+        # What is asked of kernels only has no use where nothing is ever proven.
+        assert rule.graded is None or rule.proof, name
+
+
+def test_combinations_keep_what_their_row_says():
+    k = RBF()
+    kept = {
+        "sum": (k + k, "stationary"),
+        "product": (k * k, "stationary unit_diagonal divisible"),
+        "positive multiple": (2 * k, "stationary divisible"),
+        "negative multiple": (-k, "stationary"),
+        "whole power": (k**2, "stationary unit_diagonal divisible"),
+        "power of a divisible kernel": (k**0.5, "stationary unit_diagonal divisible"),
+        "exp": (k.exp(), "stationary divisible"),
+        "normalized": (k.normalized(), "stationary divisible"),
+        "several columns": (k.on(0, 1), "stationary unit_diagonal divisible"),
+        "map": (k.after(abs), "unit_diagonal divisible"),
+    }
+    for name, (made, facts) in kept.items():
+        found = [f for f in ("stationary", "unit_diagonal", "divisible") if getattr(made.facts, f)]
+        assert found == facts.split(), name
+        # A sum with a kernel of which nothing of the kind is known keeps nothing.
+        assert not (made * Linear()).facts.divisible, name
