@@ -14,6 +14,7 @@ from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
 from gramian.operators.kernel_source import MatrixSource
 from gramian.operators.moments import center_rows
+from gramian.operators.operator import digest
 from gramian.operators.tiles import TileMatrix
 from gramian.records import Certificate, Completeness, Spectrum
 from gramian.rows import as_rows
@@ -53,6 +54,9 @@ class Matrix:
 
     def frobenius(self):
         return float(np.linalg.norm(self.computed)) if self.knows_norm else None
+
+    def fingerprint(self):
+        return digest(self.computed)
 
 
 def with_spectrum(values, seed=0):

@@ -42,7 +42,8 @@ def certify(
     tol : float
         Tolerance relative to the largest eigenvalue.
     rng : numpy.random.Generator
-        Source of the probe; independent of the solver's.
+        Source of the probe; independent of the solver's. The probe depends on the operator's fingerprint too,
+        so that no matrix can be built to hide from a seed.
     unit : str
         What the eigenvalues are called.
     factor : float
@@ -151,7 +152,7 @@ def _completeness(
             best = _bounded("Frobenius norm", remainder, last, kind)
     if best is None or best.bound > enough:
         with blas_threads():
-            bound, probability = _probe(operator, spectrum.vectors, error, rng)
+            bound, probability = _probe(operator, spectrum.vectors, error, _stream(rng, operator))
         bound += error
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
@@ -206,6 +207,12 @@ def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
     """Return the gap that :func:`missed_probability` allows for a number of steps; may exceed 1."""
     root = (math.log(1.648 * math.sqrt(size)) - math.log(probability) / columns) / (2 * steps - 1)
     return root**2
+
+
+def _stream(rng: np.random.Generator, operator: Operator) -> np.random.Generator:
+    """A generator that follows from the caller's and from the data."""
+    drawn = rng.integers(2**32, size=4).tolist()
+    return np.random.default_rng([*drawn, int.from_bytes(operator.fingerprint(), "little")])
 
 
 def _probe(operator: Operator, V: Any, error: float, rng: np.random.Generator) -> tuple[float, float]:

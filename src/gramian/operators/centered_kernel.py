@@ -95,6 +95,10 @@ class CenteredKernelOperator:
             return A
         return A - t[:, None] - t[None, :] + self.mean
 
+    def fingerprint(self) -> bytes:
+        """Return a hash of what the matrix is made from."""
+        return self.tiles.fingerprint()
+
     def diagonal(self) -> FloatArray:
         """Return the diagonal of ``Kc``."""
         return self._diagonal - 2 * self.row_means + self.mean

@@ -73,6 +73,10 @@ class ScatterOperator(ABC):
         """Return None: the norm costs as much as the matrix."""
         return
 
+    def fingerprint(self) -> bytes:
+        """Return a hash of the moments of the data."""
+        return self.centered.fingerprint()
+
     def matmat(self, V: Any) -> Any:
         """Return the product with V, float64, forming or reading each block of C once."""
         C = self.centered
@@ -200,7 +204,8 @@ def product_error(
 ) -> tuple[float, BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
-    In float64 the worst case over all roundings is small enough to be used. In float32 sums of at most
+    In float64 the worst case over all roundings is small enough to be used; products with sparse data round
+    what cancels between its entries and its means. In float32 sums of at most
     ``block`` terms are rounded; their errors are taken as independent and centred, so that they grow with
     the square root and average out over the blocks. Rows of equal entries can break that assumption, so it
     makes an estimate, not a bound.
@@ -220,16 +225,21 @@ def product_error(
     ----------
     Higham and Mary (2019), A new approach to probabilistic rounding error analysis, theorem 3.1.
     """
-    unit = centered.unit_roundoff
+    unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
     if unit < 1e-12:
+        if products == 2 and centered.rows.is_sparse:
+            total = max(total, centered.implicit_total)
         terms = inner if products == 1 else sum(centered.rows.shape)
-        return (terms + 6) * unit * centered.total, "deterministic"
-    block = min(block, inner)
-    worst = products * (block + 3) * unit
-    likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0)
-    if worst <= likely:
-        return worst * centered.total, "deterministic"
-    return likely * centered.total, "estimate"
+        return (terms + 6) * unit * total + forming, "deterministic"
+    block = chain = min(block, inner)
+    if products == 2:
+        # The first of the two sums over the other side, in pieces that are themselves added up.
+        other = sum(centered.rows.shape) - inner
+        chain += min(THIN, other) + -(-other // THIN)
+    worst = (chain + 3 * products) * unit * total + forming
+    likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
+    likely += centered.mean_error
+    return (worst, "deterministic") if worst <= likely else (likely, "estimate")
 
 
 def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:

@@ -7,7 +7,7 @@ float64 even where tiles are kept as float32.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,13 @@ __all__ = ["TILE", "TileMatrix", "tile_slices"]
 
 TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 
-Source = Callable[[slice, slice, Any], Any]
+
+class Source(Protocol):
+    """What fills tiles: a tile for two slices of rows, and a hash of what tiles are made from."""
+
+    def __call__(self, rows: slice, columns: slice, out: Any = None, /) -> Any: ...
+
+    def fingerprint(self) -> bytes: ...
 
 
 def tile_slices(n: int, size: int = TILE) -> list[slice]:
@@ -79,6 +85,10 @@ class TileMatrix:
         parts = self._share_out(lambda draw: self._multiply(draw, chunks))
         columns = [sum_parts([part[c] for part in parts]) for c in range(len(chunks))]
         return columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of what the tiles are made from."""
+        return self._source.fingerprint()
 
     def dense(self) -> Any:
         """Return the whole matrix as float64."""
