@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import gramian.operators.centered
 from gramian import PCA, KernelPCA
-from gramian.errors import DataError
+from gramian.errors import DataError, MemoryLimitError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
@@ -245,6 +246,17 @@ def _check_kernel(model: KernelPCA, X: Any, settings: dict[str, Any]) -> Iterato
 # ----------------------------------------------------------------- the attacks
 
 
+@contextmanager
+def small_blocks(wanted: bool) -> Iterator[None]:
+    """Cut small data into as many blocks as large data is cut into."""
+    before = gramian.operators.centered.CACHE_BYTES
+    try:
+        gramian.operators.centered.CACHE_BYTES = 1 << 10 if wanted else before
+        yield
+    finally:
+        gramian.operators.centered.CACHE_BYTES = before
+
+
 @dataclass
 class Found:
     """What came of one fit: what was false, and how it can be seen again."""
@@ -288,7 +300,7 @@ def settings(rng: np.random.Generator, n: int, d: int) -> dict[str, Any]:
         "n_components": [None, few, few, least, float(rng.uniform(0.2, 0.99))][rng.integers(5)],
         "solver": str(rng.choice(["auto", "full", "covariance", "gram", "krylov", "krylov"])),
         "center": bool(rng.random() < 0.85),
-        "scale": 10.0 ** rng.uniform(-3, 3, d) if scale == "array" else scale,
+        "scale": 10.0 ** (rng.uniform(-3, 3, d) + rng.choice([0, 0, -90, 90])) if scale == "array" else scale,
         "ddof": int(rng.integers(2)),
         "tol": None if np.isnan(tol) else float(tol),
         "random_state": int(rng.integers(3)),
@@ -345,10 +357,16 @@ def float32(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
 
 def magnitudes(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     X, asked = [plain, offsets, units][rng.integers(3)](rng)
-    if rng.random() < 0.3 and isinstance(asked["scale"], str):
-        return X * rng.choice(MAGNITUDES, X.shape[1]), asked
-    factor = rng.choice(MAGNITUDES) if rng.random() < 0.8 else 10.0 ** rng.uniform(150, 154)
-    return X / max(1.0, np.abs(X).max() if rng.random() < 0.5 else 1.0) * factor, asked
+    X = X / max(1.0, np.abs(X).max() if rng.random() < 0.5 else 1.0)
+    if isinstance(asked["scale"], str):
+        # Variances of one, whatever the data.
+        far = rng.choice([*MAGNITUDES, 1e-300, 1e300], X.shape[1] if rng.random() < 0.3 else 1)
+        return X / max(1.0, np.abs(X).max()) * far, asked
+    if rng.random() < 0.2:
+        return (X / max(1.0, np.abs(X).max()) * rng.choice([1e-30, 1e-20, 1e15, 1e35])).astype(
+            np.float32
+        ), asked
+    return X * (rng.choice(MAGNITUDES) if rng.random() < 0.8 else 10.0 ** rng.uniform(150, 154)), asked
 
 
 def repeated(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
@@ -361,6 +379,16 @@ def repeated(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     return (offset(rng, X) if rng.random() < 0.5 else X), asked
 
 
+def blocks(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Many rows that drift, in blocks that differ."""
+    n, d = int(rng.integers(200, 500)), int(rng.integers(1, 12))
+    X = table(rng, n, d) + np.linspace(0, 10.0 ** rng.uniform(-3, 6), n)[:, None] * rng.random(d)
+    X = X if rng.random() < 0.5 else X * 10.0 ** rng.uniform(-4, 4, (n, 1))
+    X = offset(rng, with_constants(rng, X)) if rng.random() < 0.7 else X
+    X = X.astype(np.float32) if rng.random() < 0.3 else X
+    return X, settings(rng, n, d)
+
+
 def iterations(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     """Early stops and tight tolerances where the iteration really runs."""
     X = table(rng, int(rng.integers(40, 120)), int(rng.integers(40, 80)))
@@ -369,6 +397,9 @@ def iterations(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     asked = settings(rng, *X.shape)
     asked |= {"solver": "krylov", "n_components": int(rng.integers(1, 6)), "scale": None}
     asked["tol"] = float(10.0 ** rng.uniform(-13, -0.05))
+    if rng.random() < 0.3:
+        # Too little for a direct route to take over.
+        asked["memory_limit"] = int(rng.uniform(8.4e6, 8.9e6))
     return sp.csr_matrix(X) if rng.random() < 0.2 else X, asked
 
 
@@ -381,6 +412,7 @@ TABLES: dict[str, Callable[[np.random.Generator], tuple[Any, dict[str, Any]]]] =
     "magnitudes": magnitudes,
     "repeated": repeated,
     "iterations": iterations,
+    "blocks": blocks,
 }
 
 
@@ -390,8 +422,9 @@ def fit_pca(rng: np.random.Generator, kind: str) -> Found:
     shown = {**asked, "scale": asked["scale"] if isinstance(asked["scale"], (str, type(None))) else "array"}
     about = f"{type(X).__name__} {X.shape} {X.dtype} {shown}"
     try:
-        model = PCA(**asked).fit(X)
-    except DataError:
+        with small_blocks(kind == "blocks"):
+            model = PCA(**asked).fit(X)
+    except (DataError, MemoryLimitError):
         return Found([], "refused", about)
     return _found(model.certificate_, list(_check_pca(model, X)), about)
 
@@ -420,6 +453,7 @@ def fit_kernel(rng: np.random.Generator) -> Found:
         Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
         X = (Q * values) @ Q.T + (rng.choice(OFFSETS) if rng.random() < 0.5 else 0)
         X = (X + X.T) / 2
+        X = X.astype(np.float32) if rng.random() < 0.3 else X
     more = {
         "n_components": [None, 1, int(rng.integers(1, min(n, 6)))][rng.integers(3)],
         "solver": str(rng.choice(["auto", "dense", "krylov"])),
@@ -473,7 +507,7 @@ def fit_planted(rng: np.random.Generator) -> Found:
     """The largest eigenvalue, 2, hidden from a fit with a known seed, in all three operators."""
     m, more = 260, int(rng.integers(20, 60))
     way = str(rng.choice(["covariance", "gram", "precomputed", "linear"]))
-    values = np.concatenate([[1.0, 0.9], np.full(m - 3, 0.25)])
+    values = np.concatenate([[1.0, 0.9], np.linspace(0.3, 0.05, m - 3)])
     ones = np.ones((m, 1)) if way != "covariance" else rng.standard_normal((m, 1))
     V = np.linalg.qr(np.hstack([ones, rng.standard_normal((m, m - 1))]))[0][:, 1:]
     U = np.hstack([np.ones((m + more, 1)), rng.standard_normal((m + more, m))])

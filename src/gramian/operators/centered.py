@@ -273,10 +273,10 @@ class CenteredRows:
 
     def _sparse_times(self, V: Any) -> Any:
         V = V / self.divisor[:, None] if self.divisor is not None else V
-        return self.rows.in_memory() @ (V * 2.0**-self.exponent) - self.mean @ V
+        return self.rows.in_memory() @ np.ldexp(V, -self.exponent) - self.mean @ V
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        product = self.rows.in_memory().T @ (W * 2.0**-self.exponent)
+        product = self.rows.in_memory().T @ np.ldexp(W, -self.exponent)
         product -= np.outer(self.mean, W.sum(axis=0))
         return product / self.divisor[:, None] if self.divisor is not None else product
 

@@ -6,7 +6,7 @@ pairs of float64, because a mean that is rounded far from the origin is wrong by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from gramian.rows import Rows
 __all__ = ["Moments", "center_rows", "from_moments", "merge_moments", "moments", "scatter"]
 
 CHUNK = 256  # rows whose squares are added up at once
+EPS = float(np.finfo(np.float64).eps)
 # Squares of a column below this may have lost digits, or all of them, to underflow.
 LEAST_SQUARES = 1e-280
 
@@ -52,7 +53,8 @@ def merge_moments(*parts: Moments) -> Moments:
     count = sum(part.count for part in parts)
     # Values that are not all equal differ by at least the unit of the last place of the mean.
     same = _diagonal(squares) <= count * (1e-20 * np.abs(mean)) ** 2
-    squares[(same[:, None] | same) if squares.ndim == 2 else same] = 0.0
+    squares[..., same] = 0.0
+    squares[same] = 0.0
     return Moments(count, mean, squares, np.where(same, 0.0, rest))
 
 
@@ -103,7 +105,8 @@ def from_moments(
     squares = _diagonal(found.squares)
     eps = float(np.finfo(rows.dtype).eps)
     mean = found.mean if center else np.zeros(d)
-    rounding = (eps * np.abs(found.mean)) ** 2 * n if center else np.zeros(d)
+    # A column of one number has no rounding: it is zero in C.
+    rounding = np.where(squares > 0, (eps * np.abs(mean)) ** 2 * n, 0.0)
     constant = squares <= rounding
     if scale is not None:
         _require_resolution(rows, squares, center)
@@ -176,7 +179,7 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
 
         def columns(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
             out = view.scratch(n, slices[0].stop)
-            return [(c.start, _measured(view.block(slice(None), c, out), center, out)[0]) for c in draw]
+            return [(c.start, _measured(view.block(slice(None), c, out), center, out, n)[0]) for c in draw]
 
         done = [merge_moments(part) for part in _in_order(each_thread(columns, slices))]
         mean, squares, rest = (
@@ -187,7 +190,7 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
 
     def share(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
         out = view.scratch(slices[0].stop, rows.shape[1])
-        return [(r.start, _measured(view.block(r, slice(None), out), center, out)[0]) for r in draw]
+        return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
     return merge_moments(*_in_order(each_thread(share, slices)))
 
@@ -224,30 +227,37 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
         total, found = np.zeros((d, d)), []
         scratch, wide = view.scratch(slices[0].stop, d), exact.scratch(slices[0].stop, d)
         product = view.scratch(d, d)
+
+        def multiplied(values: Any) -> FloatArray:
+            nonlocal product
+            # NumPy recognises A.T @ A and computes one triangle only.
+            product = np.matmul(values.T, values, out=product) if is_numpy(values) else values.T @ values
+            return np.diag(as_float64(product)).copy()
+
         for rows in draw:
-            part, values, inside = _measured(exact.block(rows, slice(None), wide), center, wide)
-            if exact is not view:
-                mean = part.mean.astype(view.arithmetic)
-                values = view.block(rows, slice(None), scratch)
-                values = _minus(values, from_numpy(mean, values), scratch) if center else values
-                inside = (part.mean - mean) + part.rest
-            if is_numpy(values):
-                # NumPy recognises A.T @ A and computes one triangle only.
-                total += np.matmul(values.T, values, out=product)
+            if exact is view:
+                block = view.block(rows, slice(None), scratch)
+                part, inside = _measured(block, center, scratch, n, multiplied)
             else:
-                total += as_float64(values.T @ values)
-            # The rounded mean left a mean of its own inside the block.
-            total -= part.count * np.outer(inside, inside)
+                part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, n)
+                values, mean = view.block(rows, slice(None), scratch), part.mean.astype(view.arithmetic)
+                multiplied(_minus(values, from_numpy(mean, values), scratch) if center else values)
+                inside = (part.mean - mean) + part.rest
+            total += product if is_numpy(product) else as_float64(product)
+            # The rounded mean left one of its own inside the block.
+            total -= np.outer(part.count * inside, inside)
             found.append((rows.start, part))
         return total, found
 
     parts = each_thread(share, slices) if d <= workers_limit else [share(iter(slices))]
     found = _in_order([part for _, part in parts])
     merged, gaps = merge_moments(*found), _mean_of(found)[2]
-    squares = np.sum([total for total, _ in parts], axis=0) + gaps.T @ gaps
+    squares = gaps.T @ gaps
+    for total, _ in parts:
+        squares += total
     np.fill_diagonal(squares, merged.squares)
     same = merged.squares == 0
-    squares[same[:, None] | same] = 0.0
+    squares[same], squares[:, same] = 0.0, 0.0
     return Moments(n, merged.mean, squares, merged.rest)
 
 
@@ -279,24 +289,38 @@ def _largest(rows: Rows, mean: FloatArray | None) -> float:
     return best
 
 
-def _measured(values: Any, center: bool, scratch: Any) -> tuple[Moments, Any, FloatArray]:
-    """Moments of a block of float64, the block less its mean as rounded, and the mean that this left."""
+def _measured(
+    values: Any,
+    center: bool,
+    scratch: Any,
+    n: int,
+    squares_of: Callable[[Any], FloatArray] | None = None,
+) -> tuple[Moments, FloatArray]:
+    """Moments of a block of float64 out of n rows, and the mean that is left in it where that was measured.
+
+    ``squares_of`` finds the sums of squares of the columns less their rounded means.
+    """
     count, d = values.shape
+    squares_of = squares_of or _squares
+    left = np.zeros(d)
     if not center:
-        return Moments(count, np.zeros(d), _squares(values)), values, np.zeros(d)
+        return Moments(count, left, squares_of(values)), left
     mean, rest = np.zeros(d), np.zeros(d)
+    # An error of a mean shows in the square only, but between blocks to first order.
+    allowed = 1e-9 if count == n else n * EPS / 4
     for _ in range(2):
         shift = _column_means(values)
         values = _minus(values, shift, scratch)
-        left, squares = as_float64(_column_means(values)), _squares(values)
         mean, gone = _two_sum(mean, as_float64(shift))
-        rest = rest + gone
-        # Once is enough, unless the mean was rounded by as much as the column varies.
+        rest += gone
+        squares = squares_of(values)
+        if not (count * (count * EPS * mean) ** 2 > allowed**2 * squares).any():
+            break
+        left = as_float64(_column_means(values))
         if not (count * left * left > 0.01 * squares).any():
             break
-    mean, gone = _two_sum(mean, rest + left)
-    squares = np.maximum(squares - count * left * left, 0.0)
-    return Moments(count, mean, squares, gone), values, left
+    mean, rest = _two_sum(mean, rest + left)
+    return Moments(count, mean, np.maximum(squares - count * left * left, 0.0), rest), left
 
 
 def _minus(values: Any, mean: Any, scratch: Any) -> Any:
@@ -326,8 +350,9 @@ def _column_means(values: Any) -> Any:
 
 def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
     n = rows.shape[0]
-    values = (rows.in_memory() * 2.0**-exponent if exponent else rows.in_memory()).tocsc(copy=True)
+    values = rows.in_memory().tocsc(copy=True)
     values.sum_duplicates()
+    values.data = np.ldexp(values.data, -exponent)
     counts = np.diff(values.indptr)
     shifts = []
     for _ in range(2 if center else 0):

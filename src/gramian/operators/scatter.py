@@ -124,7 +124,7 @@ class ScatterOperator(ABC):
     def lift(self, W: Any) -> Any:
         """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""
         C = self.centered
-        if self._memory is None:
+        if self._memory is None or W.shape[1] == 0:
             return C.times(W) if self.axis == 0 else C.transposed_times(W)
         out = np.empty((C.rows.shape[self.axis], W.shape[1]), dtype=W.dtype)
         groups = self._groups(W)
