@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, blas_threads, namespace, orthonormal, random_normal
+from gramian.arrays import as_float64, blas_threads, namespace, orthonormal, random_normal, to_float64
 from gramian.operators.operator import Operator
 from gramian.records import BoundKind, Certificate, Completeness, FloatArray, Spectrum
 
-__all__ = ["certify", "may_have_missed", "missed_probability", "probe_gap"]
+__all__ = ["certify", "may_have_missed", "missed_probability", "orthogonality_loss", "probe_gap"]
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
@@ -63,10 +63,9 @@ def certify(
     bounds for a Q that spans V.
     """
     k = spectrum.values.size
-    V = spectrum.vectors
-    loss = np.linalg.norm(as_float64(V.T @ V) - np.eye(k), 2) if k else 0.0
+    loss = orthogonality_loss(spectrum.vectors)
     # Vectors that may be dependent prove nothing.
-    sigma = math.sqrt(1.0 - float(loss)) if loss < 1.0 else 1e-150
+    sigma = math.sqrt(1.0 - loss) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
     together = float(np.linalg.norm(spectrum.residuals)) / sigma + spectrum.error_bound
     complete = _completeness(spectrum, operator, sigma, tol, rng) if k else None
@@ -78,13 +77,19 @@ def certify(
         set_radius=together * factor,
         widening=spectrum.error_bound * factor,
         widening_kind=spectrum.error_kind,
-        orthogonality=float(loss),
+        orthogonality=loss,
         completeness=_scaled(complete, factor),
         tol=tol,
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
     )
+
+
+def orthogonality_loss(vectors: Any) -> float:
+    """Return the spectral norm of ``V.T V - I``, in float64."""
+    V = to_float64(vectors)
+    return float(np.linalg.norm(as_float64(V.T @ V) - np.eye(V.shape[1]), 2)) if V.shape[1] else 0.0
 
 
 def may_have_missed(certificate: Certificate) -> bool:

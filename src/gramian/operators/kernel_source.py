@@ -129,7 +129,8 @@ class MatrixSource:
 
 def _row_sums(array: Any) -> FloatArray:
     """Sums of the rows and of their squares, in float64."""
-    parts = (to_float64(array[start : start + 1024, :]) for start in range(0, array.shape[0], 1024))
+    n = array.shape[0]
+    parts = (to_float64(array[start : min(n, start + 1024), :]) for start in range(0, n, 1024))
     xp = namespace(array)
     return np.concatenate([as_float64(xp.sum(f, axis=1)) for part in parts for f in (part, part * part)])
 

@@ -205,10 +205,10 @@ def product_error(
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
     In float64 the worst case over all roundings is small enough to be used; products with sparse data round
-    what cancels between its entries and its means. In float32 sums of at most
-    ``block`` terms are rounded; their errors are taken as independent and centred, so that they grow with
-    the square root and average out over the blocks. Rows of equal entries can break that assumption, so it
-    makes an estimate, not a bound.
+    what cancels between its entries and its means. In float32 sums of at most ``block`` terms are rounded;
+    their errors are taken as independent and centred, so that they grow with the square root and average out
+    over the blocks. Rows of equal entries break that assumption (up to seven times as much has been seen), so
+    it makes an estimate, not a bound.
 
     Parameters
     ----------
