@@ -635,6 +635,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--kinds", nargs="+", default=list(ATTACKS), choices=list(ATTACKS))
     parser.add_argument("--show", type=int, default=2, help="examples of each kind of false statement")
     asked = parser.parse_args(arguments)
+    if UNIT > 1e-18:
+        parser.error("this machine has no extended precision, so the truth cannot be known")
     start = time.perf_counter()
     outcomes: Counter[str] = Counter()
     false: dict[tuple[str, str], list[tuple[float, int, str]]] = {}

@@ -198,7 +198,7 @@ class CenteredRows:
         return gross * (math.sqrt(self.total) + sum(self.rows.shape) * self.unit_roundoff * gross)
 
     def fingerprint(self) -> bytes:
-        """Return a hash that a change of the data changes; the same whatever the number of threads."""
+        """Return a hash of means and sums of squares to the last bit, which a planted direction changes."""
         return digest(self.mean, self.rest, self.divisor, self.column_squares)
 
     # ------------------------------------------------------------ products
@@ -273,10 +273,15 @@ class CenteredRows:
 
     def _sparse_times(self, V: Any) -> Any:
         V = V / self.divisor[:, None] if self.divisor is not None else V
-        return self.rows.in_memory() @ np.ldexp(V, -self.exponent) - self.mean @ V
+        return self._scaled_product(self.rows.in_memory(), V) - self.mean @ V
+
+    def _scaled_product(self, values: Any, V: Any) -> Any:
+        """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
+        half = self.exponent // 2
+        return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        product = self.rows.in_memory().T @ np.ldexp(W, -self.exponent)
+        product = self._scaled_product(self.rows.in_memory().T, W)
         product -= np.outer(self.mean, W.sum(axis=0))
         return product / self.divisor[:, None] if self.divisor is not None else product
 

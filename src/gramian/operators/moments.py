@@ -48,7 +48,7 @@ def merge_moments(*parts: Moments) -> Moments:
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
     mean, rest, gaps = _mean_of(parts)
-    squares = sum(part.squares for part in parts)
+    squares = np.sum([part.squares for part in parts], axis=0)
     squares = squares + (gaps.T @ gaps if squares.ndim == 2 else np.einsum("ij,ij->j", gaps, gaps))
     count = sum(part.count for part in parts)
     # Values that are not all equal differ by at least the unit of the last place of the mean.
@@ -354,7 +354,7 @@ def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
     values.sum_duplicates()
     values.data = np.ldexp(values.data, -exponent)
     counts = np.diff(values.indptr)
-    shifts = []
+    shifts: list[FloatArray] = []
     for _ in range(2 if center else 0):
         # Entries that are not stored are zeros, and so less what was subtracted before.
         shift = (_column_sums(values) - (n - counts) * sum(shifts, start=np.zeros(len(counts)))) / n

@@ -239,7 +239,8 @@ def product_error(
     worst = (chain + 3 * products) * unit * total + forming
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
     likely += centered.mean_error
-    return (worst, "deterministic") if worst <= likely else (likely, "estimate")
+    # A bound that is certain is worth twice the width.
+    return (worst, "deterministic") if worst <= 2 * likely else (likely, "estimate")
 
 
 def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:
