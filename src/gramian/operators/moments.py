@@ -181,11 +181,11 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
             out = view.scratch(n, slices[0].stop)
             return [(c.start, _measured(view.block(slice(None), c, out), center, out, n)[0]) for c in draw]
 
-        done = [merge_moments(part) for part in _in_order(each_thread(columns, slices))]
+        done = _in_order(each_thread(columns, slices))
         mean, squares, rest = (
             np.concatenate([getattr(part, name) for part in done]) for name in ("mean", "squares", "rest")
         )
-        return Moments(n, mean, squares, rest)
+        return merge_moments(Moments(n, mean, squares, rest))
     slices = view.row_slices(512)
 
     def share(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
@@ -304,7 +304,7 @@ def _measured(
     squares_of = squares_of or _squares
     left = np.zeros(d)
     if not center:
-        return Moments(count, left, squares_of(values)), left
+        return Moments(count, left, squares_of(values), left), left
     mean, rest = np.zeros(d), np.zeros(d)
     # An error of a mean shows in the square only, but between blocks to first order.
     allowed = 1e-9 if count == n else n * EPS / 4
