@@ -208,6 +208,24 @@ def test_a_column_whose_squares_vanish_beside_the_others_is_not_scaled():
     assert view_of(X, scale="unit").constant.tolist() == [False, False, True]
 
 
+def test_a_column_whose_squares_overflow_is_not_constant():
+    X = RNG.standard_normal((30, 3)) * [1e200, 1e297, 1e280]
+    for form in (np.asarray, sp.csr_matrix):
+        view = view_of(form(X))
+        assert view.constant.tolist() == [False, False, False]
+        assert 1e-20 < view.total < 1e20
+
+
+def test_a_small_spread_beside_a_constant_near_the_end_of_range():
+    X = RNG.standard_normal((30, 3)) * 1e-100
+    X[:, 1] = 1e300
+    for form in (np.asarray, sp.csr_matrix):
+        view = view_of(form(X))
+        assert view.constant.tolist() == [False, True, False]
+        C = dense(view) * np.ldexp(1.0, view.exponent)
+        np.testing.assert_allclose(C, X - X.mean(axis=0), rtol=1e-12)
+
+
 def test_a_sum_of_squares_that_float64_cannot_hold_is_infinite():
     """Each variance could be held, their sum and the squared singular values could not."""
     X = RNG.standard_normal((200, 3)) * 1e153

@@ -52,7 +52,7 @@ def merge_moments(*parts: Moments) -> Moments:
     squares = squares + (gaps.T @ gaps if squares.ndim == 2 else np.einsum("ij,ij->j", gaps, gaps))
     count = sum(part.count for part in parts)
     # Values that are not all equal differ by at least the unit of the last place of the mean.
-    same = _diagonal(squares) <= count * (1e-20 * np.abs(mean)) ** 2
+    same = np.sqrt(_diagonal(squares) / count) <= 1e-20 * np.abs(mean)
     squares[..., same] = 0.0
     squares[same] = 0.0
     return Moments(count, mean, squares, np.where(same, 0.0, rest))
@@ -106,7 +106,7 @@ def from_moments(
     eps = float(np.finfo(rows.dtype).eps)
     mean = found.mean if center else np.zeros(d)
     # A column of one number has no rounding: it is zero in C.
-    rounding = np.where(squares > 0, (eps * np.abs(mean)) ** 2 * n, 0.0)
+    rounding = (eps * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if scale is not None:
         _require_resolution(rows, squares, center)
@@ -274,7 +274,9 @@ def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
             return 0, found
         rows.require_finite()
         largest = _largest(rows, found.mean if sure else None)
-        exponent = power_of_two(largest)
+        # A small spread is not blown up so far that a large mean overflows.
+        highest_mean = power_of_two(float(np.abs(found.mean).max())) if sure else -1024
+        exponent = max(power_of_two(largest), highest_mean - 1000)
         if exponent == 0:
             return 0, found
         return exponent, measure(exponent)
@@ -314,10 +316,12 @@ def _measured(
         mean, gone = _two_sum(mean, as_float64(shift))
         rest += gone
         squares = squares_of(values)
-        if not (count * (count * EPS * mean) ** 2 > allowed**2 * squares).any():
+        # Squares overflow where only the rounding of a mean may be large.
+        spread = np.where(np.isfinite(squares), np.sqrt(squares / count), 0.0)
+        if not (count * EPS * np.abs(mean) > allowed * spread).any():
             break
         left = as_float64(_column_means(values))
-        if not (count * left * left > 0.01 * squares).any():
+        if not (np.abs(left) > 0.1 * spread).any():
             break
     mean, rest = _two_sum(mean, rest + left)
     return Moments(count, mean, np.maximum(squares - count * left * left, 0.0), rest), left
