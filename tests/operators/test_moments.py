@@ -223,7 +223,8 @@ def test_a_small_spread_beside_a_constant_near_the_end_of_range():
         view = view_of(form(X))
         assert view.constant.tolist() == [False, True, False]
         C = dense(view) * np.ldexp(1.0, view.exponent)
-        np.testing.assert_allclose(C, X - X.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(C[:, ::2], (X - X.mean(axis=0))[:, ::2], rtol=1e-12)
+        assert (C[:, 1] == 0).all()
 
 
 def test_a_sum_of_squares_that_float64_cannot_hold_is_infinite():
