@@ -219,12 +219,11 @@ def test_a_column_whose_squares_overflow_is_not_constant():
 def test_a_small_spread_beside_a_constant_near_the_end_of_range():
     X = RNG.standard_normal((30, 3)) * 1e-100
     X[:, 1] = 1e300
-    for form in (np.asarray, sp.csr_matrix):
-        view = view_of(form(X))
-        assert view.constant.tolist() == [False, True, False]
-        C = dense(view) * np.ldexp(1.0, view.exponent)
-        np.testing.assert_allclose(C[:, ::2], (X - X.mean(axis=0))[:, ::2], rtol=1e-12)
-        assert (C[:, 1] == 0).all()
+    view = view_of(X)
+    assert view.constant.tolist() == [False, True, False]
+    C = dense(view) * np.ldexp(1.0, view.exponent)
+    np.testing.assert_allclose(C[:, ::2], (X - X.mean(axis=0))[:, ::2], rtol=1e-12)
+    assert (C[:, 1] == 0).all()
 
 
 def test_a_sum_of_squares_that_float64_cannot_hold_is_infinite():
