@@ -82,9 +82,14 @@ class CenteredRows:
 
     @property
     def square_unit(self) -> float:
-        """What sums of squares of C are multiplied by to be in the units asked for; may be infinite."""
+        """What sums of squares of C are multiplied by to be in the units asked for.
+
+        Infinite or 0 where float64 cannot hold the result, or the rounding of it.
+        """
         if self.total == 0:
             return 1.0
+        if self.unit_exponent < -501:
+            return 0.0
         unit = math.inf if self.unit_exponent >= 512 else math.ldexp(1.0, 2 * self.unit_exponent)
         return unit if self.total * unit < math.inf else math.inf
 
