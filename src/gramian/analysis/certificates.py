@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, blas_threads, namespace, orthonormal, random_normal
+from gramian.arrays import as_float64, blas_threads, namespace, orthonormal, random_normal, to_float64
 from gramian.operators.operator import Operator
 from gramian.records import BoundKind, Certificate, Completeness, FloatArray, Spectrum
 
-__all__ = ["certify", "may_have_missed", "missed_probability", "probe_gap"]
+__all__ = ["certify", "may_have_missed", "missed_probability", "orthogonality_loss", "probe_gap"]
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
@@ -42,7 +42,8 @@ def certify(
     tol : float
         Tolerance relative to the largest eigenvalue.
     rng : numpy.random.Generator
-        Source of the probe; independent of the solver's.
+        Source of the probe; independent of the solver's. The probe depends on the operator's fingerprint too,
+        so that no matrix can be built to hide from a seed.
     unit : str
         What the eigenvalues are called.
     factor : float
@@ -62,10 +63,9 @@ def certify(
     bounds for a Q that spans V.
     """
     k = spectrum.values.size
-    V = spectrum.vectors
-    loss = np.linalg.norm(as_float64(V.T @ V) - np.eye(k), 2) if k else 0.0
+    loss = orthogonality_loss(spectrum.vectors)
     # Vectors that may be dependent prove nothing.
-    sigma = math.sqrt(1.0 - float(loss)) if loss < 1.0 else 1e-150
+    sigma = math.sqrt(1.0 - loss) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
     together = float(np.linalg.norm(spectrum.residuals)) / sigma + spectrum.error_bound
     complete = _completeness(spectrum, operator, sigma, tol, rng) if k else None
@@ -77,13 +77,19 @@ def certify(
         set_radius=together * factor,
         widening=spectrum.error_bound * factor,
         widening_kind=spectrum.error_kind,
-        orthogonality=float(loss),
+        orthogonality=loss,
         completeness=_scaled(complete, factor),
         tol=tol,
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
     )
+
+
+def orthogonality_loss(vectors: Any) -> float:
+    """Return the spectral norm of ``V.T V - I``, in float64."""
+    V = to_float64(vectors)
+    return float(np.linalg.norm(as_float64(V.T @ V) - np.eye(V.shape[1]), 2)) if V.shape[1] else 0.0
 
 
 def may_have_missed(certificate: Certificate) -> bool:
@@ -151,7 +157,7 @@ def _completeness(
             best = _bounded("Frobenius norm", remainder, last, kind)
     if best is None or best.bound > enough:
         with blas_threads():
-            bound, probability = _probe(operator, spectrum.vectors, error, rng)
+            bound, probability = _probe(operator, spectrum.vectors, error, _stream(rng, operator))
         bound += error
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
@@ -206,6 +212,12 @@ def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
     """Return the gap that :func:`missed_probability` allows for a number of steps; may exceed 1."""
     root = (math.log(1.648 * math.sqrt(size)) - math.log(probability) / columns) / (2 * steps - 1)
     return root**2
+
+
+def _stream(rng: np.random.Generator, operator: Operator) -> np.random.Generator:
+    """A generator that follows from the caller's and from the data."""
+    drawn = rng.integers(2**32, size=4).tolist()
+    return np.random.default_rng([*drawn, int.from_bytes(operator.fingerprint(), "little")])
 
 
 def _probe(operator: Operator, V: Any, error: float, rng: np.random.Generator) -> tuple[float, float]:

@@ -97,6 +97,10 @@ class ScatterOperator(ABC):
             return None
         return float(np.linalg.norm(self._whole)) + self.dense_error
 
+    def fingerprint(self) -> bytes:
+        """Return a hash of the moments of the data."""
+        return self.centered.fingerprint()
+
     def matmat(self, V: Any) -> Any:
         """Return the product with V, float64, forming or reading each block of C once."""
         C = self.centered
@@ -148,7 +152,7 @@ class ScatterOperator(ABC):
     def lift(self, W: Any) -> Any:
         """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""
         C = self.centered
-        if self._memory is None:
+        if self._memory is None or W.shape[1] == 0:
             return C.times(W) if self.axis == 0 else C.transposed_times(W)
         out = np.empty((C.rows.shape[self.axis], W.shape[1]), dtype=W.dtype)
         groups = self._groups(W, C.thin_slices(self.axis)[0].stop)
@@ -228,10 +232,11 @@ def product_error(
 ) -> tuple[float, BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
-    In float64 the worst case over all roundings is small enough to be used. In float32 sums of at most
-    ``block`` terms are rounded; their errors are taken as independent and centred, so that they grow with
-    the square root and average out over the blocks. Rows of equal entries can break that assumption, so it
-    makes an estimate, not a bound.
+    In float64 the worst case over all roundings is small enough to be used; products with sparse data round
+    what cancels between its entries and its means. In float32 sums of at most ``block`` terms are rounded;
+    their errors are taken as independent and centred, so that they grow with the square root and average out
+    over the blocks. Rows of equal entries break that assumption (up to seven times as much has been seen), so
+    it makes an estimate, not a bound.
 
     Parameters
     ----------
@@ -248,16 +253,22 @@ def product_error(
     ----------
     Higham and Mary (2019), A new approach to probabilistic rounding error analysis, theorem 3.1.
     """
-    unit = centered.unit_roundoff
+    unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
     if unit < 1e-12:
+        if products == 2 and centered.rows.is_sparse:
+            total = max(total, centered.implicit_total)
         terms = inner if products == 1 else sum(centered.rows.shape)
-        return (terms + 6) * unit * centered.total, "deterministic"
-    block = min(block, inner)
-    worst = products * (block + 3) * unit
-    likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0)
-    if worst <= likely:
-        return worst * centered.total, "deterministic"
-    return likely * centered.total, "estimate"
+        return (terms + 6) * unit * total + forming, "deterministic"
+    block = chain = min(block, inner)
+    if products == 2:
+        # The first of the two sums over the other side, in pieces that are themselves added up.
+        other = sum(centered.rows.shape) - inner
+        chain += min(THIN, other) + -(-other // THIN)
+    worst = (chain + 3 * products) * unit * total + forming
+    likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
+    likely += centered.mean_error
+    # A bound that is certain is worth twice the width.
+    return (worst, "deterministic") if worst <= 2 * likely else (likely, "estimate")
 
 
 def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:

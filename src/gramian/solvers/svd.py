@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class SvdRoute:
         view = operator.centered
         eps = float(np.finfo(view.rows.dtype).eps)
         spectrum, left = solve_svd(view.materialized(), ask.target, view.noise, eps)
-        return Found(spectrum, left=left)
+        return Found(replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left)
 
 
 def routes(costs: Costs, target: Target) -> Iterator[SvdRoute]:
