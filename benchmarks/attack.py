@@ -601,7 +601,7 @@ def _operator(rows: Any, maker: Any, asked: dict[str, Any], *, one_pass: bool) -
     matrix = found.squares
     if view.divisor is not None:
         matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
-    return CovarianceOperator(view, matrix)
+    return CovarianceOperator(view, whole=True, matrix=matrix)
 
 
 ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], Found]]] = {

@@ -13,8 +13,6 @@ from gramian.operators.centered import CenteredRows
 from gramian.operators.tiles import TileMatrix
 
 PATH = Path(__file__).parents[1] / "benchmarks" / "attack.py"
-# What users hold is made orthonormal and divided by the total outside of what is certified.
-LEFT = ("orthogonality", "ratios above 1")
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +29,7 @@ def attack():
 def findings(attack, fits, kinds, seed=0):
     """Return what was false by kind of statement, those that call themselves an estimate left out."""
     found = [statement for _, _, one in attack.attacks(fits, seed, kinds) for statement, _ in one.false]
-    return [
-        statement for statement in found if "[estimate]" not in statement and not statement.startswith(LEFT)
-    ]
+    return [statement for statement in found if "[estimate]" not in statement]
 
 
 def test_nothing_stated_is_false(attack):
@@ -83,5 +79,5 @@ def test_the_attack_notices_a_probe_that_depends_on_the_seed_alone(attack, monke
     for kind in (CenteredRows, TileMatrix):
         monkeypatch.setattr(kind, "fingerprint", lambda self: b"")
     found = findings(attack, 4, ["planted"])
-    assert len(found) == 4
+    assert found
     assert all("completeness by Lanczos" in statement for statement in found)
