@@ -80,6 +80,7 @@ class KernelProblem:
     fraction: bool = False
     unit: str = "eigenvalues of Kc"
     _total: float | None = field(default=None, repr=False)
+    _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
     _repair: Repair | None = field(default=None, repr=False)
 
     @property
@@ -93,16 +94,19 @@ class KernelProblem:
         return KernelCosts(self.rows.shape, self.calls, self.given, self.psd)
 
     def operator(self, route: Route) -> CenteredKernelOperator:
-        """Build the matrix that a route works on."""
+        """Build the matrix that a route works on; the one built last is used again."""
         assert self.source is not None
         form, rows = route.form, self.rows
+        if self._built is not None and self._built[0] == form:
+            return self._built[1]
+        self._built = None
         kept = form.storage == "kept" or (form.whole and not self.given)
         storage: Any = np.dtype(form.arithmetic) if kept else None
         if form.whole and is_numpy(rows.in_memory()):
             storage = None
         tiles = TileMatrix(rows.shape[0], self.source, _empty(rows), storage, whole=form.whole)
         source = self.source
-        return CenteredKernelOperator(
+        operator = CenteredKernelOperator(
             tiles,
             source.diagonal,
             relative=source.relative,
@@ -111,6 +115,8 @@ class KernelProblem:
             psd=self.psd,
             error_kind=source.error_kind,
         )
+        self._built = form, operator
+        return operator
 
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""

@@ -82,7 +82,8 @@ def from_moments(
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
-    noise = float(rounding.sum())
+    # Dense data are exactly these numbers, and their mean is known beyond their precision; see _deviations.
+    noise = float(rounding.sum()) * (1.0 if rows.is_sparse else (float(np.finfo(np.float64).eps) / eps) ** 2)
     return CenteredRows(rows, mean, divisor, exponent, squares, noise, unit_exponent=unit, constant=constant)
 
 
