@@ -146,13 +146,7 @@ class KernelProblem:
             k = count_for_fraction(found.values, total, target.fraction) or found.values.size
         else:
             k = max(found.rank, 1)
-        return replace(
-            found,
-            values=found.values[:k],
-            vectors=found.vectors[:, : min(k, found.vectors.shape[1])],
-            residuals=found.residuals[:k],
-            rest=np.concatenate([found.values[k:], found.rest]),
-        )
+        return found.first(k)
 
     def coefficients(self, solved: Solved, count: int | None) -> Coefficients:
         """Return components and coefficients, in the units of the kernel.
