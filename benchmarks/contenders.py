@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn.decomposition as peers
 from harness.rows import Contender, Outcome
+from sklearn.preprocessing import StandardScaler
 
 import gramian
 
@@ -40,6 +41,20 @@ def peer_pca(name: str, **settings: Any) -> Contender:
         return peers.PCA(random_state=0, **settings).fit(X)
 
     return Contender(f"PCA {name}", run, _pca_outcome)
+
+
+def standardized_peer_pca(name: str, **settings: Any) -> Contender:
+    """Scikit-learn's two steps; its deviations divide by n, ours by n - 1."""
+
+    def run(X: Any) -> Any:
+        return peers.PCA(random_state=0, **settings).fit(StandardScaler().fit_transform(X))
+
+    def outcome(X: Any, model: Any) -> Outcome:
+        found = _pca_outcome(X, model)
+        assert found.values is not None
+        return replace(found, values=found.values * (len(X) - 1) / len(X))
+
+    return Contender(f"StandardScaler + PCA {name}", run, outcome)
 
 
 def our_kernel_pca(name: str = "gramian.KernelPCA", **settings: Any) -> Contender:
@@ -77,6 +92,7 @@ def _pca_outcome(state: Any, model: Any) -> Outcome:
         vectors=model.components_,
         certificate=_certificate(model),
         note=_route(model),
+        predicted=_predicted(model),
     )
 
 
@@ -86,6 +102,7 @@ def _kernel_outcome(state: Any, model: Any) -> Outcome:
         vectors=model.eigenvectors_,
         certificate=_certificate(model),
         note=_route(model),
+        predicted=_predicted(model),
     )
 
 
@@ -94,11 +111,18 @@ def _certificate(model: Any) -> bool | None:
     return None if certificate is None else bool(certificate.ok)
 
 
+def _predicted(model: Any) -> float | None:
+    """Seconds that plans said of every route that was run."""
+    attempts = getattr(model, "attempts_", ())
+    return sum(attempt.plan.seconds for attempt in attempts) if attempts else None
+
+
 def _route(model: Any) -> str:
     """Which way ours went; peers go the way their settings say."""
     spectrum = getattr(model, "spectrum_", None)
     if spectrum is None:
         return ""
+    plan = model.plan_
     passes = f", {spectrum.passes} passes" if spectrum.passes else ""
     note = f", {spectrum.note}" if spectrum.note else ""
-    return f"{spectrum.route}{passes}{note}"
+    return f"{plan.solver} on the {plan.matrix} in {plan.arithmetic}{passes}{note}"

@@ -10,7 +10,15 @@ from typing import Any
 
 import generators
 import references
-from contenders import NewRows, our_kernel_pca, our_pca, peer_kernel_pca, peer_pca, transforming
+from contenders import (
+    NewRows,
+    our_kernel_pca,
+    our_pca,
+    peer_kernel_pca,
+    peer_pca,
+    standardized_peer_pca,
+    transforming,
+)
 from harness.processes import Command, ProcessRow
 from harness.rows import Contender, Outcome, Row
 from harness.timing import TimedRow
@@ -32,6 +40,9 @@ def rows(quick: bool) -> list[Row]:
         _yale("yale-50", 50, quick),
         _yale("yale-100", 100, quick),
         _yale_fraction(quick),
+        _yale_many(quick),
+        _unit(*((200, 1500) if quick else (957, 14_079))),
+        _noise(*((1200, 500) if quick else (10_000, 4000))),
         _tall(20_000 if quick else 1_000_000),
         _tall_offset(20_000 if quick else 1_000_000),
         _wide(*((4000, 300) if quick else (100_000, 1000))),
@@ -73,8 +84,8 @@ def _kernel_pca(name: str, n: int, *, with_default: bool) -> TimedRow:
         reference=lambda X: references.kernel_reference(X, GAMMA, 10),
         errors=references.kernel_errors,
         tolerances={"residual": 1e-6, "eigenvalue": 1e-6},
-        ratio=0.6,
-        growth=0.65 * n * n * 8,
+        ratio=0.3 if n <= 10_000 else 0.25,
+        growth=0.40 * n * n * 8,
         slow_ratio=1 / 30,
         repeats=5 if n <= 10_000 else 3,
         warm=n <= 10_000,
@@ -152,7 +163,7 @@ def _yale(name: str, k: int, quick: bool) -> TimedRow:
         reference=references.pca_reference,
         errors=references.pca_errors,
         tolerances=EIGENVALUES,
-        ratio=0.4,
+        ratio=0.35,
         requires=generators.no_faces,
     )
 
@@ -175,10 +186,68 @@ def _yale_fraction(quick: bool) -> TimedRow:
         reference=references.pca_reference,
         errors=errors,
         tolerances=EIGENVALUES | {"components off": 0.0},
-        ratio=0.1,
+        ratio=0.07,
         repeats=3,
         warm=False,
         requires=generators.no_faces,
+    )
+
+
+def _yale_many(quick: bool) -> TimedRow:
+    k = 300 if quick else 1600
+
+    def errors(reference: references.PcaReference, outcome: Outcome) -> dict[str, float]:
+        assert outcome.values is not None
+        short = k - int((outcome.values > 0).sum())
+        return references.pca_errors(reference, outcome) | {"components short": float(short)}
+
+    return TimedRow(
+        "yale-1600",
+        f"fit, {_faces_about(quick)}, {k} components; peer: PCA full",
+        data=lambda: _pictures(quick),
+        contenders=(our_pca(n_components=k), peer_pca("full", n_components=k, svd_solver="full")),
+        reference=references.pca_reference,
+        errors=errors,
+        tolerances=EIGENVALUES | {"components short": 0.0},
+        ratio=0.5,
+        repeats=3,
+        warm=False,
+        requires=generators.no_faces,
+    )
+
+
+def _unit(n: int, d: int) -> TimedRow:
+    return TimedRow(
+        "unit-wide",
+        f"fit, 10 components, scale='unit', {n:,} x {d:,}: {generators.DECAYING}; columns times numbers "
+        "from 0.1 to 10, seed 6; peer: StandardScaler and PCA arpack with tol 0",
+        data=lambda: generators.uneven(generators.decaying(n, d, 6)),
+        contenders=(
+            our_pca(n_components=10, scale="unit"),
+            standardized_peer_pca("arpack tol=0", n_components=10, svd_solver="arpack"),
+        ),
+        reference=lambda X: references.pca_reference(references.standardized(X)),
+        errors=references.pca_errors,
+        tolerances=EIGENVALUES,
+        ratio=0.7,
+    )
+
+
+def _noise(n: int, d: int) -> TimedRow:
+    return TimedRow(
+        "noise-10k",
+        f"fit, 10 components, {n:,} x {d:,} float32 standard normal, seed 7; peer: PCA arpack with tol 0",
+        data=lambda: generators.normal(n, d, 7, "float32"),
+        contenders=(
+            our_pca(n_components=10),
+            peer_pca("arpack tol=0", n_components=10, svd_solver="arpack"),
+        ),
+        reference=references.pca_reference,
+        errors=references.pca_errors,
+        tolerances=EIGENVALUES,
+        ratio=1.0,
+        repeats=3,
+        warm=False,
     )
 
 
@@ -220,7 +289,7 @@ def _tall(n: int) -> TimedRow:
         "PCA covariance_eigh (the default at this shape)",
         peer_pca("covariance_eigh", n_components=50, svd_solver="covariance_eigh"),
     )
-    return replace(row, ratio=1.1, repeats=9)
+    return replace(row, ratio=0.8, repeats=9)
 
 
 def _tall_offset(n: int) -> TimedRow:
@@ -241,7 +310,7 @@ def _wide(n: int, d: int) -> TimedRow:
         peer_pca("default (covariance_eigh)", n_components=50),
         peer_pca("randomized", n_components=50, svd_solver="randomized"),
     )
-    return replace(row, ratio=1.0)
+    return replace(row, ratio=0.95)
 
 
 def _square(n: int) -> TimedRow:
@@ -252,7 +321,7 @@ def _square(n: int) -> TimedRow:
         peer_pca("arpack tol=0", n_components=50, svd_solver="arpack"),
         peer_pca("default (randomized)", n_components=50),
     )
-    return replace(row, ratio=0.6)
+    return replace(row, ratio=0.4)
 
 
 # -------------------------------------------------------------- flat spectrum

@@ -27,8 +27,8 @@ import numpy as np
 from harness.machine import machine
 
 from gramian.faces import FaceSpace, Gallery, drawn_faces
-from gramian.faces.asking import identify
-from gramian.faces.enrolling import enroll_into
+from gramian.faces.gallery.gallery import enroll_into
+from gramian.faces.recognition import identify
 
 WITHIN = 0.2
 

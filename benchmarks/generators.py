@@ -41,6 +41,12 @@ def decaying(n: int, d: int, seed: int, mean: float = 0.0) -> npt.NDArray[np.flo
     return X
 
 
+def uneven(X: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Columns of different size, 0.1 to 10 times as they were."""
+    X *= np.geomspace(0.1, 10.0, X.shape[1], dtype=np.float32)
+    return X
+
+
 # ---------------------------------------------------------------------- faces
 
 

@@ -78,6 +78,13 @@ def pca_reference(X: Any) -> PcaReference:
     return PcaReference(X, mean, values)
 
 
+def standardized(X: Any) -> FloatArray:
+    """Columns of variance 1, float64."""
+    C = X - X.mean(axis=0, dtype=np.float64)
+    scaled: FloatArray = C / C.std(axis=0, ddof=1)
+    return scaled
+
+
 def pca_errors(reference: PcaReference, outcome: Outcome) -> dict[str, float]:
     return {
         "eigenvalue": eigenvalue_error(outcome.values, reference.values),

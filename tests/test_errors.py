@@ -1,18 +1,20 @@
 """Every error belongs to one family and is also the built-in that handlers expect."""
 
 import copy
+import errno
 import pickle
 
 import pytest
 
 from gramian import errors
+from gramian.errors import FileError, not_written, reason, shortened
 
 BUILT_IN = {
     errors.DataError: ValueError,
     errors.InputTypeError: TypeError,
     errors.ParameterError: ValueError,
     errors.FileError: OSError,
-    errors.ModelFileError: ValueError,
+    errors.ModelFileError: (errors.FileError, ValueError),
     errors.MemoryLimitError: (ValueError, MemoryError),
     errors.IndefiniteKernelError: (ValueError, errors.DataError),
     errors.MissingExtraError: ImportError,
@@ -25,16 +27,16 @@ def test_the_list_is_complete():
     assert {getattr(errors, name) for name in errors.__all__} == named
 
 
-@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.__name__)
-def test_each_error_is_of_the_family_and_a_built_in(kind):
-    assert issubclass(kind, errors.GramianError)
-    for expected in [BUILT_IN[kind]] if isinstance(BUILT_IN[kind], type) else BUILT_IN[kind]:
-        assert issubclass(kind, expected)
+def test_each_error_is_of_the_family_and_a_built_in():
+    for kind in BUILT_IN:
+        assert issubclass(kind, errors.GramianError)
+        for expected in [BUILT_IN[kind]] if isinstance(BUILT_IN[kind], type) else BUILT_IN[kind]:
+            assert issubclass(kind, expected)
 
 
-@pytest.mark.parametrize("kind", WARNINGS, ids=lambda kind: kind.__name__)
-def test_warnings_are_user_warnings(kind):
-    assert issubclass(kind, UserWarning)
+def test_warnings_are_user_warnings():
+    for kind in WARNINGS:
+        assert issubclass(kind, UserWarning)
 
 
 def test_a_missing_extra_names_the_install_command():
@@ -48,3 +50,33 @@ def test_a_missing_extra_names_the_install_command():
         assert twin.extra == "images"
     with pytest.raises(ImportError, match="needs pillow"):
         raise error
+
+
+def refused(number, text="as the system says it"):
+    return OSError(number, text)
+
+
+def test_reasons_are_plain_words():
+    for number, words in [
+        (errno.ENAMETOOLONG, "the name is too long (most disks allow 255 bytes for each part of it)"),
+        (errno.ELOOP, "its links go in a circle"),
+        (errno.EFBIG, "the file would be larger than this process may write, or than the disk can hold"),
+        (errno.EACCES, "as the system says it"),
+    ]:
+        assert reason(refused(number)) == words
+
+
+def test_an_error_of_python_has_only_its_text():
+    assert reason(OSError("nothing of the system's")) == "nothing of the system's"
+
+
+def test_a_long_path_is_cut_in_messages():
+    assert shortened("a/b.csv") == "a/b.csv"
+    assert shortened(300 * "x") == 117 * "x" + "..."
+
+
+def test_what_to_do_where_there_is_no_room():
+    full, large = (not_written("a.csv", refused(number)) for number in (errno.ENOSPC, errno.EFBIG))
+    assert isinstance(full, FileError)
+    assert str(full) == "a.csv was not written: as the system says it. Free some space."
+    assert str(large).endswith("Raise the limit (ulimit -f), or write to another place.")

@@ -27,6 +27,7 @@ HEADINGS = (
     "growth ours",
     "growth peer",
     "certificate",
+    "predicted s",
 )
 CONTENDER_HEADINGS = (
     "contender",
@@ -74,6 +75,8 @@ def _contender(report: Report, standing: Standing) -> tuple[str, ...]:
     ratio = math.nan if ours is None or standing.ours else pair_ratio(ours, standing)
     errors = ", ".join(f"{name} {value:.1e}" for name, value in standing.errors.items())
     remarks = [standing.failure, standing.note, *standing.warnings]
+    if standing.predicted is not None:
+        remarks.append(f"predicted {_number(standing.predicted)} s")
     if standing.certificate is not None:
         remarks.insert(0, "certificate ok" if standing.certificate else "certificate NOT ok")
     return (
@@ -114,6 +117,7 @@ def _line(report: Report) -> tuple[str, ...]:
         _bytes(ours.peak_growth if ours else None),
         _bytes(shown.peak_growth if shown else None),
         "-" if ours is None or ours.certificate is None else "ok" if ours.certificate else "NOT ok",
+        "-" if ours is None or ours.predicted is None else _number(ours.predicted),
     )
 
 

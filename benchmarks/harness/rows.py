@@ -38,6 +38,7 @@ class Outcome:
     scores: Any = None
     certificate: bool | None = None
     note: str = ""
+    predicted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Standing:
     seconds_in_child: float | None = None
     certificate: bool | None = None
     note: str = ""
+    predicted: float | None = None
     warnings: list[str] = field(default_factory=list)
     failure: str = ""
 

@@ -14,6 +14,8 @@ from typing import Any
 from harness.memory import peak_growth
 from harness.rows import Check, Contender, Options, Outcome, Report, Standing, pair_ratio
 
+PREDICTED = 3.0  # factor by which the seconds of a plan may be off
+
 
 def no_reason() -> str:
     return ""
@@ -116,6 +118,7 @@ class TimedRow:
         standing.errors = self.errors(reference, outcome)
         standing.certificate = outcome.certificate
         standing.note = outcome.note
+        standing.predicted = outcome.predicted
         standing.accurate = all(standing.errors[name] <= bound for name, bound in self.tolerances.items())
 
     def _checks(self, report: Report) -> list[Check]:
@@ -134,6 +137,9 @@ class TimedRow:
                 checks.append(Check(text, pair_ratio(ours, peer), self.slow_ratio))
         if self.growth is not None and ours.peak_growth is not None:
             checks.append(Check("peak growth of ours, GB", ours.peak_growth / 1e9, self.growth / 1e9))
+        if ours.predicted and ours.seconds:
+            off = ours.median / ours.predicted
+            checks.append(Check("measured and predicted seconds differ by", max(off, 1 / off), PREDICTED))
         if ours.certificate is not None:
             checks.append(Check("certificate not ok", float(not ours.certificate), 0.0))
         return checks

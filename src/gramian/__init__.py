@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
     from gramian.estimators.relations import relations
-    from gramian.estimators.saving import load
     from gramian.estimators.whitener import Whitener
+    from gramian.loading import load
     from gramian.rows.scan import scan
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
@@ -92,7 +92,7 @@ _HOME = {
     "Whitener": "gramian.estimators.whitener",
     "choose_components": "gramian.estimators.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
-    "load": "gramian.estimators.saving",
+    "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.estimators.relations",
     "scan": "gramian.rows.scan",

@@ -20,6 +20,7 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import slices
 from gramian.errors import ParameterError
 from gramian.records import FloatArray
 
@@ -30,6 +31,7 @@ __all__ = [
     "column_norms",
     "each_thread",
     "from_numpy",
+    "inner",
     "is_numpy",
     "memory_limit_bytes",
     "namespace",
@@ -42,6 +44,7 @@ __all__ = [
     "to_dtype",
     "to_float64",
     "to_numpy",
+    "without",
 ]
 
 T = TypeVar("T")
@@ -50,6 +53,7 @@ DEFAULT_MEMORY_SHARE = 0.8
 # OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full
 # speed: 240 x 240 times 240 x 16. Larger pieces times few columns reach 60 % of that.
 THIN = 240
+SHARED_ROWS, SHARED_PRODUCT = 2048, 4_000_000
 THIN_COLUMNS = 16
 
 
@@ -126,12 +130,10 @@ def column_norms(array: Any) -> FloatArray:
     return np.sqrt(as_float64(xp.sum(array * array, axis=0)))
 
 
-def thin_chunks(V: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """Cut V into contiguous groups of columns that multiply at full speed with pieces of ``THIN`` rows."""
-    return [
-        np.ascontiguousarray(V[:, start : start + THIN_COLUMNS])
-        for start in range(0, V.shape[1], THIN_COLUMNS)
-    ]
+def thin_chunks(V: npt.NDArray[Any], length: int = THIN) -> list[npt.NDArray[Any]]:
+    """Cut V into contiguous groups of columns that multiply at full speed with ``THIN`` by ``length``."""
+    width = 2 * THIN_COLUMNS if 2 * length <= THIN else THIN_COLUMNS
+    return [np.ascontiguousarray(V[:, part]) for part in slices(V.shape[1], width)]
 
 
 def orthonormal(V: Any) -> tuple[Any, FloatArray]:
@@ -160,6 +162,27 @@ def orthonormal(V: Any) -> tuple[Any, FloatArray]:
         return Q, R
     Q, R = xp.linalg.qr(V)
     return Q, as_float64(R)
+
+
+def inner(Q: Any, W: Any) -> Any:
+    """Return ``Q.T @ W`` for tall factors, their rows shared out among the threads."""
+    if not is_numpy(Q) or Q.shape[0] * Q.shape[1] * W.shape[1] < SHARED_PRODUCT:
+        return Q.T @ W
+    parts = parallel_map(lambda part: Q[part].T @ W[part], slices(len(Q), SHARED_ROWS))
+    return sum(parts[1:], start=parts[0])
+
+
+def without(W: Any, Q: Any, coefficients: Any) -> Any:
+    """Return ``W - Q @ coefficients`` for tall factors, their rows shared out among the threads."""
+    if not is_numpy(Q) or Q.shape[0] * Q.shape[1] * W.shape[1] < SHARED_PRODUCT:
+        return W - Q @ coefficients
+    out = np.empty(W.shape)
+
+    def work(part: slice) -> None:
+        np.subtract(W[part], Q[part] @ coefficients, out=out[part])
+
+    parallel_map(work, slices(len(Q), SHARED_ROWS))
+    return out
 
 
 def power_of_two(value: float) -> int:

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 
-import pytest
 import typer
 
 from gramian.cli.app import app
@@ -18,11 +17,11 @@ def test_the_commands_are_those_promised(gramian):
     assert gramian("--version").out == f"gramian {__version__}\n"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command(gramian, command):
-    ran = gramian(command, "--help")
-    assert ran.code == 0
-    assert ran.out.startswith(f"Usage: gramian {command}")
+def test_help_of_every_command(gramian):
+    for command in COMMANDS:
+        ran = gramian(command, "--help")
+        assert ran.code == 0
+        assert ran.out.startswith(f"Usage: gramian {command}")
 
 
 def test_help_imports_nothing_heavy():

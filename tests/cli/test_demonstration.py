@@ -1,12 +1,7 @@
-import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.cli.demonstration import compare, digits_table, median_gamma
-
-
-def test_the_median_distance_gives_gamma():
-    assert median_gamma(np.array([[0.0], [2.0]])) == pytest.approx(1 / 8)
+from gramian.cli.demonstration import compare, digits_table
 
 
 def test_features_are_compared_inside_the_folds():

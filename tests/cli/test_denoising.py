@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gramian as package
-from gramian.cli.denoising import denoise
+from gramian.cli.applying import denoise
 from gramian.cli.options import Reading
 from gramian.errors import FileError, ParameterError
 
@@ -28,7 +28,7 @@ def expected():
 
 
 def test_rows_and_their_residuals(fitted, capsys):
-    denoise(fitted, "new.csv", "clean.npy", FLOWERS, False)
+    denoise(fitted, "new.csv", FLOWERS, "clean.npy", False)
     rows, residuals = expected()
     np.testing.assert_array_equal(np.load("clean.npy"), rows)
     err = capsys.readouterr().err
@@ -37,7 +37,7 @@ def test_rows_and_their_residuals(fitted, capsys):
 
 
 def test_a_table_keeps_the_names_of_rows_and_columns(fitted, capsys):
-    denoise(fitted, "new.csv", "clean.csv", FLOWERS, False)
+    denoise(fitted, "new.csv", FLOWERS, "clean.csv", False)
     lines = list(csv.reader(io.StringIO(Path("clean.csv").read_text())))
     assert lines[0] == ["name", "length", "width", "height"]
     assert lines[1][0] == "f0"
@@ -46,7 +46,7 @@ def test_a_table_keeps_the_names_of_rows_and_columns(fitted, capsys):
 
 
 def test_as_json(fitted, capsys):
-    denoise(fitted, "new.csv", "clean.npy", FLOWERS, True)
+    denoise(fitted, "new.csv", FLOWERS, "clean.npy", True)
     facts = json.loads(capsys.readouterr().out)
     assert facts["rows"] == 5
     assert facts["components"] == 2
@@ -56,25 +56,25 @@ def test_as_json(fitted, capsys):
 
 def test_pictures_go_to_a_folder(folder, gramian, capsys):
     assert gramian("fit", "faces.npz::X", "--kernel", "poly", "--components", 4, "-o", "k.gramian").code == 0
-    denoise("k.gramian", "faces.npz::X", "clean", Reading(rows="3:6"), False)
+    denoise("k.gramian", "faces.npz::X", Reading(rows="3:6"), "clean", False)
     names = sorted(path.name for path in Path("clean").iterdir())
     assert names == ["3.png", "4.png", "5.png", "comparison.png", "reconstruction.csv"]
     assert "by gradient: the kernel is smooth" in capsys.readouterr().err
     with pytest.raises(ParameterError, match="PNG files into a folder"):
-        denoise("k.gramian", "faces.npz::X", "-", Reading(), False)
+        denoise("k.gramian", "faces.npz::X", Reading(), "-", False)
     np.save("flat.npy", np.zeros((3, 30)))
     with pytest.raises(ParameterError, match=r"flat\.npy is a table"):
-        denoise("k.gramian", "flat.npy", "other", Reading(), False)
+        denoise("k.gramian", "flat.npy", Reading(), "other", False)
     Path("mine").mkdir()
     Path("mine/1.png").write_text("mine")
     with pytest.raises(FileError, match="mine is not empty"):
-        denoise("k.gramian", "faces.npz::X", "mine", Reading(), False)
+        denoise("k.gramian", "faces.npz::X", Reading(), "mine", False)
 
 
 def test_without_distances_the_rows_are_written_all_the_same(folder, gramian, capsys):
     args = ("--drop", "species", "--kernel", "rbf(sigma=2) - 0.2*linear", "--components", 2)
     assert gramian("fit", "flowers.csv", *args, "--repair", "clip", "-o", "k.gramian").code == 0
-    denoise("k.gramian", "new.csv", "clean.npy", FLOWERS, False)
+    denoise("k.gramian", "new.csv", FLOWERS, "clean.npy", False)
     assert np.load("clean.npy").shape == (5, 3)
     assert "no distances to report" in capsys.readouterr().err
 
@@ -82,8 +82,8 @@ def test_without_distances_the_rows_are_written_all_the_same(folder, gramian, ca
 def test_models_that_have_nothing_to_denoise_with(folder, gramian):
     assert gramian("fit", "flowers.csv", "--drop", "species", "-o", "p.gramian").code == 0
     with pytest.raises(ParameterError, match="denoise needs a kernel PCA, and this is a PCA"):
-        denoise("p.gramian", "new.csv", "c.npy", FLOWERS, False)
+        denoise("p.gramian", "new.csv", FLOWERS, "c.npy", False)
     np.save("K.npy", np.eye(4))
     assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
     with pytest.raises(ParameterError, match="no rows to go back to"):
-        denoise("k.gramian", "K.npy", "c.npy", Reading(), False)
+        denoise("k.gramian", "K.npy", Reading(), "c.npy", False)

@@ -27,10 +27,10 @@ def examples():
             yield line, shown
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_a_section_and_an_example(command):
-    assert f"\n## {command}\n" in TEXT
-    assert any(re.search(rf"\bgramian {command}\b", line) for line, _ in examples())
+def test_every_command_has_a_section_and_an_example():
+    for command in COMMANDS:
+        assert f"\n## {command}\n" in TEXT
+        assert any(re.search(rf"\bgramian {command}\b", line) for line, _ in examples())
 
 
 def test_the_options_on_the_page_are_those_there_are():

@@ -44,10 +44,10 @@ def test_it_can_be_repeated_and_leaves_what_is_not_its_own(small, gramian):
 
 
 def test_a_command_that_fails_ends_it(small, gramian, monkeypatch):
-    def fail(**options):
+    def fail(*given, **options):
         raise DataError("it rains")
 
-    monkeypatch.setattr("gramian.cli.faces_model.fit", fail)
+    monkeypatch.setattr("gramian.cli.faces_model.read_pictures", fail)
     ran = gramian("faces", "demo", "-o", "out")
     assert ran.code == 1
     assert "it rains" in ran.err

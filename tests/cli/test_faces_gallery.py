@@ -6,13 +6,15 @@ import shutil
 import sqlite3
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gramian.errors import FileError
+from gramian.cli.faces_gallery import _read_arguments, _without_pictures
+from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace, drawn_faces
-from gramian.faces.drawn import drawn_others
+from gramian.faces.drawing import drawn_others
 from gramian.faces.gallery import Gallery
 
 Image = pytest.importorskip("PIL.Image")
@@ -292,7 +294,7 @@ def test_a_locked_gallery(enrolled, place, faces, monkeypatch):
     other.execute("BEGIN IMMEDIATE")
     ran = faces("forget", "g.db", "--person", "p01")
     assert ran.code == 1
-    assert "g.db is in use by another program, also after waiting 0.05 s. Try again later" in ran.err
+    assert "g.db is in use by another program. Try again later" in ran.err
     assert faces("list", "g.db").code == 0
     other.execute("ROLLBACK")
     other.execute("BEGIN EXCLUSIVE")
@@ -310,12 +312,12 @@ def test_a_protected_gallery_can_be_asked(enrolled, place, faces):
     for arguments in (["enroll", "m.gramian", "g.db", "new"], ["forget", "g.db", "--person", "p01"]):
         ran = faces(*arguments)
         assert ran.code == 1
-        assert "g.db is write-protected" in ran.err
+        assert "g.db cannot be changed: g.db is write-protected" in ran.err
     assert faces("identify", "m.gramian", "g.db", "new").out
     Path("g.db").chmod(0o600)
     place.chmod(0o500)
     try:
-        assert "its folder" in faces("forget", "g.db", "--person", "p01").err
+        assert f"{place} is write-protected" in faces("forget", "g.db", "--person", "p01").err
         assert faces("identify", "m.gramian", "g.db", "new").out
         assert "cannot be written" in faces("enroll", "m.gramian", "new.db", "new").err
     finally:
@@ -329,7 +331,7 @@ def test_what_fails_at_the_end_leaves_the_gallery_as_it_was(enrolled, place, fac
     def refuse(*arguments, **options):
         raise FileError("the disk is full.")
 
-    monkeypatch.setattr(Gallery, "enroll_many", refuse)
+    monkeypatch.setattr("gramian.faces.gallery.gallery.add_pictures", refuse)
     ran = faces("enroll", "m.gramian", "g.db", "new")
     assert (ran.code, ran.out) == (1, "")
     assert "the disk is full." in ran.err
@@ -463,7 +465,7 @@ def test_a_larger_share_of_false_accepts_lowers_the_threshold(enrolled, faces):
     assert lax["threshold"] < strict["threshold"]
     ran = faces("identify", "m.gramian", "g.db", "new/p01", "--far", "2")
     assert ran.code == 2
-    assert "far=2" in ran.err
+    assert "far=2.0 must be a number above 0 and below 1" in ran.err
 
 
 def test_verifying(enrolled, faces):
@@ -495,10 +497,10 @@ def test_a_picture_that_cannot_be_read_is_no_answer(enrolled, faces):
 def test_a_zip_archive_of_pictures(enrolled, faces):
     with zipfile.ZipFile("door.zip", "w") as archive:
         archive.write("people/p02/4.png", "today/4.png")
-        archive.write("people/p02/4.png", "../../outside.png")
+        archive.writestr("today/text.png", "no picture")
     ran = faces("identify", "m.gramian", "g.db", "door.zip", "--json")
     assert [answer["picture"] for answer in ran.json["answers"]] == ["door.zip/today/4.png"]
-    assert "outside of the archive" in ran.json["skipped"][0]["why"]
+    assert ran.json["skipped"][0]["picture"] == "today/text.png"
     assert ran.code == 1
 
 
@@ -554,18 +556,6 @@ def test_everything_that_can_be_read_is_enrolled(place, faces):
     assert people() == EVERYBODY
 
 
-def test_a_path_that_leads_out_of_an_archive_is_nobodys(place, faces):
-    with zipfile.ZipFile("people.zip", "w") as archive:
-        for path in sorted(Path("people").rglob("*.png")):
-            archive.write(path, path.relative_to("people").as_posix())
-        for name in ("../../outside.png", "/etc/x/1.png", "p01/../../1.png", r"..\out\1.png"):
-            archive.writestr(name, Path("people/p02/4.png").read_bytes())
-    ran = faces("enroll", "m.gramian", "g.db", "people.zip")
-    assert ran.code == 0
-    assert "leads outside of the archive" in ran.err
-    assert "is not enrolled" not in ran.err
-
-
 def change(*statements):
     with sqlite3.connect("g.db") as other:
         for statement in statements:
@@ -581,58 +571,125 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
+def test_an_altered_gallery_is_refused_by_every_command(enrolled, faces):
+    whole = Path("g.db").read_bytes()
+    for statement, said in (
         (
             "CREATE TRIGGER t BEFORE DELETE ON people BEGIN SELECT RAISE(IGNORE); END",
-            "g.db was altered by another program: it holds the trigger t, which gramian did not make",
+            "g.db is damaged: another program put the trigger t into it. Restore it from a copy",
         ),
         (
             "UPDATE meta SET value = '{\"n_components\": 999}' WHERE key = 'settings'",
-            "g.db is damaged: its settings are not what can be chosen: n_components=999 but vectors have 15",
+            "g.db is damaged: its settings are missing or malformed",
         ),
-        ("UPDATE meta SET value = char(27) WHERE key = 'created'", r"when it was created is '\x1b'"),
-    ],
-)
-def test_an_altered_gallery_is_refused_by_every_command(enrolled, faces, statement, said):
-    change(statement)
-    before = Path("g.db").read_bytes()
-    for command in COMMANDS:
-        ran = faces(*command)
-        assert (ran.code, ran.out) == (1, "")
-        assert said in ran.err
-    assert Path("g.db").read_bytes() == before
+    ):
+        Path("g.db").write_bytes(whole)
+        change(statement)
+        before = Path("g.db").read_bytes()
+        for command in COMMANDS:
+            ran = faces(*command)
+            assert (ran.code, ran.out) == (1, "")
+            assert said in ran.err
+        assert Path("g.db").read_bytes() == before
 
 
-def test_a_name_that_was_put_in_is_shown_as_what_it_is(enrolled, faces):
+def test_what_was_put_in_is_shown_as_what_it_is(enrolled, faces):
     change("UPDATE people SET name = char(27) || '[2J' || char(10) || 'p99  7' WHERE name = 'p02'")
+    change("UPDATE meta SET value = char(27) WHERE key = 'created'")
     ran = faces("list", "g.db")
     assert "\x1b" not in ran.out
     assert len(ran.out.splitlines()) == 3 + PEOPLE
     assert r"\x1b[2J\np99  7" in ran.out
     assert "\x1b" not in faces("identify", "m.gramian", "g.db", "people/p02").out
-    ran = faces("list", "g.db", "--json")
-    assert "\x1b[2J\np99  7" in [person["name"] for person in ran.json["people"]]
-    change("UPDATE people SET name = 'p' || char(0x9b, 0x202e) WHERE name = 'p03'")
-    ran = faces("list", "g.db", "--json")
-    assert not {"\x9b", "\u202e"} & set(ran.out)
-    assert "p\x9b\u202e" in [person["name"] for person in ran.json["people"]]
-    ran = faces("forget", "g.db", "--person", r"p\x9b\u202e")
-    assert ran.out == "p\\x9b\\u202e is forgotten: 3 pictures removed from g.db.\n"
 
 
-@pytest.mark.parametrize("command", ["list", "identify", "enroll", "forget"])
-def test_a_link_that_leads_nowhere(place, faces, command):
+def test_a_link_that_leads_nowhere(place, faces):
     Path("dangling.db").symlink_to("nothing.db")
     Path("loop.db").symlink_to("loop.db")
-    for name, said in {
-        "dangling.db": "dangling.db is a link to nothing.db, which does not exist. Remove the link, or name",
-        "loop.db": "loop.db is a link that leads back to itself",
-    }.items():
-        arguments = [name] if command in ("list", "forget") else ["m.gramian", name, "people"]
-        options = ["--person", "p01"] if command == "forget" else []
-        ran = faces(command, *arguments, *options)
-        assert (ran.code, ran.out) == (1, "")
-        assert said in ran.err
+    for command in ("list", "identify", "enroll", "forget"):
+        for name in ("dangling.db", "loop.db"):
+            arguments = [name] if command in ("list", "forget") else ["m.gramian", name, "people"]
+            options = ["--person", "p01"] if command == "forget" else []
+            ran = faces(command, *arguments, *options)
+            assert (ran.code, ran.out) == (1, "")
+            assert f"{name} does not exist. Check the name" in ran.err
     assert not Path("nothing.db").exists()
+
+
+# ------------------------------------------------------------------ which pictures are meant
+
+SPACE = SimpleNamespace(picture_shape_=(28, 24))
+
+
+def names(given):
+    return [name for one in given for name in one.names]
+
+
+def test_pictures_in_a_row_are_read_together(place):
+    one, two = "people/p01/4.png", "people/p02/4.png"
+    given, skipped, error = _read_arguments([one, two, "new/p01/", one], SPACE)
+    assert [read.source for read in given] == [[one, two], "new/p01/", [one]]
+    assert names(given) == [one, two, "new/p01/7.png", "new/p01/8.png", one]
+    assert (skipped, error) == ([], None)
+
+
+def test_what_can_be_read_is(place, capsys):
+    Path("cut.zip").write_bytes(b"PK")
+    Path("empty").mkdir()
+    for name in ("text.png", "more.png"):
+        Path(name).write_text("no picture")
+    for arguments in (
+        ["new/p01", "text.png"],
+        ["text.png", "more.png", "new/p01"],
+        ["empty", "new/p01"],
+        ["nowhere", "new/p01"],
+        ["nowhere.png", "new/p01"],
+        ["cut.zip", "new/p01"],
+        ["people/p02/4.png", "text.png", "new/p01"],
+        ["new/p01", "text.png", "empty", "nowhere", "people/p02/4.png"],
+    ):
+        given, skipped, error = _read_arguments(arguments, SPACE)
+        good = ("new/p01", "people/p02/4.png")
+        assert {"new/p01/7.png", "new/p01/8.png"} <= set(names(given))
+        assert error is None
+        assert [name for name, _ in skipped] == [name for name in arguments if name not in good]
+        err = capsys.readouterr().err
+        for name, why in skipped:
+            assert not why.startswith(name)
+            assert err.count(f"gramian: skipped: {name} {why}\n") == 1
+    for arguments in (["new/p01", "text.png"], ["new/p01", "empty"], ["new/p01", "nowhere"]):
+        with pytest.raises((DataError, FileError), match=arguments[1]):
+            _read_arguments(arguments, SPACE, strict=True)
+
+
+def test_nothing_at_all(place, capsys):
+    Path("empty").mkdir()
+    Path("text.png").write_text("no picture")
+    given, skipped, error = _read_arguments(["text.png"], SPACE)
+    assert (given, len(skipped)) == ([], 1)
+    assert "text.png is no picture" in str(error)
+    assert capsys.readouterr().err == ""
+    given, skipped, error = _read_arguments(["text.png", "empty"], SPACE)
+    assert (given, len(skipped)) == ([], 2)
+    assert str(error) == "None of the 2 pictures and folders given can be used."
+    assert capsys.readouterr().err.count("gramian: skipped: ") == 2
+
+
+def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
+    def refuse(*arguments, **options):
+        raise MissingExtraError("images", "pillow", "reading pictures")
+
+    monkeypatch.setattr("gramian.faces.reading.read_faces", refuse)
+    with pytest.raises(MissingExtraError, match="needs pillow"):
+        _read_arguments(["people", "new/p01/7.png"], SPACE)
+
+
+def test_people_without_a_picture(place):
+    with zipfile.ZipFile("people.zip", "w") as archive:
+        archive.write("people/p01/4.png", "all/anna/1.png")
+        archive.write("people/p02/4.png", "all/ben/1.png")
+        for name in ("all/anna/2.png", "all/eve/1.png", "all/eve/2.png", "1.png"):
+            archive.writestr(name, "no picture")
+    ((read,), skipped, _) = _read_arguments(["people.zip"], SPACE)
+    assert len(skipped) == 4
+    assert _without_pictures(read.faces) == ["eve"]

@@ -51,5 +51,8 @@ def test_pictures_are_moved_in_an_evaluation(work, gramian):
 def test_a_shift_that_is_none(work, gramian, command, shift):
     ran = gramian("faces", *command, "--shift", shift)
     assert ran.code == 2
-    assert "is not a share of the width of a picture from 0 to 0.25" in ran.err
+    assert (
+        "must be a number of at least 0 and of at most 0.25. It is a share of the width of a picture"
+        in ran.err
+    )
     assert not (work / "m.gramian").exists()

@@ -20,9 +20,9 @@ def test_with_a_kernel_it_is_kernel_pca():
     assert (type(model).__name__, model.degree, model.coef0, model.gamma) == ("KernelPCA", 2, 0.5, 0.1)
 
 
-@pytest.mark.parametrize("gamma", ["median", " median "])
-def test_gamma_can_be_the_median(gamma):
-    assert estimator(Model(kernel="rbf", gamma=gamma)).gamma == "median"
+def test_gamma_can_be_the_median():
+    for gamma in ["median", " median "]:
+        assert estimator(Model(kernel="rbf", gamma=gamma)).gamma == "median"
 
 
 def test_a_repair_reaches_the_estimator():
@@ -36,14 +36,13 @@ def test_a_kernel_can_be_an_expression():
     assert estimator(Model(kernel="precomputed")).kernel == "precomputed"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_what_does_not_apply_is_refused():
+    for options, message in [
         ({"gamma": "0.1"}, "--gamma belongs to a kernel"),
         ({"degree": 2}, "--degree belongs to a kernel"),
         ({"coef0": 0.0}, "--coef0 belongs to a kernel"),
         ({"repair": "clip"}, "--repair belongs to a kernel"),
-        ({"kernel": "rbf", "repair": "shift"}, "--repair='shift' is not known"),
+        ({"kernel": "rbf", "repair": "shift"}, "--repair shift is not known"),
         ({"kernel": "rbf", "scale": "unit"}, "--scale belongs to PCA"),
         ({"kernel": "rbf", "whiten": True}, "--whiten belongs to PCA"),
         ({"kernel": "rbf", "ddof": 0}, "--ddof belongs to PCA"),
@@ -57,19 +56,17 @@ def test_a_kernel_can_be_an_expression():
         ({"kernel": "rbf", "gamma": "wide"}, "--gamma wide is neither a number nor median"),
         ({"kernel": "rfb"}, "--kernel='rfb', column 1: kernel 'rfb' is not known. Did you mean 'rbf'"),
         ({"kernel": "rbf + rfb"}, "--kernel=.* column 7: kernel .rfb. is not known"),
-        ({"kernel": "rbf", "solver": "gram"}, "--solver='gram' is not known"),
-        ({"solver": "dense"}, "--solver='dense' is not known"),
-        ({"scale": "big"}, "--scale='big' is not known"),
+        ({"kernel": "rbf", "solver": "gram"}, "--solver gram is not known"),
+        ({"solver": "dense"}, "--solver dense is not known"),
+        ({"scale": "big"}, "--scale big is not known"),
         ({"memory_limit": "much"}, "memory_limit='much' is not an amount"),
         ({"seed": -1}, "--seed -1 must be"),
-    ],
-)
-def test_what_does_not_apply_is_refused(options, message):
-    with pytest.raises(ParameterError, match=message):
-        estimator(Model(**options))
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            estimator(Model(**options))
 
 
-@pytest.mark.parametrize("text", ["x", "0", "-3", "1.0", "0.0", "1.5", "nan", "inf", ""])
-def test_components_that_mean_nothing(text):
-    with pytest.raises(ParameterError, match="--components"):
-        read_components(text)
+def test_components_that_mean_nothing():
+    for text in ["x", "0", "-3", "1.0", "0.0", "1.5", "nan", "inf", ""]:
+        with pytest.raises(ParameterError, match="--components"):
+            read_components(text)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from gramian.cli.outputs import check_file, check_not_input, check_place, is_model_file, print_json
-from gramian.cli.streams import prepare_streams
+from gramian.cli.run import prepare_streams
 from gramian.errors import FileError, ParameterError
 
 
@@ -46,11 +46,9 @@ def test_names_that_no_file_can_have(tmp_path):
 def test_links_that_lead_nowhere(tmp_path):
     (tmp_path / "lost").symlink_to(tmp_path / "nothing")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    for folder in (tmp_path / "lost", tmp_path / "lost" / "inside"):
-        with pytest.raises(FileError, match=r"is a link to .*nothing, which is not there"):
+    for folder in (tmp_path / "lost", tmp_path / "lost" / "inside", tmp_path / "circle"):
+        with pytest.raises(FileError, match=r"(lost|circle) is a link to what is not there"):
             check_place(folder)
-    with pytest.raises(FileError, match="its links go in a circle"):
-        check_place(tmp_path / "circle")
     check_file(str(tmp_path / "lost"))
 
 

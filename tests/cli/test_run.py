@@ -1,4 +1,5 @@
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gramian.cli import fitting
+from gramian.cli.run import prepare_streams
 
 GRAMIAN = (sys.executable, "-m", "gramian")
 
@@ -20,9 +22,8 @@ def start(*arguments, **options):
     return subprocess.run([*GRAMIAN, *arguments], capture_output=True, timeout=120, **options)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
+def test_mistakes_are_a_line_and_a_code(folder, gramian):
+    for arguments, code, message in [
         (("fit", "no.csv", "-o", "m.gramian"), 1, "no.csv: there is no such file"),
         (("fit", "flowers.csv", "-o", "m.gramian"), 1, "species"),
         (("fit", "flowers.csv", "--drop", "specie", "-o", "m.gramian"), 2, "Did you mean 'species'"),
@@ -35,15 +36,13 @@ def start(*arguments, **options):
         (("fit", "flowers.csv", "--bogus"), 2, "--bogus"),
         (("fit",), 2, "DATA"),
         (("nonsense",), 2, "nonsense"),
-    ],
-)
-def test_mistakes_are_a_line_and_a_code(folder, gramian, arguments, code, message):
-    ran = gramian(*arguments)
-    assert (ran.code, ran.out) == (code, "")
-    last = ran.err.strip().splitlines()[-1]
-    assert last.startswith("gramian: ")
-    assert message in last
-    assert not (folder / "m.gramian").exists()
+    ]:
+        ran = gramian(*arguments)
+        assert (ran.code, ran.out) == (code, "")
+        last = ran.err.strip().splitlines()[-1]
+        assert last.startswith("gramian: ")
+        assert message in last
+        assert not (folder / "m.gramian").exists()
 
 
 def test_a_wrong_expression_is_shown_with_a_mark_under_the_column(gramian):
@@ -77,7 +76,7 @@ def test_a_defect_keeps_its_traceback(folder, gramian, monkeypatch):
     def broken(*_):
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(fitting, "fit", broken)
+    monkeypatch.setattr(fitting, "estimator", broken)
     with pytest.raises(RuntimeError, match="a defect"):
         gramian("fit", "flowers.csv", "-o", "r")
 
@@ -86,7 +85,7 @@ def test_an_interrupt_is_a_line(folder, gramian, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "fit", interrupted)
+    monkeypatch.setattr(fitting, "estimator", interrupted)
     ran = gramian("fit", "flowers.csv", "-o", "r")
     assert (ran.code, ran.err) == (130, "gramian: interrupted; no file was left half-written.\n")
 
@@ -121,7 +120,7 @@ def test_ctrl_c_while_writing_leaves_no_half_file(folder):
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "gramian: interrupted; no file was left half-written."
     assert "Traceback" not in errors
-    assert sorted(path.name for path in Path("r").iterdir()) == ["model.gramian"]
+    assert not Path("r").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
@@ -183,7 +182,7 @@ def test_what_the_system_refuses_is_a_line(folder, gramian, monkeypatch):
     def refused(*_):
         raise PermissionError(errno.EACCES, "Permission denied", "a/b.csv")
 
-    monkeypatch.setattr(fitting, "fit", refused)
+    monkeypatch.setattr(fitting, "estimator", refused)
     ran = gramian("fit", "flowers.csv", "-o", "r")
     expected = "gramian: a/b.csv cannot be used: Permission denied. Check its name and permissions.\n"
     assert (ran.code, ran.err) == (1, expected)
@@ -193,7 +192,7 @@ def test_a_disk_that_is_full_is_not_standard_output(folder, gramian, monkeypatch
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device", "r")
 
-    monkeypatch.setattr(fitting, "fit", full)
+    monkeypatch.setattr(fitting, "estimator", full)
     ran = gramian("fit", "flowers.csv", "-o", "r")
     assert ran.err == "gramian: r was not written: No space left on device. Free some space.\n"
 
@@ -209,3 +208,48 @@ def test_messages_that_nobody_reads_change_no_code(folder):
             timeout=120,
         )
     assert (ran.returncode, ran.stdout) == (1, b"")
+
+
+# ------------------------------------------------------------ the standard streams
+
+NAME = "Zo\u00eb \U0001f600 \udcff"
+
+
+def stream(encoding):
+    return io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="strict")
+
+
+def written(made):
+    made.flush()
+    return made.buffer.getvalue()
+
+
+def test_every_text_can_be_printed(monkeypatch):
+    for encoding, expected in [
+        ("ascii", rb"Zo\xeb \U0001f600 \udcff"),
+        ("latin-1", b"Zo\xeb " + rb"\U0001f600 \udcff"),
+        ("utf-8", "Zo\u00eb \U0001f600 ".encode() + rb"\udcff"),
+    ]:
+        for name in ("stdout", "stderr"):
+            monkeypatch.setattr(sys, name, stream(encoding))
+        prepare_streams()
+        for made in (sys.stdout, sys.stderr):
+            print(NAME, file=made, end="")
+            assert written(made) == expected
+
+
+def test_closed_streams_are_nowhere(monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    prepare_streams()
+    print("lost")
+    print("lost", file=sys.stderr)
+    sys.stdout.flush()
+    assert sys.stdin.read() == ""
+
+
+def test_streams_of_others_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    prepare_streams()
+    print(NAME)
+    assert sys.stdout.getvalue() == NAME + "\n"

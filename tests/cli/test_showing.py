@@ -4,7 +4,7 @@ def test_info_tells_what_a_model_is(flower_model, gramian):
     for part in (
         "PCA(center=True",
         "30 rows x 3 columns",
-        "Columns: length, width, height",
+        "Columns: 'length', 'width', 'height'",
         "Certificate: holds",
     ):
         assert part in ran.out

@@ -19,7 +19,7 @@ READ = Reading(label="species")
 
 def run(data="flowers.csv", out="z.csv", reading=READ, method="zca", **given):
     options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "as_json": False} | given
-    whiten(data, out, reading, method, **options)
+    whiten(data, reading, out, method, **options)
 
 
 def numbers(path, first=2):
@@ -31,21 +31,21 @@ def flowers():
     return package.scan("flowers.csv", label="species").read().values
 
 
-@pytest.mark.parametrize("method", ["zca", "zca-cor", "cholesky"])
-def test_a_table_keeps_the_names_of_its_columns(folder, method):
-    run(method=method)
-    head, Z = numbers("z.csv")
-    assert head == ["name", "species", "length", "width", "height"]
-    np.testing.assert_allclose(np.cov(Z.T), np.eye(3), atol=1e-10)
-    np.testing.assert_array_equal(Z, Whitener(method, random_state=0).fit_transform(flowers()))
+def test_a_table_keeps_the_names_of_its_columns(folder):
+    for method in ["zca", "zca-cor", "cholesky"]:
+        run(method=method)
+        head, Z = numbers("z.csv")
+        assert head == ["name", "species", "length", "width", "height"]
+        np.testing.assert_allclose(np.cov(Z.T), np.eye(3), atol=1e-10)
+        np.testing.assert_array_equal(Z, Whitener(method, random_state=0).fit_transform(flowers()))
 
 
-@pytest.mark.parametrize("method", ["pca", "pca-cor"])
-def test_scores_are_called_components(folder, method):
-    run(method=method, components="2")
-    head, Z = numbers("z.csv")
-    assert head == ["name", "species", "PC1", "PC2"]
-    np.testing.assert_allclose(np.cov(Z.T), np.eye(2), atol=1e-10)
+def test_scores_are_called_components(folder):
+    for method in ["pca", "pca-cor"]:
+        run(method=method, components="2")
+        head, Z = numbers("z.csv")
+        assert head == ["name", "species", "PC1", "PC2"]
+        np.testing.assert_allclose(np.cov(Z.T), np.eye(2), atol=1e-10)
 
 
 def test_every_format(folder, capfd):
@@ -124,10 +124,9 @@ def test_pictures_come_as_png(folder, gramian):
     np.testing.assert_allclose(np.load("again.npy"), np.load("white.npy"), atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        ({"method": "zac"}, ParameterError, "--method='zac' is not known. Allowed: 'pca', 'zca'"),
+def test_refusals_come_before_anything_is_written(folder):
+    for given, error, message in [
+        ({"method": "zac"}, ParameterError, "--method zac is not known. Allowed: 'pca', 'zca'"),
         ({"regularization": "lw"}, ParameterError, "--regularization lw is not understood"),
         ({"regularization": "-1"}, ParameterError, "--regularization -1 is not understood"),
         ({"regularization": "nan"}, ParameterError, "--regularization nan is not understood"),
@@ -144,13 +143,11 @@ def test_pictures_come_as_png(folder, gramian):
         ({"out": "none/z.csv"}, FileError, "there is no folder none"),
         ({"method": "cholesky", "components": "2"}, ParameterError, "does not go with method='cholesky'"),
         ({"data": "faces.npz::X", "reading": Reading(), "method": "cholesky"}, DataError, "of full rank"),
-    ],
-)
-def test_refusals_come_before_anything_is_written(folder, given, error, message):
-    before = sorted(Path().iterdir())
-    with pytest.raises(error, match=message):
-        run(**given)
-    assert sorted(Path().iterdir()) == before
+    ]:
+        before = sorted(Path().iterdir())
+        with pytest.raises(error, match=message):
+            run(**given)
+        assert sorted(Path().iterdir()) == before
 
 
 def test_a_folder_of_other_things_is_left_alone(folder):

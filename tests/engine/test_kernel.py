@@ -20,7 +20,16 @@ PLENTY = 1 << 40
 
 
 def decompose(
-    function, values=X, target=None, solver="auto", *, psd=True, center=True, clip=False, tol=1e-6, limit=PLENTY
+    function,
+    values=X,
+    target=None,
+    solver="auto",
+    *,
+    psd=True,
+    center=True,
+    clip=False,
+    tol=1e-6,
+    limit=PLENTY,
 ):
     """Run the whole line for a kernel, or for a matrix when there is none."""
     target = target or Target(count=3)
@@ -259,7 +268,9 @@ def test_a_model_keeps_its_own_rows(tmp_path):
         for when in ("before", "after"):
             twin = load(tmp_path / f"{name}-{when}.gramian")
             np.testing.assert_array_equal(twin.X_fit_, model.X_fit_)
-            np.testing.assert_allclose(twin.transform(rows), scores, atol=1e-6 if name == "float32" else 1e-14)
+            np.testing.assert_allclose(
+                twin.transform(rows), scores, atol=1e-6 if name == "float32" else 1e-14
+            )
 
 
 # ------------------------------------------------------------------ extreme sizes

@@ -23,7 +23,9 @@ def run(X, solver="auto", target=None, *, scale=None, **options):
     """The problem, its solution and its directions."""
     problem = LinearProblem(as_rows(X), scale=scale)
     target = target or Target(count=3)
-    solved = solve(problem, Ask(target, **{"tol": 1e-6, "memory_limit": 1 << 40, "solver": solver, **options}))
+    solved = solve(
+        problem, Ask(target, **{"tol": 1e-6, "memory_limit": 1 << 40, "solver": solver, **options})
+    )
     return problem, solved, problem.directions(solved, target.count)
 
 

@@ -3,6 +3,10 @@
 import copy
 import io
 import re
+import sys
+import warnings
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -13,7 +17,8 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 import gramian
-from gramian import PCA, FileError, KernelPCA, ModelFileError, ParameterError, RankWarning, kernels
+from gramian import PCA, FileError, KernelPCA, ModelFileError, ParameterError, RankWarning, kernels, loading
+from gramian.faces import FaceSpace, drawn_faces
 from gramian.kernels.named import CLASSES
 from gramian.kernels.transformed import MAPS
 from gramian.store import read_model, write_model
@@ -332,6 +337,130 @@ def test_a_truncated_or_altered_model(tmp_path):
 def test_a_pickle_is_not_opened(tmp_path):
     joblib.dump(PCA(2).fit(X), tmp_path / "m.gramian")
     with pytest.raises(ModelFileError, match="a pickle or joblib file, which could run code"):
+        gramian.load(tmp_path / "m.gramian")
+
+
+# ------------------------------------------------- well-formed files with wrong contents
+
+
+def mutated():
+    """Fitted models of every kind, and what makes each of them into JSON and arrays."""
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(8)])
+    return [
+        PCA(3, scale="unit", whiten=True).fit(frame),
+        KernelPCA(3, kernel="rbf", preimage="ridge").fit(X),
+        KernelPCA(2, kernel="precomputed", repair="clip").fit(X @ X.T - 5 * np.eye(30)),
+        gramian.Whitener(n_components=3, regularization="oas").fit(X),
+        gramian.RandomFourierMap(21, random_state=0).fit(X),
+        gramian.TaylorMap(2).fit(X),
+        gramian.PolynomialMap(2).fit(X),
+        FaceSpace(4, shift=0.05).fit(drawn_faces(6, 3, size=(20, 24), seed=0)),
+    ]
+
+
+def places(value, path=()):
+    """Every place in JSON, from the outside in."""
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inside:
+        yield from places(item, (*path, key))
+
+
+def changed(header, path, new):
+    header = copy.deepcopy(header)
+    *outer, last = path
+    at = header
+    for key in outer:
+        at = at[key]
+    if new is DROPPED:
+        del at[last]
+    else:
+        at[last] = new
+    return header
+
+
+DROPPED = object()
+VALUES = [DROPPED, None, True, -1, 99, 0.5, float("nan"), "text", [], [1], {}, {"tuple": ["a"]}]
+ARRAYS = {
+    "no number": lambda a: np.full(a.shape, np.nan),
+    "transposed": lambda a: a.T.copy(),
+    "one more": lambda a: np.concatenate([a, a[:1]]),
+    "one less": lambda a: a[:-1],
+    "deeper": lambda a: a[None],
+    "a single number": lambda a: np.float64(3).reshape(()),
+    "flags": lambda a: np.zeros(a.shape, dtype=bool),
+}
+
+
+ANY_LENGTH = ("rest", "constant_features_", "frequencies_", "face_scores_")
+
+
+def test_wrong_contents_are_refused_or_harmless(tmp_path, monkeypatch):
+    refused = Counter()
+    for model in mutated():
+        model.save(tmp_path / "m.gramian")
+        stored = read_model(tmp_path / "m.gramian")
+        faces = isinstance(model, FaceSpace)
+        data = np.full((2, *(model.picture_shape_ if faces else (model.n_features_in_,))), 0.5)
+        cases = [
+            (replace(stored, header=changed(stored.header, path, new)), path, new)
+            for path in places(stored.header)
+            for new in VALUES
+        ]
+        for name, array in stored.arrays.items():
+            for how, change in ARRAYS.items():
+                wrong = change(array) if array.ndim and array.size else np.zeros((2, 3, 4))
+                cases.append((replace(stored, arrays=stored.arrays | {name: wrong}), name, how))
+        for case, where, new in cases[:: max(1, len(cases) // 120)]:
+            monkeypatch.setattr(loading, "read_model", lambda path, case=case: case)
+            try:
+                twin = gramian.load("m.gramian")
+            except ModelFileError:
+                refused[type(model).__name__] += 1
+                continue
+            if isinstance(where, str) and not where.endswith(ANY_LENGTH):
+                assert case.arrays[where].shape == stored.arrays[where].shape, (where, new)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    twin.transform(data)
+            except gramian.GramianError:
+                pass
+            except Exception as error:
+                pytest.fail(f"{type(model).__name__}, {where} = {new!r}: {error!r}")
+    assert min(refused.values()) > 50
+
+
+def test_nonsense_that_was_sealed_again_is_refused(tmp_path):
+    path = tmp_path / "m.gramian"
+    PCA(2).fit(X).save(path)
+    stored = read_model(path)
+    name = stored.header["state"]["components_"]["array"]
+    for header, arrays, what in (
+        ({"n_components_": 99}, {}, "has the shape .* with k = 99"),
+        ({}, {name: np.full((2, 8), np.inf)}, "components_ has entries that are infinite"),
+        (
+            {},
+            {name: stored.arrays[name].T},
+            r"components_ has the shape \(8, 2\), not \(k, d\) with k = 2, d = 8",
+        ),
+    ):
+        state = stored.header["state"] | header
+        write_model(path, "PCA", stored.header | {"state": state}, stored.arrays | arrays)
+        with pytest.raises(ModelFileError, match=what):
+            gramian.load(path)
+
+
+def test_values_deep_inside_of_others_are_refused(tmp_path, monkeypatch):
+    deep = []
+    for _ in range(900):
+        deep = [deep]
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    write_model(tmp_path / "m.gramian", "PCA", {"parameters": {}, "state": {"a": deep}}, {})
+    sys.setrecursionlimit(limit)
+    with pytest.raises(ModelFileError, match=r"too deep inside of others|its description is not strict JSON"):
         gramian.load(tmp_path / "m.gramian")
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 from scipy.io import savemat
 
 from gramian.faces import drawn_faces
-from gramian.faces.drawn import drawn_others
+from gramian.faces.drawing import drawn_others
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "faces_figure.py"
 

@@ -1,5 +1,7 @@
 """Telling a face from what is none."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
@@ -9,13 +11,13 @@ from gramian.faces import detector
 from gramian.faces.detector import (
     COMPONENTS,
     HEIGHT,
-    WIDEST,
-    _narrowed,
     fit_detector,
+    folds,
+    keeping,
     sketches,
     unlikeness,
 )
-from gramian.faces.drawn import drawn_faces, drawn_others
+from gramian.faces.drawing import drawn_faces, drawn_others
 
 FACES = drawn_faces(20, 4, size=(40, 48), seed=0).pictures
 THINGS = drawn_others(20, size=(40, 48), seed=0).pictures
@@ -30,11 +32,11 @@ def sketch_by_definition(picture, values):
     return edges / np.sqrt(np.mean(edges**2))
 
 
-@pytest.mark.parametrize("values", ["grey", "log"])
-def test_sketches_against_the_definition(values):
-    found = sketches(FACES[:3], values)
-    expected = [sketch_by_definition(picture, values) for picture in FACES[:3]]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+def test_sketches_against_the_definition():
+    for values in ["grey", "log"]:
+        found = sketches(FACES[:3], values)
+        expected = [sketch_by_definition(picture, values) for picture in FACES[:3]]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_sketches_do_not_depend_on_brightness_contrast_depth_and_size():
@@ -83,15 +85,58 @@ def test_things_are_less_like_faces_than_new_faces_are():
     assert unlikeness(models, flat)[0] == pytest.approx(1.0)
 
 
-def test_very_wide_pictures_have_sketches_of_bounded_width():
-    picture = np.random.default_rng(0).random((1, 2, 9000))
-    narrow = picture.repeat(WIDEST, axis=2).reshape(1, 2, WIDEST, 9000).mean(axis=3)
-    np.testing.assert_allclose(_narrowed(picture, WIDEST), narrow, rtol=1e-9)
-    for height in (2, 30):
-        assert sketches(picture.repeat(height // 2, axis=1), "grey").shape == (1, min(height, HEIGHT), WIDEST)
-
-
 def test_pictures_in_blocks_are_those_one_by_one(monkeypatch):
     together = sketches(FACES[:5], "log")
     monkeypatch.setattr(detector, "BLOCK_BYTES", 1)
     np.testing.assert_array_equal(sketches(FACES[:5], "log"), together)
+
+
+# ------------------------------------------------------------------ holdout
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_every_picture_is_held_out_once_and_people_as_a_whole():
+    people = np.repeat([f"p{i}" for i in range(13)], 4)
+    parts, how = folds(52, people, rng())
+    assert len(parts) == 5
+    assert sorted(np.concatenate(parts).tolist()) == list(range(52))
+    for part in parts:
+        assert not set(people[part]) & set(np.delete(people, part))
+    assert how == (
+        "what counts as a face was measured on 52 pictures held out from fitting, whole people at a time, "
+        "by 5 more fits"
+    )
+
+
+def test_without_people_pictures_are_held_out():
+    for people in [None, np.repeat("only one", 12)]:
+        parts, how = folds(12, people, rng())
+        assert [len(part) for part in sorted(parts, key=len)] == [2, 2, 2, 3, 3]
+        assert "whole pictures at a time" in how
+
+
+def test_few_people_and_few_pictures():
+    assert len(folds(6, np.array(list("aabbcc")), rng())[0]) == 3
+    parts, how = folds(2, None, rng())
+    assert (parts, how) == ([], "there are too few pictures to measure what counts as a face (2)")
+
+
+def test_of_many_pictures_one_part_is_held_out(monkeypatch):
+    monkeypatch.setattr(detector, "MANY", 50)
+    parts, how = folds(60, None, rng())
+    assert [len(part) for part in parts] == [12]
+    assert how.endswith("by 1 more fit")
+
+
+def test_a_new_score_is_kept_as_often_as_asked():
+    generator = rng()
+    kept = [generator.normal() <= keeping(generator.normal(size=150), 0.9) for _ in range(4000)]
+    assert abs(np.mean(kept) - 0.9) < 0.015
+
+
+def test_of_few_scores_the_largest():
+    assert keeping(np.array([3.0, 1.0, 2.0]), 0.99) == 3.0
+    assert keeping(np.array([]), 0.99) == math.inf

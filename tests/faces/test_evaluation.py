@@ -1,19 +1,33 @@
 """Evaluation against its protocol written out, and the figures on real faces."""
 
 import dataclasses
+import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.faces import FaceSpace, drawn_faces, read_faces
-from gramian.faces.drawn import drawn_others
-from gramian.faces.evaluation import LIGHT, evaluate_faces
+from gramian.faces import evaluation as evaluation_module
+from gramian.faces.drawing import drawn_others
+from gramian.faces.evaluation import (
+    FARS,
+    LIGHT,
+    AtCount,
+    Evaluation,
+    equal_error,
+    evaluate_faces,
+    mean_and_error,
+    rejects_at,
+    roc,
+)
 from gramian.faces.pictures import Faces
-from gramian.faces.rates import equal_error
 from gramian.faces.recognition import Recogniser
-from gramian.faces.splits import choose
+from gramian.faces.splits import draw_split, population
 
 SIZE = (20, 24)
 
@@ -31,11 +45,11 @@ def found(faces):
 
 
 def test_figures_are_those_of_the_protocol(faces, found):
-    codes, names = np.repeat(np.arange(14), 6), np.array(faces.people)
+    people, names = population(faces, 3)[0], np.array(faces.people)
     rank1, equal, named, strangers, told, kept = [], [], [], [], [], []
     for rng in generators(0, 3)[:2]:
         space = FaceSpace(20, light=LIGHT, random_state=rng)
-        chosen = choose(codes, 3, 3, rng)
+        chosen = draw_split(people, 3, rng)
         space.fit(faces.take(chosen.enrolled))
         own, asked = space.transform(faces.take(chosen.enrolled)), faces.take(chosen.tested)
         recogniser = Recogniser(far=0.1, n_components=20).fit(own, names[chosen.enrolled], space.eigenvalues_)
@@ -124,25 +138,21 @@ def test_noise_where_nothing_else_is_given(faces):
 
 
 def test_others_of_another_size(faces):
-    with pytest.raises(DataError, match="are no faces, 24x28, and the faces are 20x24"):
+    with pytest.raises(DataError, match="are no faces of 24x28, and the faces are 20x24"):
         evaluate_faces(faces, others=drawn_others(3, size=(24, 28)))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+def test_parameters_outside_of_what_they_may_be(faces):
+    for settings, message in [
         ({"splits": 0}, "splits=0 must be a whole number of at least 1"),
-        ({"splits": 10**21}, "splits=1000000000000000000000 is too many: at most 10,000 are possible"),
         ({"light": "bright"}, "light='bright'"),
         ({"distance": "far"}, "distance='far'"),
-        ({"far": 2}, "far=2 is not a share"),
-        ({"leave_out": 13}, "leave_out=13 of 14 people"),
+        ({"far": 2}, "far=2 must be a number above 0"),
+        ({"leave_out": 13}, "leave_out=13 must be .* There are 14 people"),
         ({"n_components": []}, "n_components is empty"),
-    ],
-)
-def test_parameters_outside_of_what_they_may_be(faces, settings, message):
-    with pytest.raises(ParameterError, match=message):
-        evaluate_faces(faces, **settings)
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            evaluate_faces(faces, **settings)
 
 
 def test_what_is_no_faces(faces):
@@ -155,6 +165,24 @@ def test_what_is_no_faces(faces):
 def test_one_number_of_components(faces):
     alone = evaluate_faces(faces, n_components=999, splits=1, far=0.1)
     assert [row.n_components for row in alone.at] == [41]
+
+
+def test_copies_are_counted_and_kept_together(faces, monkeypatch):
+    sides = []
+    measure = evaluation_module._measure
+
+    def watched(given, people, others, split, *rest):
+        sides.append((set(people.originals[split.enrolled]), set(people.originals[split.tested])))
+        return measure(given, people, others, split, *rest)
+
+    monkeypatch.setattr(evaluation_module, "_measure", watched)
+    doubled = faces.take([*range(84), 3, 4, 30])
+    found = evaluate_faces(doubled, n_components=[5], splits=3, enrolled=3, far=0.1)
+    assert all(not enrolled & tested for enrolled, tested in sides)
+    assert found.protocol["copies"] == found.to_dict()["protocol"]["copies"] == 3
+    assert "87 pictures of 14 people, 3 of them copies or near-copies of others, kept on one side; 3" in str(
+        found
+    )
 
 
 # ------------------------------------------------------------------ real faces
@@ -175,3 +203,136 @@ def test_yale(data_dir):
     faces = Faces(small, names, ("",) * len(names), ("",) * len(names))
     found = evaluate_faces(faces, n_components=[200], enrolled=32, splits=1, far=0.01)
     assert found.at[0].rank1 >= 0.99
+
+
+# ------------------------------------------------------------------ figures
+
+
+def row(count, **changed):
+    values = {field.name: 0.25 for field in fields(AtCount)}
+    values |= {name: None for name in values if name.endswith("_error")}
+    values |= {"face_error": 0.5, "other_error": 0.75, "face_equal_error": 0.125}
+    values |= {"n_components": count, "false_rejects": dict.fromkeys(FARS, 0.5)}
+    return AtCount(**(values | changed))
+
+
+PROTOCOL = {
+    "source": "people",
+    "pictures": 1400,
+    "people": 40,
+    "copies": 0,
+    "size": "92x112",
+    "enrolled": 5,
+    "splits": 10,
+    "leave_out": 10,
+    "light": "log",
+    "shift": 0.04,
+    "distance": "cosine",
+    "discriminant": "auto",
+    "match": "nearest",
+    "far": 0.01,
+    "others": "160 pictures of animals",
+}
+
+
+def evaluation(rows, **changed):
+    protocol = PROTOCOL | changed
+    return Evaluation(
+        protocol, rows, 25, (("Ann", "Bob", 3),), 0.99, 0.001, 0.95, 0.01, 0.97, 0.02, ("Noted.",)
+    )
+
+
+def test_tables():
+    text = str(evaluation((row(25, rank1=0.975, rank1_error=0.002, false_accepts=0.01), row(100))))
+    assert text.startswith(
+        "1,400 pictures of 40 people, none a copy of another; 10 splits, 5 of each enrolled, 10 people left"
+    )
+    assert "        25  97.50 ±0.20" in text
+    assert "strangers named %" in text
+    assert "threshold for 1 % of strangers" in text
+    assert "A face or not, by reconstruction error (160 pictures of animals)" in text
+    assert "99.00 ±0.10 % of new faces pass, 95.00 ±1.00 % of others do not" in text
+    assert "Where 99 % of new faces pass, 97.00 ±2.00 % do not" in text
+    assert "Ann taken for Bob: 3 times" in text
+    assert text.endswith("Noted.")
+    lines = text.splitlines()
+    heads = [i for i, line in enumerate(lines) if line.startswith("components")]
+    assert len(heads) == 3
+    for i in heads:
+        assert [line.split()[0] for line in lines[i + 1 : i + 3]] == ["25", "100"]
+
+
+def test_nobody_left_out():
+    text = str(evaluation((row(25, false_accepts=None),), leave_out=0, splits=1))
+    assert "strangers named" not in text
+    assert "left out" not in text
+    assert "1 split, 5 of each" in text
+
+
+def test_what_is_not_known_is_a_dash():
+    (line,) = [
+        line
+        for line in str(evaluation((row(25, predicted_false_reject=None),))).splitlines()
+        if line.startswith("        25  25.00") and line.endswith("-")
+    ]
+    assert line
+
+
+def test_plain_values():
+    facts = evaluation((row(25),)).to_dict()
+    text = json.dumps(facts, allow_nan=False)
+    assert json.loads(text) == facts | {"notes": ["Noted."], "at": list(facts["at"])}
+    assert facts["confusions"] == [{"person": "Ann", "taken_for": "Bob", "times": 3}]
+    assert facts["at"][0]["false_rejects"][0] == {"far": 0.1, "false_rejects": 0.5}
+    assert facts["others_refused"] == pytest.approx(0.95)
+
+
+# ------------------------------------------------------------------ rates
+
+
+scores = st.lists(st.integers(-5, 5).map(lambda i: i / 4), min_size=1, max_size=12)
+
+
+def sweep(genuine, impostor):
+    thresholds = [*sorted({*genuine, *impostor}), np.inf]
+    return [
+        (t, sum(s >= t for s in impostor) / len(impostor), sum(g < t for g in genuine) / len(genuine))
+        for t in thresholds
+    ]
+
+
+@given(scores, scores)
+def test_roc_is_the_sweep(genuine, impostor):
+    found = roc(genuine, impostor)
+    np.testing.assert_allclose(np.transpose(found), sweep(genuine, impostor))
+
+
+@given(scores, scores)
+def test_equal_error_is_the_sweep(genuine, impostor):
+    gaps = [(abs(far - frr), (far + frr) / 2) for _, far, frr in sweep(genuine, impostor)]
+    assert equal_error(genuine, impostor) == pytest.approx(min(gaps, key=lambda gap: round(gap[0], 12))[1])
+
+
+@given(scores, scores, st.sampled_from([0.0, 0.01, 0.25, 0.5, 1.0]))
+def test_rejects_are_the_fewest_allowed(genuine, impostor, far):
+    expected = min(frr for _, accepted, frr in sweep(genuine, impostor) if accepted <= far)
+    assert rejects_at(genuine, impostor, [far])[0] == pytest.approx(expected)
+
+
+def test_two_normal_distributions():
+    rng = np.random.default_rng(0)
+    found = equal_error(rng.normal(2, 1, 20_000), rng.normal(0, 1, 20_000))
+    assert found == pytest.approx(0.1587, abs=0.005)  # the normal distribution beyond one deviation
+
+
+def test_nothing_to_compare():
+    for genuine, impostor in [([], [1.0]), ([1.0], [])]:
+        with pytest.raises(DataError, match="Error rates need at least one of each"):
+            roc(genuine, impostor)
+
+
+def test_standard_error_over_splits():
+    mean, error = mean_and_error([0.9, 0.95, 1.0])
+    assert mean == pytest.approx(0.95)
+    assert error == pytest.approx(0.05 / np.sqrt(3))
+    assert mean_and_error([0.9]) == (0.9, None)

@@ -7,8 +7,8 @@ import gramian.faces
 
 
 def test_every_name_is_there_and_is_that_of_its_module():
-    from gramian.faces.asking import identify, verify
     from gramian.faces.evaluation import evaluate_faces
+    from gramian.faces.recognition import identify, verify
 
     assert all(getattr(gramian.faces, name) is not None for name in gramian.faces.__all__)
     assert gramian.faces.identify is identify

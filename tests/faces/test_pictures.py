@@ -17,25 +17,26 @@ def some(n=4):
     return Faces(pictures, tuple(name[:2] for name in names), names, tuple("abcd"[:n]))
 
 
-@pytest.mark.parametrize("places", [slice(1, 3), [1, 2], np.array([False, True, True, False])])
-def test_some_of_them(places):
-    faces = some().take(places)
-    np.testing.assert_array_equal(faces.pictures, some().pictures[1:3])
-    assert (faces.people, faces.names) == (("p0", "p1"), ("p0/1.png", "p1/0.png"))
-    assert faces.hashes == ("b", "c")
-    assert len(faces) == 2
+def test_some_of_them():
+    for places in [slice(1, 3), [1, 2], np.array([False, True, True, False])]:
+        faces = some().take(places)
+        np.testing.assert_array_equal(faces.pictures, some().pictures[1:3])
+        assert (faces.people, faces.names) == (("p0", "p1"), ("p0/1.png", "p1/0.png"))
+        assert faces.hashes == ("b", "c")
+        assert len(faces) == 2
 
 
 def test_one_of_them():
-    faces = replace(some(), paths=("a\x1b", "b", "c", "d")).take([0])
-    assert faces.paths == ("a\x1b",)
+    faces = replace(some(), sizes=((8, 9),) * 4, files=(b"a", b"b", b"c", b"d")).take([0])
+    assert (faces.sizes, faces.files) == (((8, 9),), (b"a",))
     assert repr(faces) == "Faces(1 picture of 1 person, 8x9, source='memory')"
 
 
 def test_without_people():
     faces = Faces(some().pictures, None, some().names, some().hashes)
     assert faces.take([0]).people is None
-    assert faces.take([0]).paths is None
+    assert faces.take([0]).sizes is None
+    assert faces.stretched() == []
     assert repr(faces) == "Faces(4 pictures, 8x9, source='memory')"
 
 
@@ -48,26 +49,26 @@ def test_arrays_files_and_other_libraries(array_kind, tmp_path):
     np.testing.assert_array_equal(as_pictures(array_kind.make(pictures.astype(float))), pictures)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_what_is_no_picture():
+    for given, message in [
+        (5, r"three axes \(n, height, width\)"),
         (np.zeros((9, 8)), r"three axes \(n, height, width\).*shape \(9, 8\).*picture\[None\]"),
         (np.full((2, 9, 8), np.nan), "contains NaN"),
         (np.full((2, 9, 8), np.inf), "infinity"),
         (np.zeros((2, 9, 8), dtype=complex), "Complex data not supported"),
         (np.full((2, 9, 8), "a"), "Text is not data|could not convert"),
         (np.zeros((0, 9, 8)), r"no pictures: the shape is \(0, 9, 8\)"),
-    ],
-)
-def test_what_is_no_picture(given, message):
-    with pytest.raises(DataError, match=message):
-        as_pictures(given)
+    ]:
+        with pytest.raises(DataError, match=message):
+            as_pictures(given)
 
 
 def test_a_picture_that_is_not_finite_is_named():
     pictures = np.zeros((70, 9, 8), dtype=np.float32)
     pictures[66, 3, 3] = np.inf
-    with pytest.raises(DataError, match=r"^Picture 66 \(counted from 0\) contains infinity.*Leave it out"):
+    with pytest.raises(
+        DataError, match=r"^Picture 66 \(counted from 0\) contains NaN or infinity.*Leave it out"
+    ):
         as_pictures(pictures)
     pictures[66, 3, 4] = np.nan
     with pytest.raises(DataError, match=r"^Picture 66 \(counted from 0\) contains NaN") as found:
@@ -80,22 +81,24 @@ def test_lists_of_several_sizes():
         as_pictures([np.zeros((9, 8)), np.zeros((9, 7))])
 
 
-@pytest.mark.parametrize("dtype", [object, bool])
-def test_objects_that_are_numbers_and_black_and_white(dtype):
-    assert as_pictures(np.ones((2, 9, 8), dtype=dtype)).dtype.kind in "fu"
+def test_objects_that_are_numbers_and_black_and_white():
+    for dtype in [object, bool]:
+        assert as_pictures(np.ones((2, 9, 8), dtype=dtype)).dtype.kind in "fu"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (None, "this is NoneType. Give what read_faces returned, or an array"),
-        (5, "this is int. Give what"),
-        ({"a": 1}, "this is dict. Give what"),
+def test_what_is_no_array():
+    for given, message in [
+        (None, "this is NoneType. Read files"),
         ("people", r"this is str. Read files with read_faces\(path\)"),
         (b"people", "this is bytes. Read files"),
         (Path("people"), "Path. Read files"),
-    ],
-)
-def test_what_is_no_array(given, message):
-    with pytest.raises(InputTypeError, match=message):
-        as_pictures(given)
+    ]:
+        with pytest.raises(InputTypeError, match=message):
+            as_pictures(given)
+
+
+def test_pictures_that_resizing_has_stretched():
+    faces = replace(some(), sizes=((8, 9), (800, 900), (8, 10), (7, 9)))
+    assert faces.stretched() == [("p1/0.png", (8, 10)), ("p1/1.png", (7, 9))]
+    # Sides of small pictures are whole numbers.
+    assert replace(some(), sizes=((80, 92), (80, 88), (83, 90), (77, 90))).stretched() == []

@@ -7,8 +7,9 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.faces.distances import DISTANCES
-from gramian.faces.recognition import Recogniser
+from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces.recognition import Recogniser, _answer, identify, verify
+from gramian.faces.similarity import DISTANCES
 
 K = 12
 
@@ -44,33 +45,37 @@ def world():
 # ------------------------------------------------------------------ who it is
 
 
-@pytest.mark.parametrize("match", ["nearest", "mean"])
-@pytest.mark.parametrize("discriminant", ["auto", True, False])
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_everybody_is_known_in_every_way(world, distance, discriminant, match):
-    recogniser = world.recogniser(distance=distance, discriminant=discriminant, match=match, far=0.1)
-    answers = recogniser.identify(world.pictures(world.places))
-    assert np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.6
-    named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
-    assert np.mean(named) <= 0.25
-    assert (recogniser.discriminant_ is None) == (discriminant is False)
+def test_everybody_is_known_in_every_way(world):
+    for match in ["nearest", "mean"]:
+        for discriminant in ["auto", True, False]:
+            for distance in DISTANCES:
+                recogniser = world.recogniser(
+                    distance=distance, discriminant=discriminant, match=match, far=0.1
+                )
+                answers = recogniser.identify(world.pictures(world.places))
+                assert (
+                    np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.6
+                )
+                named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
+                assert np.mean(named) <= 0.25
+                assert (recogniser.discriminant_ is None) == (discriminant is False)
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_without_discriminants_likeness_is_the_formula(world, distance):
-    recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
-    asked = world.strangers(4)
-    whitens = distance in ("mahalanobis", "whitened-cosine")
-    factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
-    a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
-    for i, row in enumerate(recogniser.similarity(asked)):
-        for name, found in zip(recogniser.people_, row, strict=True):
-            own = b[world.people == name].astype(float)
-            if distance.endswith("cosine"):
-                expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
-            else:
-                expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
-            assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)
+def test_without_discriminants_likeness_is_the_formula(world):
+    for distance in DISTANCES:
+        recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
+        asked = world.strangers(4)
+        whitens = distance in ("mahalanobis", "whitened-cosine")
+        factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
+        a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
+        for i, row in enumerate(recogniser.similarity(asked)):
+            for name, found in zip(recogniser.people_, row, strict=True):
+                own = b[world.people == name].astype(float)
+                if distance.endswith("cosine"):
+                    expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
+                else:
+                    expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
+                assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)
 
 
 def test_with_discriminants_likeness_is_taken_of_what_they_give(world):
@@ -234,16 +239,16 @@ def test_some_people_with_one_picture_among_others():
     assert np.mean(likeness.argmax(axis=1) == np.arange(15)) >= 0.85
 
 
-@pytest.mark.parametrize("n_pictures", [1, 3])
-@pytest.mark.parametrize("n_people", [1, 2, 3])
-def test_few_people(n_people, n_pictures):
-    world = World(n_people, n_pictures)
-    recogniser = world.recogniser(far=0.01)
-    assert np.isfinite(recogniser.threshold_)
-    assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
-    assert any("is a guess" in note for note in recogniser.notes_)
-    (found,) = recogniser.identify(world.vectors[:1])
-    assert found.runner_up == (None if n_people == 1 else found.runner_up)
+def test_few_people():
+    for n_pictures in [1, 3]:
+        for n_people in [1, 2, 3]:
+            world = World(n_people, n_pictures)
+            recogniser = world.recogniser(far=0.01)
+            assert np.isfinite(recogniser.threshold_)
+            assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
+            assert any("is a guess" in note for note in recogniser.notes_)
+            (found,) = recogniser.identify(world.vectors[:1])
+            assert found.runner_up == (None if n_people == 1 else found.runner_up)
 
 
 def test_ten_people_with_two_pictures_are_enough_for_discriminants():
@@ -273,15 +278,15 @@ def test_one_picture_under_two_names_lets_nobody_in():
     assert recogniser.threshold_ > 0.99
 
 
-@pytest.mark.parametrize("distance", ["mahalanobis", "whitened-cosine"])
-def test_whitening_by_the_same_pictures_lets_nobody_in(distance):
-    # As many components as pictures: whitened, all pictures are equally far from each other.
-    world = World(12, 2)
-    directions, sizes, _ = np.linalg.svd(world.rng.standard_normal((24, 400)), full_matrices=False)
-    recogniser = Recogniser(distance=distance, discriminant=False, far=0.2)
-    recogniser.fit(directions * sizes, world.people, sizes**2)
-    assert {a.kind for a in recogniser.identify(directions * sizes)} == {"unknown"}
-    assert "so nobody is recognised" in recogniser.notes_[0]
+def test_whitening_by_the_same_pictures_lets_nobody_in():
+    for distance in ["mahalanobis", "whitened-cosine"]:
+        # As many components as pictures: whitened, all pictures are equally far from each other.
+        world = World(12, 2)
+        directions, sizes, _ = np.linalg.svd(world.rng.standard_normal((24, 400)), full_matrices=False)
+        recogniser = Recogniser(distance=distance, discriminant=False, far=0.2)
+        recogniser.fit(directions * sizes, world.people, sizes**2)
+        assert {a.kind for a in recogniser.identify(directions * sizes)} == {"unknown"}
+        assert "so nobody is recognised" in recogniser.notes_[0]
 
 
 def test_a_component_without_variance(world):
@@ -310,66 +315,53 @@ def test_nothing_asked(world):
 # ------------------------------------------------------------------ bad input
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+def test_parameters_outside_of_what_they_may_be(world):
+    for settings, message in [
         ({"distance": "manhattan"}, "distance='manhattan'"),
         ({"match": "best"}, "match='best'"),
         ({"discriminant": "yes"}, "discriminant='yes' is not known"),
-        ({"far": 0}, "far=0 is not a share"),
-        ({"n_components": 13}, "n_components=13 but vectors have 12"),
-        ({"n_components": 0}, "n_components=0 but vectors"),
+        ({"far": 0}, "far=0 must be a number above 0"),
+        ({"n_components": 13}, "n_components=13 .* Vectors have 12 components"),
+        ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
         ({"n_components": True}, "n_components=True"),
         ({"n_components": 2.5}, "n_components=2.5"),
-    ],
-)
-def test_parameters_outside_of_what_they_may_be(world, settings, message):
-    with pytest.raises(ParameterError, match=message):
-        world.recogniser(**settings)
-
-
-def test_vectors_that_are_none(world):
-    bad = world.vectors.copy()
-    bad[7, 2] = np.nan
-    for vectors, message in (
-        (bad, "Vector 7 holds NaN"),
-        (world.vectors[0], r"float32 of shape \(12,\)"),
-        (np.empty((0, K)), "Give at least one vector"),
-        (np.full((60, K), "a"), "Give real numbers"),
-        ([[1.0], [1.0, 2.0]], "The vectors are no array"),
-        (np.full((60, K), 1e200), "too large for float32"),
-    ):
-        with pytest.raises(DataError, match=message):
-            Recogniser().fit(vectors, world.people, world.variances)
-
-
-def test_what_is_no_name_and_no_variance(world):
-    with pytest.raises(InputTypeError, match="people is NoneType"):
-        Recogniser().fit(world.vectors, None, world.variances)
-    for name, error in ((None, InputTypeError), ("", ParameterError), (float("nan"), ParameterError)):
-        with pytest.raises(error, match=r"people\[0\] is "):
-            Recogniser().fit(world.vectors, [name] * 60, world.variances)
-    with pytest.raises(InputTypeError, match="variances are no numbers"):
-        Recogniser().fit(world.vectors, world.people, "abc")
-
-
-def test_a_threshold_of_faces_without_scores_is_refused(world):
-    recogniser = world.recogniser(far=0.05)
-    with pytest.raises(ParameterError, match="face_threshold was given without face_scores"):
-        recogniser.identify(world.vectors[:1], face_threshold=0.5)
-    with pytest.raises(ParameterError, match="face_threshold='a' is not a number"):
-        recogniser.verify(world.vectors[:1], "p00", [0.1], "a")
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            world.recogniser(**settings)
 
 
 def test_names_and_variances_that_do_not_fit(world):
-    with pytest.raises(DataError, match="60 vectors but 2 people"):
-        Recogniser().fit(world.vectors, ["a", "b"], world.variances)
-    with pytest.raises(InputTypeError, match="people is the text 'Ann'"):
-        Recogniser().fit(world.vectors, "Ann", world.variances)
-    with pytest.raises(DataError, match="3 variances but vectors of 12 components"):
-        Recogniser().fit(world.vectors, world.people, [1.0, 1.0, 1.0])
+    for people, variances, message in (
+        (["a", "b"], world.variances, "60 vectors but 2 people. Give one name for each vector"),
+        ("Ann", world.variances, "60 vectors but 3 people"),
+        ([None] * 60, world.variances, r"people\[0\] is None, which is no name"),
+        ([b"Ann"] * 60, world.variances, r"people\[0\] is b'Ann'"),
+        (["Ann", "  "] * 30, world.variances, r"people\[1\] is '  '"),
+        ([1.0, float("nan")] * 30, world.variances, r"people\[1\] is nan"),
+        (world.people, [1.0, 1.0, 1.0], "3 variances but vectors of 12 components"),
+    ):
+        with pytest.raises(DataError, match=message):
+            Recogniser().fit(world.vectors, people, variances)
     with pytest.raises(ParameterError, match="one finite number of at least 0"):
         Recogniser().fit(world.vectors, world.people, -world.variances)
+    with pytest.raises(DataError, match="Give at least one"):
+        Recogniser().fit(world.vectors[:0], [], world.variances)
+
+
+def test_names_may_be_numbers_and_come_one_after_the_other(world):
+    numbers = np.repeat(np.arange(15), 4)
+    assert Recogniser().fit(world.vectors, numbers, world.variances).people_[:2] == ("0", "1")
+    one_by_one = (name for name in world.people)
+    assert Recogniser().fit(world.vectors, one_by_one, world.variances).people_ == tuple(world.names)
+
+
+def test_scores_of_faces_go_with_their_threshold(world):
+    recogniser = world.recogniser(far=0.05)
+    for scores, threshold in (([1.0], None), (None, 0.5)):
+        with pytest.raises(ParameterError, match=r"face_scores and face_threshold go together\. Give both"):
+            recogniser.identify(world.vectors[:1], scores, threshold)
+    with pytest.raises(DataError, match="2 vectors but 1 face scores"):
+        recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
 
 
 def test_vectors_of_another_model(world):
@@ -411,12 +403,122 @@ def test_what_shifts_change_is_hardly_compared(world, distance):
     assert loss(told) < 0.2 * loss(plain)
 
 
-@pytest.mark.parametrize("shape", [(K,), (K, K - 1), (3, 3)])
-def test_shifts_of_another_shape(world, shape):
-    with pytest.raises(DataError, match=r"shift_covariance has the shape .* and vectors have 12 components"):
-        Recogniser().fit(world.vectors, world.people, world.variances, np.ones(shape))
+def test_shifts_of_another_shape(world):
+    for shape in [(K,), (K, K - 1), (3, 3)]:
+        with pytest.raises(
+            DataError, match=r"shift_covariance has the shape .* and vectors have 12 components"
+        ):
+            Recogniser().fit(world.vectors, world.people, world.variances, np.ones(shape))
 
 
 def test_shifts_that_are_no_numbers(world):
     with pytest.raises(DataError, match="NaN or infinity"):
         Recogniser().fit(world.vectors, world.people, world.variances, np.full((K, K), np.nan))
+
+
+# ------------------------------------------------------------------ answers
+
+
+NAMED = [(0.8, "Ann"), (0.3, "Bob")]
+
+
+def test_a_person():
+    found = _answer(NAMED, 0.5, None, None)
+    assert (found.kind, found.person, found.runner_up) == ("person", "Ann", "Bob")
+    assert (found.score, found.runner_up_score, found.threshold) == (0.8, 0.3, 0.5)
+    assert str(found) == "Ann (likeness 0.8, 0.5 is needed; next is Bob with 0.3)"
+
+
+def test_the_threshold_itself_is_enough():
+    assert _answer(NAMED, 0.8, None, None).kind == "person"
+
+
+def test_an_unknown_person_has_a_nearest_one():
+    found = _answer(NAMED, 0.9, None, None)
+    assert (found.kind, found.person, found.score) == ("unknown", None, 0.8)
+    assert (found.runner_up, found.runner_up_score) == ("Ann", 0.8)
+    assert str(found) == "unknown (likeness 0.8 to the nearest, Ann, 0.9 is needed)"
+
+
+def test_the_only_person_has_nobody_beside():
+    found = _answer(NAMED[:1], 0.5, None, None)
+    assert (found.runner_up, found.runner_up_score) == (None, None)
+    assert str(found) == "Ann (likeness 0.8, 0.5 is needed)"
+
+
+def test_a_verification_names_nobody_else():
+    found = _answer(NAMED[:1], 0.9, None, None, asked=True)
+    assert (found.kind, found.person, found.runner_up) == ("unknown", None, None)
+    assert str(found) == "unknown (likeness 0.8, 0.9 is needed)"
+
+
+def test_not_a_face_comes_first():
+    for score in [0.31, float("nan")]:
+        found = _answer(NAMED, 0.5, score, 0.3)
+        assert (found.kind, found.person, found.face_threshold) == ("not-a-face", None, 0.3)
+        assert str(found).startswith("not a face (unlikeness ")
+
+
+def test_a_face_may_reach_the_threshold():
+    assert _answer(NAMED, 0.5, 0.3, 0.3).kind == "person"
+
+
+# ------------------------------------------------------------------ asking
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return drawn_faces(12, 6, size=(24, 28), seed=1)
+
+
+@pytest.fixture(scope="module")
+def space(drawn):
+    return FaceSpace(20).fit(drawn.take(np.arange(72) % 6 < 4))
+
+
+@pytest.fixture(scope="module")
+def recogniser(drawn, space):
+    known = drawn.take(np.arange(72) % 6 < 4)
+    return Recogniser(far=0.05).fit(space.transform(known), known.people, space.eigenvalues_)
+
+
+def test_one_step_is_all_of_them(drawn, space, recogniser):
+    for count in [1, 4, 5, 24]:
+        new = drawn.take(np.arange(72) % 6 >= 4).take(slice(count))
+        scores, least = space.face_score(new), space.face_threshold_
+        expected = recogniser.identify(space.transform(new), scores, least)
+        found = identify(space, recogniser, new)
+        assert [answer.person for answer in found] == [answer.person for answer in expected]
+        assert [answer.kind for answer in found] == [answer.kind for answer in expected]
+        np.testing.assert_allclose([a.score for a in found], [a.score for a in expected], atol=1e-5)
+        np.testing.assert_allclose([a.face_score for a in found], scores, rtol=1e-5)
+        expected = recogniser.verify(space.transform(new), "p03", scores, least)
+        found = verify(space, recogniser, new.pictures, "p03")
+        assert [answer.person for answer in found] == [answer.person for answer in expected]
+        np.testing.assert_allclose([a.score for a in found], [a.score for a in expected], atol=1e-5)
+
+
+def test_what_is_no_face_is_nobody(space, recogniser):
+    noise = np.random.default_rng(0).integers(0, 256, (2, 28, 24), dtype=np.uint8)
+    assert [answer.kind for answer in identify(space, recogniser, noise)] == ["not-a-face"] * 2
+    assert [answer.kind for answer in verify(space, recogniser, noise, "p03")] == ["not-a-face"] * 2
+
+
+def test_what_cannot_be_asked(drawn, space, recogniser):
+    with pytest.raises(DataError, match=r"The pictures are 12x14 .* and the model is of pictures 24x28"):
+        identify(space, recogniser, drawn.pictures[:, ::2, ::2])
+    with pytest.raises(DataError, match="'p99' is not among the 12 people enrolled"):
+        verify(space, recogniser, drawn.take([0]), "p99")
+    other = FaceSpace(5).fit(drawn)
+    with pytest.raises(
+        DataError, match="The vectors have 5 components, and those of the people enrolled have 20"
+    ):
+        identify(other, recogniser, drawn)
+
+
+def test_what_is_no_model_and_no_recogniser(drawn, space, recogniser):
+    for ask in (identify, lambda *given: verify(*given, "p03")):
+        with pytest.raises(InputTypeError, match=r"model is str\. Give a FaceSpace"):
+            ask("m.gramian", recogniser, drawn)
+        with pytest.raises(InputTypeError, match=r"recogniser is NoneType\. Give a Recogniser"):
+            ask(space, None, drawn)

@@ -8,28 +8,31 @@ from gramian.faces import FaceSpace, drawn_faces
 from gramian.faces.shifts import COPIES, moved, shift_covariance, shift_pixels, with_moved
 
 
-@pytest.mark.parametrize("shift", [-0.01, 0.26, float("nan"), "far", None, True])
-def test_a_share_that_is_none(shift):
-    with pytest.raises(ParameterError, match="is not a share of the width"):
-        shift_pixels(shift, 100)
+def test_a_share_that_is_none():
+    for shift in [-0.01, 0.26, float("nan"), "far", None, True]:
+        with pytest.raises(
+            ParameterError,
+            match=r"must be a number of at least 0 and of at most 0\.25\. It is a share of the width",
+        ):
+            shift_pixels(shift, 100)
 
 
 def test_a_small_shift_is_one_pixel():
     assert [shift_pixels(shift, 50) for shift in (0, 0.001, 0.04, 0.25)] == [0, 1, 2, 12]
 
 
-@pytest.mark.parametrize("pixels", [1, 3, 9])
-def test_copies_are_moved_with_the_edge_repeated(pixels):
-    pictures = np.random.default_rng(0).random((2, 6, 5), dtype=np.float32)
-    padded = np.pad(pictures, ((0, 0), (pixels, pixels), (pixels, pixels)), mode="edge")
-    right, left, down, up = moved(pictures, pixels)
-    inside = slice(pixels, -pixels)
-    np.testing.assert_array_equal(right, padded[:, inside, :5])
-    np.testing.assert_array_equal(left, padded[:, inside, -5:])
-    np.testing.assert_array_equal(down, padded[:, :6, inside])
-    np.testing.assert_array_equal(up, padded[:, -6:, inside])
-    assert with_moved(pictures, pixels).shape == (2 * COPIES, 6, 5)
-    assert with_moved(pictures, 0) is pictures
+def test_copies_are_moved_with_the_edge_repeated():
+    for pixels in [1, 3, 9]:
+        pictures = np.random.default_rng(0).random((2, 6, 5), dtype=np.float32)
+        padded = np.pad(pictures, ((0, 0), (pixels, pixels), (pixels, pixels)), mode="edge")
+        right, left, down, up = moved(pictures, pixels)
+        inside = slice(pixels, -pixels)
+        np.testing.assert_array_equal(right, padded[:, inside, :5])
+        np.testing.assert_array_equal(left, padded[:, inside, -5:])
+        np.testing.assert_array_equal(down, padded[:, :6, inside])
+        np.testing.assert_array_equal(up, padded[:, -6:, inside])
+        assert with_moved(pictures, pixels).shape == (2 * COPIES, 6, 5)
+        assert with_moved(pictures, 0) is pictures
 
 
 def test_the_covariance_is_the_mean_over_all_moves(monkeypatch):
@@ -46,21 +49,21 @@ def test_the_covariance_is_the_mean_over_all_moves(monkeypatch):
     assert shift_covariance(transform, pictures, 0) is None
 
 
-@pytest.mark.parametrize("kernel", [None, "rbf"])
-def test_a_model_learns_them(tmp_path, kernel):
-    import gramian
+def test_a_model_learns_them(tmp_path):
+    for kernel in [None, "rbf"]:
+        import gramian
 
-    faces = drawn_faces(5, 4, size=(24, 28))
-    space = FaceSpace(12, shift=0.04, kernel=kernel).fit(faces)
-    assert space.n_pictures_ == 20
-    assert space.decomposition_.n_samples_ == 100
-    assert "copies of the pictures moved by 1 pixel" in " ".join(space.notes_)
-    shifts = space.shift_covariance_
-    assert shifts.shape == (12, 12)
-    change = space.transform(next(moved(np.asarray(faces.pictures, dtype=np.float32), 1))) - space.transform(
-        faces
-    )
-    assert np.trace(shifts) == pytest.approx((change**2).sum(axis=1).mean(), rel=1)
-    space.save(tmp_path / "m.gramian")
-    np.testing.assert_array_equal(gramian.load(tmp_path / "m.gramian").shift_covariance_, shifts)
-    assert FaceSpace(4).fit(faces).shift_covariance_ is None
+        faces = drawn_faces(5, 4, size=(24, 28))
+        space = FaceSpace(12, shift=0.04, kernel=kernel).fit(faces)
+        assert space.n_pictures_ == 20
+        assert space.decomposition_.n_samples_ == 100
+        assert "copies of the pictures moved by 1 pixel" in " ".join(space.notes_)
+        shifts = space.shift_covariance_
+        assert shifts.shape == (12, 12)
+        change = space.transform(
+            next(moved(np.asarray(faces.pictures, dtype=np.float32), 1))
+        ) - space.transform(faces)
+        assert np.trace(shifts) == pytest.approx((change**2).sum(axis=1).mean(), rel=1)
+        space.save(tmp_path / "m.gramian")
+        np.testing.assert_array_equal(gramian.load(tmp_path / "m.gramian").shift_covariance_, shifts)
+        assert FaceSpace(4).fit(faces).shift_covariance_ is None

@@ -5,7 +5,35 @@ import math
 import numpy as np
 import pytest
 
-from gramian.faces.thresholds import counted_threshold, tail_size, tail_threshold
+from gramian.faces import thresholds as module
+from gramian.faces.thresholds import (
+    calibrate,
+    counted_threshold,
+    held_out,
+    tail_size,
+    tail_threshold,
+)
+
+
+class Nearest:
+    """A gallery by the definition: minus the distance to the nearest picture of each person."""
+
+    def __init__(self, vectors, people):
+        self.vectors, self.owners, self.people = vectors, people, np.unique(people)
+
+    def similarity(self, vectors):
+        apart = np.linalg.norm(np.asarray(vectors)[:, None] - self.vectors[None], axis=2)
+        nearest = [apart[:, self.owners == person].min(axis=1) for person in self.people]
+        return -np.array(nearest, dtype=np.float32).T
+
+
+def some_people(n_people, n_pictures, seed=0, d=3):
+    rng = np.random.default_rng(seed)
+    people = np.repeat(np.arange(n_people), n_pictures)
+    return rng.standard_normal((n_people, d))[people] + 0.2 * rng.standard_normal((len(people), d)), people
+
+
+# ------------------------------------------------------------------ counted
 
 
 def literal(scores, owners, far):
@@ -21,36 +49,36 @@ def literal(scores, owners, far):
     return None
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("far", [0.05, 0.1, 0.33, 0.9])
-def test_the_counted_threshold_is_the_literal_one(seed, far):
-    rng = np.random.default_rng(seed)
-    owners = np.append(np.arange(25), rng.integers(0, 25, 60))
-    scores = rng.integers(0, 40, len(owners)) / 40
-    expected, rate = literal(scores, owners, far)
-    value, promised = counted_threshold(scores, far, owners)
-    assert promised == pytest.approx(rate)
-    assert value == expected or (expected == np.inf and value > scores.max())
+def test_the_counted_threshold_is_the_literal_one():
+    for seed in range(5):
+        for far in [0.05, 0.1, 0.33, 0.9]:
+            rng = np.random.default_rng(seed)
+            owners = np.append(np.arange(25), rng.integers(0, 25, 60))
+            scores = rng.integers(0, 40, len(owners)) / 40
+            expected, rate = literal(scores, owners, far)
+            value, promised = counted_threshold(scores, far, owners)
+            assert promised == pytest.approx(rate)
+            assert value == expected or (expected == np.inf and value > scores.max())
 
 
-@pytest.mark.parametrize("alike", [0.0, 0.9])
-@pytest.mark.parametrize("far", [0.2, 0.05])
-def test_new_strangers_reach_it_as_rarely_as_promised(far, alike):
-    # Pictures of one stranger are alike to some degree.
-    rng = np.random.default_rng(0)
+def test_new_strangers_reach_it_as_rarely_as_promised():
+    for alike in [0.0, 0.9]:
+        for far in [0.2, 0.05]:
+            # Pictures of one stranger are alike to some degree.
+            rng = np.random.default_rng(0)
 
-    def pictures(people):
-        own = rng.standard_normal((people, 1)) * np.sqrt(alike)
-        return own + np.sqrt(1 - alike) * rng.standard_normal((people, 4))
+            def pictures(people, alike=alike, rng=rng):
+                own = rng.standard_normal((people, 1)) * np.sqrt(alike)
+                return own + np.sqrt(1 - alike) * rng.standard_normal((people, 4))
 
-    rates, promised = [], []
-    for _ in range(300):
-        value, rate = counted_threshold(pictures(50).ravel(), far, np.repeat(np.arange(50), 4))
-        rates.append((pictures(200) >= value).mean())
-        promised.append(rate)
-    assert max(promised) <= far
-    assert np.mean(rates) <= far
-    assert np.mean(rates) > far / 3
+            rates, promised = [], []
+            for _ in range(300):
+                value, rate = counted_threshold(pictures(50).ravel(), far, np.repeat(np.arange(50), 4))
+                rates.append((pictures(200) >= value).mean())
+                promised.append(rate)
+            assert max(promised) <= far
+            assert np.mean(rates) <= far
+            assert np.mean(rates) > far / 3
 
 
 def test_a_rate_too_small_to_count():
@@ -74,27 +102,27 @@ def tail(scores, far, independent, perfect=1.0, people=10**9):
     return tail_threshold(closest, len(scores), far, perfect, independent)
 
 
-@pytest.mark.parametrize("power", [3, 10])
-@pytest.mark.parametrize("people", [8, 30, 200])
-def test_a_power_law_is_extrapolated(power, people):
-    # Distances to perfect likeness with P(distance < t) = t ** power, as many as the tail is told of.
-    rng = np.random.default_rng(power)
-    rates = []
-    for _ in range(500):
-        value = tail(1 - rng.random(20 * people) ** (1 / power), 0.001, people, people=people)
-        rates.append((1 - value) ** power)
-    assert 0.0001 < np.mean(rates) < 0.0013
+def test_a_power_law_is_extrapolated():
+    for power in [3, 10]:
+        for people in [8, 30, 200]:
+            # Distances to perfect likeness with P(distance < t) = t ** power, as many as the tail is told of.
+            rng = np.random.default_rng(power)
+            rates = []
+            for _ in range(500):
+                value = tail(1 - rng.random(20 * people) ** (1 / power), 0.001, people, people=people)
+                rates.append((1 - value) ** power)
+            assert 0.0001 < np.mean(rates) < 0.0013
 
 
-@pytest.mark.parametrize("independent", [3.0, 15.0, 1e9])
-def test_the_tail_is_its_formula(independent):
-    rng = np.random.default_rng(1)
-    closest = -np.sort(-rng.random(20))
-    distances = 1 - closest
-    power = np.mean([math.log(distances[19] / distances[i]) for i in range(19)])
-    ratio = (21 / 401) / 0.001
-    expected = 1 - distances[19] * math.exp(-power * independent * (ratio ** (1 / independent) - 1))
-    assert tail_threshold(closest, 400, 0.001, 1.0, independent) == pytest.approx(expected, abs=1e-6)
+def test_the_tail_is_its_formula():
+    for independent in [3.0, 15.0, 1e9]:
+        rng = np.random.default_rng(1)
+        closest = -np.sort(-rng.random(20))
+        distances = 1 - closest
+        power = np.mean([math.log(distances[19] / distances[i]) for i in range(19)])
+        ratio = (21 / 401) / 0.001
+        expected = 1 - distances[19] * math.exp(-power * independent * (ratio ** (1 / independent) - 1))
+        assert tail_threshold(closest, 400, 0.001, 1.0, independent) == pytest.approx(expected, abs=1e-6)
 
 
 def test_fewer_people_need_more():
@@ -133,3 +161,187 @@ def test_one_person_under_two_names_is_one_comparison_of_many():
     scores = np.random.default_rng(0).random(400) / 2
     alone, twice = tail(scores, 0.001, 20.0), tail(np.append(scores, [1.0, 1.0000001]), 0.001, 20.0)
     assert alone < twice < 1
+
+
+# ------------------------------------------------------------------ calibration
+
+
+# ------------------------------------------------------------------ galleries
+
+
+def calibrated(vectors, people, far, spread=1.0):
+    return calibrate(
+        vectors,
+        people,
+        lambda mask: Nearest(vectors[mask], people[mask]),
+        far=far,
+        perfect=0.0,
+        variances=np.full(vectors.shape[1], spread),
+    )
+
+
+def faces_of(centres, rng):
+    return centres + 0.2 * rng.standard_normal(centres.shape)
+
+
+def test_strangers_get_names_as_rarely_as_promised():
+    far, named, taken, promised = 0.05, [], [], []
+    for seed in range(60):
+        vectors, people = some_people(50, 1, seed)
+        found = calibrated(vectors, people, far)
+        rng = np.random.default_rng(1000 + seed)
+        strange = Nearest(vectors, people).similarity(faces_of(rng.standard_normal((100, 3)), rng))
+        named.append((strange.max(axis=1) >= found.identify.value).mean())
+        taken.append((strange >= found.verify.value).mean())
+        promised.append(found.identify.false_accept)
+        assert found.verify.value < found.identify.value
+    assert max(promised) <= far
+    assert np.mean(named) == pytest.approx(far, abs=0.015)
+    assert np.mean(taken) == pytest.approx(far, abs=0.015)
+
+
+def test_own_pictures_are_refused_a_little_more_rarely_than_predicted():
+    refused, predicted = [], []
+    for seed in range(20):
+        vectors, people = some_people(30, 3, seed)
+        found = calibrated(vectors, people, 0.05)
+        centres, rng = np.random.default_rng(seed).standard_normal((30, 3)), np.random.default_rng(99 + seed)
+        own = Nearest(vectors, people).similarity(faces_of(centres, rng))[range(30), range(30)]
+        refused.append((own < found.identify.value).mean())
+        predicted.append(found.identify.false_reject)
+        assert found.identify.notes == ()
+    # In the trials each picture is compared with one fewer than a new one is.
+    assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.15
+
+
+def test_a_rate_that_few_people_cannot_show():
+    found = calibrated(*some_people(8, 3), 0.001)
+    assert not found.identify.observed
+    assert found.identify.notes[0].startswith(
+        "With 8 people who can stand for strangers a rate of 0.001 cannot be"
+    )
+    assert "Rates from 0.11 on can be counted" in found.identify.notes[0]
+    assert found.identify.false_accept <= 0.001
+
+
+def test_strangers_are_drawn_where_hardly_anybody_is_enrolled():
+    for n_people in [1, 2, 4]:
+        vectors, people = some_people(n_people, 2)
+        found = calibrated(vectors, people, 0.01)
+        rng = np.random.default_rng(1)
+        named = (
+            Nearest(vectors, people).similarity(rng.standard_normal((2000, 3))).max(axis=1)
+        ) >= found.identify.value
+        assert named.mean() <= 0.02
+        assert not found.identify.observed
+        assert ("1 person" if n_people == 1 else f"{n_people} people") in found.identify.notes[0]
+        assert "is a guess" in found.identify.notes[0]
+
+
+def test_nobody_has_two_pictures():
+    found = calibrated(*some_people(8, 1), 0.2)
+    assert found.identify.false_reject is None
+    assert (found.n_genuine, found.n_impostor) == (0, 8)
+    assert "the rate of false rejects is not known" in found.identify.notes[-1]
+
+
+def test_pictures_that_are_all_equally_far_apart_tell_nothing():
+    people = np.repeat(np.arange(8), 2)
+    found = calibrated(np.eye(16), people, 0.2)
+    assert found.identify.value > 0
+    assert found.identify.false_reject == 1
+    assert found.identify.notes[0].startswith("All pictures of different people are equally alike")
+
+
+def test_one_to_one_smaller_rates_can_be_counted():
+    found = calibrated(*some_people(30, 3), 0.01)
+    assert not found.identify.observed
+    assert found.verify.observed
+    assert "With 30 people who can stand for strangers a rate of 0.01" in found.identify.notes[0]
+    assert found.verify.notes == ()
+    rarer = calibrated(*some_people(30, 3), 0.0001)
+    assert "With 810 couples of a stranger and a person a rate of 0.0001" in rarer.verify.notes[0]
+    assert "Rates from 0.0012 on" in rarer.verify.notes[0]
+
+
+# ------------------------------------------------------------------ held-out comparisons
+
+
+def test_nothing_is_compared_with_itself():
+    for n_people, n_pictures in [(4, 3), (7, 2), (13, 1), (12, 4)]:
+        vectors, people = some_people(n_people, n_pictures)
+        seen = []
+
+        def build(mask, vectors=vectors, people=people, seen=seen):
+            seen.append(mask)
+            return Nearest(vectors[mask], people[mask])
+
+        found = held_out(vectors, people, build)
+        assert not (found.strangers == 0).any()
+        assert not (found.own == 0).any()
+        assert len(found.strangers) == len(people)
+        assert len(found.own) == (len(people) if n_pictures > 1 else 0)
+        left_out = [mask for mask in seen if len(np.unique(people[mask])) < n_people]
+        # Everybody is a stranger once, with all pictures.
+        assert np.array_equal(sum((~mask).astype(int) for mask in left_out), np.ones(len(people)))
+        for mask in left_out:
+            assert not set(people[mask]) & set(people[~mask])
+
+
+def test_one_at_a_time_is_the_literal_definition():
+    vectors, people = some_people(5, 3)
+    found = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
+    expected = []
+    for i, vector in enumerate(vectors):
+        others = [np.linalg.norm(vector - v) for v, p in zip(vectors, people, strict=True) if p != people[i]]
+        expected.append(-min(others))
+    np.testing.assert_allclose(np.sort(found.strangers), np.sort(expected), rtol=1e-5)
+    own = []
+    for i, vector in enumerate(vectors):
+        same = [np.linalg.norm(vector - vectors[j]) for j in np.flatnonzero(people == people[i]) if j != i]
+        own.append(-min(same))
+    np.testing.assert_allclose(np.sort(found.own), np.sort(own), rtol=1e-5)
+    assert found.share == pytest.approx(4 / 5)
+
+
+def test_two_pictures_each_are_held_out_of_every_other_person():
+    vectors, people = some_people(6, 2)
+    left = []
+
+    def build(mask):
+        left.append(mask)
+        return Nearest(vectors[mask], people[mask])
+
+    found = held_out(vectors, people, build)
+    assert len(found.own) == 12
+    for mask in left:
+        counts = np.bincount(people[mask], minlength=6)
+        assert (counts == 2).sum() >= 3
+
+
+def test_a_large_gallery_is_sampled(monkeypatch):
+    monkeypatch.setattr(module, "MOST", 5)
+    vectors, people = some_people(30, 3)
+    built = []
+
+    def build(mask):
+        built.append(mask)
+        return Nearest(vectors[mask], people[mask])
+
+    found = held_out(vectors, people, build)
+    assert (len(found.strangers), len(found.own), len(built)) == (15, 5, 2)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    vectors, people = some_people(12, 4)
+
+    def found():
+        return held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
+
+    whole = found()
+    monkeypatch.setattr(module, "PAIRS", 40)
+    parts = found()
+    assert parts.n_pairs == whole.n_pairs > 40
+    assert len(parts.pairs) < len(whole.pairs)
+    for name in ("strangers", "who", "closest", "own"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))

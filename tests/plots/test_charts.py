@@ -1,7 +1,6 @@
 import xml.etree.ElementTree as ET
 
 import numpy as np
-import pytest
 
 from gramian.plots.charts import COLOURS, OTHER, bands, bars, scatter, ticks
 
@@ -79,9 +78,9 @@ def test_bands_have_a_line_and_two_areas_each():
     assert heights[0] < min(float(p.split(",")[1]) for p in lines[0].get("points").split())
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (-3e-7, 2e-6), (1e9, 1e9 + 5), (-1e5, 3e5)])
-def test_ticks_are_few_and_inside(low, high):
-    found = ticks(low, high)
-    assert 2 <= len(found) <= 13
-    assert all(low - 1e-9 * abs(low) <= t <= high + 1e-9 * abs(high) for t in found)
-    assert ticks(1.0, 1.0) == [1.0]
+def test_ticks_are_few_and_inside():
+    for low, high in [(0, 1), (-3e-7, 2e-6), (1e9, 1e9 + 5), (-1e5, 3e5)]:
+        found = ticks(low, high)
+        assert 2 <= len(found) <= 13
+        assert all(low - 1e-9 * abs(low) <= t <= high + 1e-9 * abs(high) for t in found)
+        assert ticks(1.0, 1.0) == [1.0]

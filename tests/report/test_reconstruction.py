@@ -6,7 +6,8 @@ import pytest
 import gramian
 from gramian.errors import FileError
 from gramian.report import reconstruction
-from gramian.report.reconstruction import Errors, check_pictures_folder, picture_names, rebuilt
+from gramian.report.pictures import check_picture_folder, picture_names
+from gramian.report.reconstruction import LIST, Errors, rebuilt
 from gramian.rows.table import Table
 
 
@@ -28,17 +29,15 @@ def test_blocks_are_one_whole(monkeypatch):
     assert len(errors.squares) == 11
 
 
-@pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "/abs/a.png", "a\\..\\b", "...", "", "C:\\x.png", "a\0b", "."]
-)
-def test_names_stay_inside_the_folder(name):
-    (found,) = picture_names([name])
-    path = PurePosixPath(found)
-    assert not path.is_absolute()
-    assert ".." not in path.parts
-    assert "\\" not in found
-    assert "\0" not in found
-    assert path.suffix == ".png"
+def test_names_stay_inside_the_folder():
+    for name in ["../../etc/passwd", "/abs/a.png", "a\\..\\b", "...", "", "C:\\x.png", "a\0b", "."]:
+        (found,) = picture_names([name])
+        path = PurePosixPath(found)
+        assert not path.is_absolute()
+        assert ".." not in path.parts
+        assert "\\" not in found
+        assert "\0" not in found
+        assert path.suffix == ".png"
 
 
 def test_names_differ_even_where_case_does_not_count():
@@ -47,7 +46,7 @@ def test_names_differ_even_where_case_does_not_count():
 
 
 def test_a_folder_in_use_is_refused(tmp_path):
-    check_pictures_folder(tmp_path)
+    check_picture_folder(tmp_path, LIST)
     (tmp_path / "a.png").write_text("")
     with pytest.raises(FileError, match="is not empty"):
-        check_pictures_folder(tmp_path)
+        check_picture_folder(tmp_path, LIST)

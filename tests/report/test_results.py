@@ -26,8 +26,9 @@ def test_the_page_is_written_last(tmp_path):
     assert all((tmp_path / "r" / name).is_file() for name in written.files)
 
 
-def test_a_stopped_second_fit_leaves_no_page_that_explains_something_else(tmp_path, monkeypatch):
+def test_a_stopped_second_fit_leaves_the_results_of_the_first(tmp_path, monkeypatch):
     write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
 
     def stopped(*_):
         raise KeyboardInterrupt("stopped")
@@ -35,7 +36,16 @@ def test_a_stopped_second_fit_leaves_no_page_that_explains_something_else(tmp_pa
     monkeypatch.setattr(results, "write_table", stopped)
     with pytest.raises(KeyboardInterrupt, match="stopped"):
         write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
-    assert [path.name for path in tmp_path.iterdir()] == ["model.gramian"]
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_second_fit_replaces_what_is_its_own(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    write_results(tmp_path, fitted(RNG.normal(size=(9, 3, 2))))
+    assert (tmp_path / "components" / "PC1.png").exists()
+    written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3)), format="parquet"))
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {*written.files, "mine.txt"}
+    assert not list(tmp_path.glob("components/*"))
 
 
 def test_too_many_loadings_are_left_out_and_it_is_said(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import ParameterError
-from gramian.report.tables import feature_names, format_of, row_names, score_columns, write_table
+from gramian.report.tables import feature_names, format_of, row_names, row_table, write_table
 from gramian.rows.table import Table
 
 
@@ -43,7 +43,7 @@ def test_names_of_rows_and_features():
 
 def test_a_label_called_like_a_component_gives_way():
     table = Table(np.zeros((2, 1)), row_names=("a", "b"), labels=np.array([1, 2]), label_name="PC1")
-    columns = score_columns(table, np.array([[5.0], [6.0]]))
+    columns = row_table(table, np.array([[5.0], [6.0]]))
     assert list(columns) == ["name", "PC1_2", "PC1"]
     assert columns["PC1"].tolist() == [5.0, 6.0]
 

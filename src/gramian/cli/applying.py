@@ -1,134 +1,196 @@
-"""The commands that apply a saved model: ``transform`` and ``reconstruct``."""
+"""The commands that apply a saved model: ``transform``, ``reconstruct`` and ``denoise``."""
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from gramian.checks import check_integer
 from gramian.cli.inputs import model_path, read_model, read_new_data
-from gramian.cli.options import Reading
-from gramian.cli.outputs import check_file, check_not_input, check_place
+from gramian.cli.options import Data, JsonFlag, ModelFile, Reading, option, out
+from gramian.cli.outputs import TABLES, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
-from gramian.errors import ParameterError
+from gramian.errors import IndefiniteKernelError, ParameterError
 
-__all__ = ["reconstruct", "require_pictures", "rows_target", "transform"]
+__all__ = ["denoise", "reconstruct", "transform"]
+
+PERCENTILES = (0, 10, 50, 90, 100)
+PICTURES_OR_TABLE = "Pictures: a folder for PNG files. Tables: a .csv, .parquet or .npy file, or - for CSV."
 
 
-def transform(model: str, data: str, out: str, reading: Reading, as_json: bool) -> None:
-    """Write the scores of new rows."""
-    from gramian.report.tables import score_columns, write_table
+def transform(
+    model: ModelFile,
+    data: Data,
+    reading: Reading,
+    out: Annotated[
+        str, out("FILE", "A .csv, .parquet or .npy file, or - for CSV to standard output. [-]")
+    ] = "-",
+    as_json: JsonFlag = False,
+) -> None:
+    """Write the scores of new rows.
 
-    target, kind = table_target(out, as_json, model, data)
+    Scores are coordinates along the components of a saved model.
+    """
+    from gramian.report.tables import row_table, write_table
+
+    target, kind = table_target(out, as_json, data, str(model_path(model)))
     fitted = read_model(model)
     table = read_new_data(data, reading)
     with progress("computing"):
         scores = fitted.transform(table)
     # Whitened pictures come as pictures.
     scores = scores.reshape(len(scores), -1)
-    write_table(target, score_columns(table, scores, fitted.get_feature_names_out()), kind)
+    write_table(target, row_table(table, scores, fitted.get_feature_names_out()), kind)
     if as_json:
         n, k = scores.shape
-        print(json.dumps({"rows": n, "components": k, "files": [out]}, indent=2))
+        print_json({"rows": n, "components": k, "files": [out]})
 
 
 def reconstruct(
-    model: str, data: str, out: str, components: int | None, reading: Reading, as_json: bool
+    model: ModelFile,
+    data: Data,
+    out: Annotated[str, out("PATH", PICTURES_OR_TABLE)],
+    reading: Reading,
+    components: Annotated[
+        int | None, option("--components", "K", "Use the first K components only. [all]")
+    ] = None,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Write rows rebuilt from their scores, and report how far they are from the originals."""
-    from gramian.report import reconstruction
+    """Rebuild rows from a few components.
 
+    The error of doing so is reported on standard error.
+    """
     fitted = read_model(model)
-    count = _count(fitted, components)
-    pictures, target, kind = rows_target(fitted, out, as_json, model, data)
-    table = read_new_data(data, reading)
-    require_pictures(pictures, table, out)
-    with progress(f"rebuilding from {count} components"):
-        if pictures:
-            errors = reconstruction.write_pictures(target, fitted, table, count)
-        else:
-            errors = reconstruction.write_rows(target, kind, fitted, table, count)
-    _report(errors, count, out, as_json)
-
-
-TABLES = (".csv", ".parquet", ".npy")
-
-
-def rows_target(fitted: Any, out: str, as_json: bool, model: str, data: str) -> tuple[bool, Any, str]:
-    """Return whether pictures are written, where to, and the kind of a table; refuse bad places."""
-    from gramian.report import reconstruction
-
-    if getattr(fitted, "picture_shape_", None) is None or Path(out).suffix.lower() in TABLES:
-        return False, *table_target(out, as_json, model, data)
-    if out == "-":
-        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
-    check_place(Path(out))
-    check_not_input(out, data)
-    reconstruction.check_pictures_folder(Path(out))
-    return True, Path(out), ""
-
-
-def require_pictures(pictures: bool, table: Any, out: str) -> None:
-    """Refuse a table where pictures are to be written."""
-    if pictures and table.picture_shape is None:
-        raise ParameterError(
-            f"The model is of pictures, but {table.source} is a table. "
-            f"Name a .csv, .parquet or .npy file for the result instead of the folder {out}."
-        )
-
-
-def table_target(out: str, as_json: bool, model: str, data: str) -> tuple[Any, str]:
-    """Return where a table goes and of which kind it is."""
-    from gramian.report.tables import format_of
-
-    if out == "-":
-        if as_json:
-            raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
-        return sys.stdout.buffer, "csv"
-    kind = format_of(out)
-    check_file(out)
-    check_not_input(out, data, str(model_path(model)))
-    return out, kind
-
-
-def _count(fitted: Any, components: int | None) -> int:
-    preimage = getattr(fitted, "preimage_", None)
-    if preimage is None and not hasattr(fitted, "reconstruction_error_"):
+    if not hasattr(fitted, "preimage_") and not hasattr(fitted, "reconstruction_error_"):
         faces = "For a model of faces: gramian faces reconstruct."
         back = "In Python its inverse_transform maps whitened rows back."
         raise ParameterError(
             f"reconstruct needs a PCA, and this is a {type(fitted).__name__}. "
             f"{back if hasattr(fitted, 'inverse_transform') else faces}"
         )
-    if preimage is not None and preimage.method == "none":
+    _require_rows(fitted)
+    most = int(fitted.n_components_)
+    count = most if components is None else check_integer("--components", components, 1, most)
+    place = _Place(fitted, out, as_json, data, str(model_path(model)))
+    table = place.read(data, reading)
+    with progress(f"rebuilding from {count} components"):
+        errors = place.write(table, count)
+    percentiles = errors.percentiles()
+    if as_json:
+        print_json(
+            {
+                "components": count,
+                "rows": len(errors.squares),
+                "mean_square_error": errors.mean_square,
+                "relative_error_percentiles": percentiles,
+                "out": out,
+            }
+        )
+        return
+    print(
+        f"{len(errors.squares):,} rows rebuilt from {count} components.\n"
+        f"Relative error |x - x~| / |x - mean|, by percentile of the rows: {_shown(percentiles, '.4f')}\n"
+        f"Mean square error |x - x~|^2: {errors.mean_square:.6g}",
+        file=sys.stderr,
+    )
+
+
+def denoise(
+    model: ModelFile,
+    data: Data,
+    reading: Reading,
+    out: Annotated[str, out("PATH", f"{PICTURES_OR_TABLE} [-]")] = "-",
+    as_json: JsonFlag = False,
+) -> None:
+    """Clean rows by a kernel PCA.
+
+    Each row is projected on the components in feature space and mapped back; how far the rows found are from
+    the projections is reported on standard error.
+    """
+    import numpy as np
+
+    fitted = read_model(model)
+    if not hasattr(fitted, "preimage_"):
+        raise ParameterError(
+            f"denoise needs a kernel PCA, and this is a {type(fitted).__name__}. For a PCA the same is "
+            "gramian reconstruct; or fit with --kernel rbf."
+        )
+    _require_rows(fitted)
+    place = _Place(fitted, out, as_json, data, str(model_path(model)))
+    table = place.read(data, reading)
+    method, percentiles = fitted.preimage_, None
+    with progress(f"finding rows by {method.method}"):
+        try:
+            found, residuals = fitted.denoise(table, return_error=True)
+            values = np.percentile(residuals, PERCENTILES).tolist()
+            percentiles = {f"{p} %": value for p, value in zip(PERCENTILES, values, strict=True)}
+        except IndefiniteKernelError:
+            found = fitted.denoise(table)
+    place.write(table, int(fitted.n_components_), found)
+    if as_json:
+        print_json(
+            {
+                "rows": len(found),
+                "components": int(fitted.n_components_),
+                "method": method.method,
+                "reason": method.reason,
+                "residual_percentiles": percentiles,
+                "out": out,
+            }
+        )
+        return
+    distances = (
+        "The kernel is not positive semi-definite here, so there are no distances to report."
+        if percentiles is None
+        else "Distance |phi(x) - P| in feature space, by percentile of the rows: "
+        + _shown(percentiles, ".4g")
+    )
+    print(
+        f"{len(found):,} rows found from {fitted.n_components_} components, by {method}\n{distances}",
+        file=sys.stderr,
+    )
+
+
+def _require_rows(fitted: Any) -> None:
+    if hasattr(fitted, "preimage_") and fitted.preimage_.method == "none":
         raise ParameterError(
             "The model has a precomputed kernel and no rows to go back to. Fit on the rows, with --kernel."
         )
-    most = int(fitted.n_components_)
-    if components is None:
-        return most
-    if not 1 <= components <= most:
-        raise ParameterError(f"--components {components}: the model has {most}. Ask for 1 to {most}.")
-    return components
 
 
-def _report(errors: Any, count: int, out: str, as_json: bool) -> None:
-    from gramian.report.facts import plain
+def _shown(percentiles: dict[str, float], form: str) -> str:
+    return "  ".join(f"{name} {value:{form}}" for name, value in percentiles.items())
 
-    percentiles = errors.percentiles()
-    if as_json:
-        facts = {
-            "components": count,
-            "rows": len(errors.squares),
-            "mean_square_error": errors.mean_square,
-            "relative_error_percentiles": percentiles,
-            "out": out,
-        }
-        print(json.dumps(plain(facts), indent=2))
-        return
-    shown = "  ".join(f"{name} {value:.4f}" for name, value in percentiles.items())
-    lines = [
-        f"{len(errors.squares):,} rows rebuilt from {count} components.",
-        f"Relative error |x - x~| / |x - mean|, by percentile of the rows: {shown}",
-        f"Mean square error |x - x~|^2: {errors.mean_square:.6g}",
-    ]
-    print("\n".join(lines), file=sys.stderr)
+
+class _Place:
+    """Where rows that were mapped back go: a folder of pictures, or a table; bad places are refused."""
+
+    def __init__(self, fitted: Any, out: str, as_json: bool, *inputs: str) -> None:
+        from gramian.report import pictures, reconstruction
+
+        self.fitted, self.out = fitted, out
+        shape = getattr(fitted, "picture_shape_", None)
+        self.pictures = shape is not None and Path(out).suffix.lower() not in TABLES
+        if not self.pictures:
+            self.target, self.kind = table_target(out, as_json, *inputs)
+            return
+        if out == "-":
+            raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
+        check_place(Path(out))
+        check_not_input(out, *inputs)
+        pictures.check_picture_folder(Path(out), reconstruction.LIST)
+
+    def read(self, data: str, reading: Reading) -> Any:
+        table = read_new_data(data, reading)
+        if self.pictures and table.picture_shape is None:
+            raise ParameterError(
+                f"The model is of pictures, but {table.source} is a table. "
+                f"Name a .csv, .parquet or .npy file for the result instead of the folder {self.out}."
+            )
+        return table
+
+    def write(self, table: Any, count: int, found: Any = None) -> Any:
+        from gramian.report import reconstruction
+
+        if self.pictures:
+            return reconstruction.write_pictures(Path(self.out), self.fitted, table, count, found)
+        return reconstruction.write_rows(self.target, self.kind, self.fitted, table, count, found)

@@ -6,8 +6,11 @@ import shlex
 import shutil
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from gramian.cli.options import spread
 from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.errors import FileError, GramianError
@@ -21,14 +24,30 @@ NAMES = (
 TRAINED = 60  # people that the model is fitted on; the first of them are enrolled
 PICTURES, ENROLLED = 6, 5
 SIZE = (46, 56)
-SEED = 0
+SEED = 1
 PARTS = ("pictures", "people", "door")
 FILES = ("faces.gramian", "people.gallery", "people.gallery-journal", "components.png", "strip.png")
 MARK = "drawn-faces.txt"
 
 
-def demo(out: str) -> None:
-    """Draw people, fit a model, show it, enroll people, and say who is at the door."""
+@spread
+def demo(
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Where pictures and results go. [gramian-faces]",
+            show_default=False,
+        ),
+    ] = "gramian-faces",
+) -> None:
+    """Try everything on drawn faces.
+
+    Draws people, learns components, shows and rebuilds, enrolls, and says who is at the door, by the commands
+    themselves, each printed before it runs.
+    """
     start = time.perf_counter()
     folder = Path(out)
     check_place(folder)
@@ -81,7 +100,7 @@ def _clear(folder: Path) -> None:
 
 
 def _draw(folder: Path) -> None:
-    from gramian.faces.drawn import drawn_faces, drawn_others
+    from gramian.faces.drawing import drawn_faces, drawn_others
 
     faces = drawn_faces(TRAINED + 1, PICTURES + 1, size=SIZE, seed=SEED)
     by_person = faces.pictures.reshape(TRAINED + 1, PICTURES + 1, *faces.pictures.shape[1:])

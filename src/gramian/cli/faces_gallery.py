@@ -2,42 +2,70 @@
 
 from __future__ import annotations
 
-import json
 import os
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
 
-from gramian.cli.faces_model import open_model
-from gramian.cli.faces_reading import Reading, read_arguments, skipped_facts, without_pictures
+import typer
+from rich.cells import cell_len
+
+from gramian.checks import counted
+from gramian.cli.faces_options import (
+    FacesModel,
+    Far,
+    GalleryFile,
+    Pictures,
+    open_model,
+    read_pictures,
+)
+from gramian.cli.options import JsonFlag, spread
 from gramian.cli.outputs import check_file, print_json
 from gramian.cli.progress import progress, say
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, FileError, GramianError, ParameterError
 from gramian.faces.names import person_name, shown
 
 __all__ = ["enroll", "forget", "identify", "list_people", "verify"]
 
 SHOWN = 3
+Skipped = tuple[str, str]
 
 
-# ------------------------------------------------------------------ enroll
-
-
+@spread
 def enroll(
-    *,
-    model: str,
-    gallery: str,
-    pictures: Sequence[str],
-    person: str | None,
-    keep_pictures: bool,
-    strict: bool,
-    as_json: bool,
+    model: FacesModel,
+    gallery: Annotated[
+        str,
+        typer.Argument(
+            metavar="GALLERY", help="The file of people; made if it is not there.", show_default=False
+        ),
+    ],
+    pictures: Pictures,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person", metavar="NAME", help="Who is on the pictures. [the names of folders in a folder]"
+        ),
+    ] = None,
+    keep_pictures: Annotated[
+        bool,
+        typer.Option("--keep-pictures", help="Store the pictures too, not only their vectors and hashes."),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
+    ] = False,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Add people to a gallery."""
-    from gramian.faces.enrolling import enroll_into
-    from gramian.faces.gallery import Gallery
+    """Add people to a gallery.
+
+    Nothing is fitted again. All pictures are added, or none.
+    """
+    from gramian.faces.gallery import Gallery, enroll_into
+    from gramian.rows.files import locate
 
     name = None if person is None else _checked_name(person)
     space = open_model(model)
@@ -46,26 +74,28 @@ def enroll(
         Gallery.open(gallery, space).close()
     else:
         check_file(gallery)
-    readings, skipped, error = read_arguments(pictures, space, strict=strict, all_there=True)
+    for picture in pictures:
+        if not (os.path.exists(picture) or _is_picture(picture)):
+            locate(picture)
+    given, skipped, error = _read_arguments(pictures, space, strict=strict, keep_files=keep_pictures)
     if error is not None:
         raise error
-    people = [who for reading in readings for who in _people(reading, name)]
-    originals = _originals(readings) if keep_pictures else None
+    people = [who for one in given for who in _people(one, name)]
     with progress("projecting"):
-        vectors, strange = _projected(readings, space)
+        vectors, strange = _projected(given, space)
     with progress("enrolling"):
         enrolled = enroll_into(
             gallery,
             space,
             people,
             vectors,
-            [digest for reading in readings for digest in reading.faces.hashes],
-            originals,
-            sources=[source for reading in readings for source in reading.names],
+            [digest for one in given for digest in one.faces.hashes],
+            [file for one in given for file in one.faces.files] if keep_pictures else None,
+            sources=[source for one in given for source in one.names],
         )
-    facts = _enrolled_facts(gallery, enrolled, readings, strange) | {"skipped": skipped_facts(skipped)}
+    facts = _enrolled_facts(gallery, enrolled, given, strange) | {"skipped": _skipped_facts(skipped)}
     if as_json:
-        _print_json(facts)
+        print_json(facts)
     else:
         _print_lines(_enrolled_lines(facts, enrolled))
 
@@ -77,63 +107,48 @@ def _checked_name(person: str) -> str:
         raise ParameterError(f"--person: {error}") from error
 
 
-def _people(reading: Reading, person: str | None) -> list[str]:
+def _people(given: ReadPictures, person: str | None) -> list[str]:
     """Say who is on each picture: the person named, or the folders."""
-    faces, folders = reading.faces, reading.faces.people
+    faces, folders = given.faces, given.faces.people
     if person is None:
         if folders is None:
-            first = faces.names[0] if isinstance(reading.source, list) else reading.source
+            first = faces.names[0] if isinstance(given.source, list) else given.source
             raise ParameterError(
                 f"{shown(first)}: who is it? Give --person NAME, or a folder that has a folder for each "
                 "person."
             )
-        _report_lost(faces)
+        for who in _without_pictures(faces):
+            say(f"gramian: warning: {shown(who)} is not enrolled: none of the pictures can be used.")
         return list(folders)
     if folders is not None and len(set(folders)) > 1:
         raise ParameterError(
-            f"{shown(reading.source)} has folders of {len(set(folders)):,} people, and all of them would "
+            f"{shown(given.source)} has folders of {len(set(folders)):,} people, and all of them would "
             f"become {person}. Leave --person out, or name one folder of it."
         )
     return [person] * len(faces)
 
 
-def _report_lost(faces: Any) -> None:
-    """Say who cannot be enrolled because all pictures in the folder were skipped."""
-    for who in without_pictures(faces):
-        say(f"gramian: warning: {shown(who)} is not enrolled: none of the pictures can be used.")
-
-
-def _originals(readings: list[Reading]) -> list[bytes]:
-    from gramian.faces.files import file_bytes
-
-    with progress("reading the files to keep"):
-        return [data for reading in readings for data in file_bytes(reading.source, reading.faces)]
-
-
-def _projected(readings: list[Reading], space: Any) -> tuple[Any, list[str]]:
+def _projected(given: list[ReadPictures], space: Any) -> tuple[Any, list[str]]:
     """Return the vectors of all pictures, and the names of those that look like no face."""
     import numpy as np
 
-    from gramian.faces.enrolment import counted
-
-    vectors = np.concatenate([space.transform(reading.faces) for reading in readings])
+    vectors = np.concatenate([space.transform(one.faces) for one in given])
     strange = []
-    for reading in readings:
-        scores = space.face_score(reading.faces)
-        strange += [reading.names[i] for i in np.flatnonzero(scores > space.face_threshold_)]
+    for one in given:
+        unlike = space.face_score(one.faces) > space.face_threshold_
+        strange += [one.names[i] for i in np.flatnonzero(unlike)]
     if strange:
         names = ", ".join(shown(name) for name in strange[:SHOWN]) + (", ..." if len(strange) > SHOWN else "")
-        one = len(strange) == 1
+        look, were, them = ("looks", "was", "it") if len(strange) == 1 else ("look", "were", "them")
         say(
-            f"gramian: warning: {len(strange)} of {counted(len(vectors), 'picture')} "
-            f"{'looks' if one else 'look'} like no face to the model and {'was' if one else 'were'} enrolled "
-            f"all the same: {names}. Look at {'it' if one else 'them'}."
+            f"gramian: warning: {len(strange)} of {counted(len(vectors), 'picture')} {look} like no face to "
+            f"the model and {were} enrolled all the same: {names}. Look at {them}."
         )
     return vectors, strange
 
 
 def _enrolled_facts(
-    gallery: str, enrolled: Any, readings: list[Reading], strange: list[str]
+    gallery: str, enrolled: Any, given: list[ReadPictures], strange: list[str]
 ) -> dict[str, Any]:
     known = Counter(who for who, _ in enrolled.repeated)
     return {
@@ -145,12 +160,12 @@ def _enrolled_facts(
         ],
         "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
         "looks_like_no_face": strange,
-        "notes": [note for reading in readings for note in reading.faces.notes],
+        "notes": [note for one in given for note in one.faces.notes],
     }
 
 
 def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
-    width = max(_columns(who) for who in enrolled.counts)
+    width = max(map(cell_len, enrolled.counts))
     lines = []
     for entry in facts["people"]:
         known = f", {entry['known_already']} known already" if entry["known_already"] else ""
@@ -159,31 +174,132 @@ def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
     return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
 
 
-def _print_json(facts: dict[str, Any]) -> None:
-    text = json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False)
-    # What a terminal would not show, or would obey, is written as JSON can.
-    if all(line == shown(line) for line in text.split("\n")):
-        print_json(facts)
-    else:
-        print(json.dumps(facts, indent=2, allow_nan=False))
-
-
-def _columns(text: str) -> int:
-    """Return how wide a text is at a terminal."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
-
-
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _columns(text))
+    return text + " " * (width - cell_len(text))
+
+
+# ------------------------------------------------------------------ pictures
+
+
+@dataclass(frozen=True, eq=False)
+class ReadPictures:
+    """What was read from one argument, or from several picture files in a row."""
+
+    source: str | list[str]
+    faces: Any
+
+    @property
+    def names(self) -> list[str]:
+        """Name of each picture, as it can be found from where the command was called."""
+        if isinstance(self.source, list):
+            return list(self.faces.names)
+        return [f"{self.source.rstrip('/')}/{name}" for name in self.faces.names]
+
+
+def _read_arguments(
+    pictures: Sequence[str],
+    space: Any,
+    *,
+    strict: bool = False,
+    keep_files: bool = False,
+) -> tuple[list[ReadPictures], list[Skipped], GramianError | None]:
+    """Read pictures in a model's size, and say what was skipped, resized and stretched.
+
+    An argument of which nothing can be used is skipped, as a picture is, unless it is strict. Returns also
+    why there is nothing at all.
+    """
+    sources = _sources(pictures)
+    given: list[ReadPictures] = []
+    skipped: list[Skipped] = []
+    error: GramianError | None = None
+    while sources:
+        source = sources.pop(0)
+        try:
+            given.append(_read(source, space, strict, keep_files))
+            skipped += given[-1].faces.skipped
+        except (DataError, FileError) as raised:
+            if strict:
+                raise
+            if isinstance(source, list) and len(source) > 1:
+                # Which of them are bad is seen when each is read alone.
+                sources[:0] = [[one] for one in source]
+                continue
+            error = raised
+            skipped.append(_skipped(source, raised))
+            if len(pictures) > 1:
+                say(f"gramian: skipped: {' '.join(skipped[-1])}")
+    if given:
+        return given, skipped, None
+    if len(pictures) > 1:
+        error = DataError(f"None of the {len(pictures):,} pictures and folders given can be used.")
+    return [], skipped, error
+
+
+def _is_picture(name: str) -> bool:
+    from gramian.rows.pictures import PICTURE_SUFFIXES
+
+    return not os.path.isdir(name) and Path(name).suffix.lower() in PICTURE_SUFFIXES
+
+
+def _sources(pictures: Sequence[str]) -> list[str | list[str]]:
+    """Take picture files that follow each other together: they are read as one list."""
+    sources: list[str | list[str]] = []
+    for files, group in groupby(pictures, _is_picture):
+        some = list(group)
+        sources += [some] if files else some
+    return sources
+
+
+def _skipped(source: str | list[str], error: GramianError) -> Skipped:
+    text, name = str(error), source if isinstance(source, str) else source[0]
+    if isinstance(source, list):
+        # Of one picture alone the reader says the same in more words.
+        text = text.rpartition("that can be used: ")[2]
+    for said in (f"{name} ", f"{name}: ", f"folder {name} "):
+        text = text.removeprefix(said)
+    return shown(name), shown(text)
+
+
+def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -> ReadPictures:
+    height, width = space.picture_shape_
+    faces = read_pictures(source, size=(width, height), strict=strict, keep_files=keep_files)
+    if other := faces.stretched():
+        first, (w, h) = other[0]
+        have, were = ("has", "was") if len(other) == 1 else ("have", "were")
+        say(
+            f"gramian: warning: {len(other)} of {counted(len(faces), 'picture')} {have} other proportions "
+            f"than the model's {width}x{height} and {were} stretched, the first {first} of {w}x{h}. "
+            "Crop and align them, or the answers mean little."
+        )
+    return ReadPictures(source, faces)
+
+
+def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
+    return [{"picture": name, "why": why} for name, why in skipped]
+
+
+def _without_pictures(faces: Any) -> list[str]:
+    """Return the folders of people of whom every picture was skipped."""
+    if not faces.skipped:
+        return []
+    first, *others = (
+        PurePosixPath(unicodedata.normalize("NFC", name)).parts
+        for name in (faces.names[0], *(name for name, _ in faces.skipped))
+    )
+    level = first.index(faces.people[0])
+    found = {path[level] for path in others if len(path) > level + 1}
+    return sorted(found - set(faces.people))
 
 
 # ------------------------------------------------------------------ forget, list
 
 
-def forget(*, gallery: str, person: str) -> None:
+@spread
+def forget(
+    gallery: GalleryFile,
+    person: Annotated[str, typer.Option("--person", metavar="NAME", help="Whom.", show_default=False)],
+) -> None:
     """Remove every trace of a person from a gallery."""
-    from gramian.faces.enrolment import counted
     from gramian.faces.gallery import Gallery
 
     name = _checked_name(person)
@@ -192,9 +308,9 @@ def forget(*, gallery: str, person: str) -> None:
     print(f"{name} is forgotten: {counted(removed, 'picture')} removed from {shown(gallery)}.")
 
 
-def list_people(*, gallery: str, as_json: bool) -> None:
-    """Print who is in a gallery."""
-    from gramian.faces.enrolment import counted
+@spread
+def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
+    """List the people in a gallery."""
     from gramian.faces.gallery import Gallery
 
     with Gallery.open(gallery, read_only=True) as opened:
@@ -210,22 +326,22 @@ def list_people(*, gallery: str, as_json: bool) -> None:
             "pictures": pictures,
             "people": [asdict(person) for person in people],
         }
-        _print_json(facts)
+        print_json(facts)
         return
     lines = [
-        f"{counted(len(people), 'person')}, {counted(pictures, 'picture')}; made "
+        f"{counted(len(people), 'person', 'people')}, {counted(pictures, 'picture')}; made "
         f"{_shown_time(opened.created)} with the model {opened.fingerprint[:12]}, "
         f"{opened.n_components:,} components."
     ]
     if settings:
         lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
     names = [shown(person.name) for person in people]
-    width = max([_columns("person"), *(_columns(name) for name in names)])
+    width = max([cell_len("person"), *(cell_len(name) for name in names)])
     lines += ["", f"{_padded('person', width)}  pictures  stored  first enrolled        last enrolled"]
     for name, person in zip(names, people, strict=True):
         first, last = _shown_time(person.first), _shown_time(person.last)
         lines.append(f"{_padded(name, width)}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
-    print("\n".join(lines if people else lines[:-2]))
+    _print_lines(lines if people else lines[:-2])
 
 
 def _shown_time(text: str) -> str:
@@ -235,22 +351,37 @@ def _shown_time(text: str) -> str:
 # ------------------------------------------------------------------ identify, verify
 
 
-def identify(*, model: str, gallery: str, pictures: Sequence[str], far: float | None, as_json: bool) -> bool:
-    """Print who is on pictures; return whether every picture was answered with a person."""
-    return _answer(model, gallery, pictures, None, far, as_json)
+@spread
+def identify(
+    model: FacesModel, gallery: GalleryFile, pictures: Pictures, far: Far = None, as_json: JsonFlag = False
+) -> None:
+    """Say who is on pictures.
+
+    A person of the gallery, an unknown person, or not a face. Exits with 0 when every picture was answered
+    with a person, with 1 when one was not. There is no liveness check: a photograph held before the
+    camera is as good as its owner.
+    """
+    _answer(model, gallery, pictures, None, far, as_json)
 
 
+@spread
 def verify(
-    *,
-    model: str,
-    gallery: str,
-    pictures: Sequence[str],
-    person: str,
-    far: float | None,
-    as_json: bool,
-) -> bool:
-    """Print whether pictures show a certain person; return whether every picture does."""
-    return _answer(model, gallery, pictures, _checked_name(person), far, as_json)
+    model: FacesModel,
+    gallery: GalleryFile,
+    pictures: Pictures,
+    person: Annotated[
+        str,
+        typer.Option("--person", metavar="NAME", help="Who it is said to be.", show_default=False),
+    ],
+    far: Far = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say whether pictures show a certain person.
+
+    Exits with 0 when every picture does, with 1 when one does not. There is no liveness check: a photograph
+    held before the camera is as good as its owner.
+    """
+    _answer(model, gallery, pictures, _checked_name(person), far, as_json)
 
 
 def _answer(
@@ -260,8 +391,9 @@ def _answer(
     person: str | None,
     far: float | None,
     as_json: bool,
-) -> bool:
-    from gramian.faces import asking
+) -> None:
+    """Print what is answered; end with 1 where a picture was not answered with a person."""
+    from gramian.faces import recognition
     from gramian.faces.gallery import Gallery
     from gramian.report.facts import plain
 
@@ -271,32 +403,33 @@ def _answer(
             person = opened.person(person)
         with progress("reading the gallery"):
             recogniser = opened.recogniser(far=far)
-    readings, skipped, error = read_arguments(pictures, space)
+    given, skipped, error = _read_arguments(pictures, space)
     answered: list[tuple[str, Any]] = []
     with progress("comparing"):
-        for reading in readings:
+        for one in given:
             found = (
-                asking.identify(space, recogniser, reading.faces)
+                recognition.identify(space, recogniser, one.faces)
                 if person is None
-                else asking.verify(space, recogniser, reading.faces, person)
+                else recognition.verify(space, recogniser, one.faces, person)
             )
-            answered += zip(reading.names, found, strict=True)
+            answered += zip(one.names, found, strict=True)
     calibration = _calibration(recogniser, person)
     if as_json:
         facts = {
             "gallery": gallery,
             "calibration": calibration,
             "answers": [{"picture": name} | asdict(answer) for name, answer in answered],
-            "skipped": skipped_facts(skipped),
+            "skipped": _skipped_facts(skipped),
         }
-        _print_json(plain(facts))
+        print_json(plain(facts))
     if error is not None:
         raise error
     if not as_json:
         _print_lines(f"{name}: {answer}" for name, answer in answered)
         print()
         _print_lines(_calibration_lines(calibration, person))
-    return not skipped and all(answer.kind == "person" for _, answer in answered)
+    if skipped or any(answer.kind != "person" for _, answer in answered):
+        raise typer.Exit(1)
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -321,8 +454,6 @@ def _calibration(recogniser: Any, person: str | None) -> dict[str, Any]:
 
 
 def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
-    from gramian.faces.enrolment import counted
-
     whom = "strangers are predicted to get a name"
     if person is not None:
         whom = f"other people are predicted to be taken for {person}"
@@ -330,8 +461,9 @@ def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
     own = "how many of one's own are refused is not known"
     if rejected is not None:
         own = f"{100 * rejected:.3g} % of new pictures of people enrolled to be refused"
+    many = counted(facts["people"], "person", "people")
     first = (
-        f"{counted(facts['people'], 'person')} enrolled; a likeness of {facts['threshold']:.3g} is needed. "
+        f"{many} enrolled; a likeness of {facts['threshold']:.3g} is needed. "
         f"By that {100 * facts['predicted_false_accept']:.3g} % of the pictures of {whom}, and {own}."
     )
     return [first, *facts["notes"]]

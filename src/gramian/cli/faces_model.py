@@ -4,47 +4,76 @@ from __future__ import annotations
 
 import json
 import os
-import re
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from gramian.cli.inputs import read_model
+import typer
+
+from gramian.checks import check_choice, check_integer, check_seed, counted
+from gramian.cli.faces_options import (
+    FacesData,
+    FacesModel,
+    FacesReading,
+    Seed,
+    Shift,
+    open_model,
+    read_counts,
+    read_pictures,
+)
 from gramian.cli.models import read_components
+from gramian.cli.options import JsonFlag, spread
 from gramian.cli.outputs import check_file, check_not_input
-from gramian.cli.progress import progress, say
+from gramian.cli.progress import progress
 from gramian.errors import ParameterError
+from gramian.faces.names import shown
 
-__all__ = [
-    "default_counts",
-    "demo",
-    "fit",
-    "open_model",
-    "read_counts",
-    "read_pictures",
-    "reconstruct",
-    "report_reading",
-    "show",
-]
+__all__ = ["fit", "reconstruct", "show"]
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 SHOWN = 23
 
 
+@spread
 def fit(
-    *,
-    data: str,
-    out: str,
-    components: str,
-    kernel: str | None,
-    light: str,
-    shift: float,
-    size: str | None,
-    strict: bool,
-    seed: int,
-    as_json: bool,
+    data: FacesData,
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="FILE", help="The model, FILE.gramian.", show_default=False),
+    ],
+    reading: FacesReading,
+    components: Annotated[
+        str,
+        typer.Option(
+            "--components",
+            metavar="K",
+            help="A number such as 300, or the share of variance to keep. [0.95]",
+            show_default=False,
+        ),
+    ] = "0.95",
+    kernel: Annotated[
+        str | None,
+        typer.Option("--kernel", metavar="KERNEL", help="Kernel PCA, such as rbf. PCA without it."),
+    ] = None,
+    light: Annotated[
+        str,
+        typer.Option(
+            "--light",
+            metavar="HOW",
+            help="Treatment against differences of light: none, log, equalise or dog. [none]",
+            show_default=False,
+        ),
+    ] = "none",
+    shift: Shift = 0.0,
+    seed: Seed = 0,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Learn components from pictures of faces and write the model."""
-    from gramian.estimators.inputs import check_choice
+    """Learn components from pictures of faces.
+
+    Colour becomes grey by ITU-R 601-2 luma, and pictures are turned upright as their camera recorded it. Bad
+    pictures are reported and skipped. How far new pictures of faces are from the model is measured on
+    pictures held out from fitting; what is farther than 99 % of them will not be called a face.
+    """
     from gramian.faces.light import LIGHTS
     from gramian.faces.shifts import shift_pixels
     from gramian.faces.space import FaceSpace
@@ -52,11 +81,11 @@ def fit(
     _check_suffix(out, ".gramian", "the model")
     check_choice("--light", light, LIGHTS)
     shift_pixels(shift, 1)
-    check_seed(seed)
+    check_seed("--seed", seed)
     wanted: Any = read_components(components)
     check_file(out)
     check_not_input(out, data)
-    faces = read_pictures(data, size=size, strict=strict)
+    faces = read_pictures(data, **asdict(reading))
     model = FaceSpace(wanted, kernel=kernel, light=light, shift=shift, random_state=seed)
     with progress("computing"):
         model.fit(faces)
@@ -68,106 +97,14 @@ def fit(
         print("\n".join(_fit_lines(model, faces, out)))
 
 
-def check_seed(seed: int) -> None:
-    """Refuse a seed that is none.
-
-    Raises
-    ------
-    ParameterError
-        For a number that no generator takes.
-    """
-    if not 0 <= seed < 2**32:
-        raise ParameterError(f"--seed {seed} must be a whole number from 0 to {2**32 - 1}.")
-
-
-def read_pictures(data: Any, *, size: Any = None, strict: bool = False) -> Any:
-    """Read pictures of faces, and say on standard error what was skipped and decided.
-
-    Parameters
-    ----------
-    data : path, or list of paths
-    size : "WIDTHxHEIGHT" or (width, height), optional
-    strict : bool
-
-    Returns
-    -------
-    gramian.faces.Faces
-    """
-    from gramian.faces.reading import read_faces
-
-    with progress(f"reading {_plain(data) if isinstance(data, str) else 'pictures'}"):
-        faces = read_faces(data, size=size, strict=strict)
-    report_reading(faces)
-    return faces
-
-
-def _plain(name: str) -> str:
-    """Return a path as it can be printed, without characters that a terminal obeys."""
-    from gramian.rows.decoding import readable
-
-    return readable(name)
-
-
-def report_reading(faces: Any) -> None:
-    """Say on standard error which pictures were skipped, and what the reader decided by itself."""
-    for name, why in faces.skipped:
-        say(f"gramian: skipped: {name} {why}")
-    for note in faces.notes:
-        say(f"gramian: {note}")
-
-
-def open_model(model: str) -> Any:
-    """Open a saved model of faces.
-
-    Raises
-    ------
-    ParameterError
-        If it is a model of something else.
-    """
-    from gramian.faces.space import FaceSpace
-
-    found = read_model(model)
-    if not isinstance(found, FaceSpace):
-        raise ParameterError(
-            f"{_plain(model)} holds a {type(found).__name__}, which is no model of faces. Make one with: "
-            "gramian faces fit DIR -o faces.gramian"
-        )
-    return found
-
-
-def read_counts(text: str, option: str = "-r") -> list[int]:
-    """Read numbers of components, such as "25,50,100", in rising order.
-
-    Raises
-    ------
-    ParameterError
-        For anything else.
-
-    Examples
-    --------
-    >>> read_counts("25,100, 50")
-    [25, 50, 100]
-    """
-    parts = [part.strip() for part in text.split(",")]
-    if not all(re.fullmatch("[0-9]{1,9}", part) and int(part) > 0 for part in parts):
-        raise ParameterError(
-            f"{option} {text} is not understood. Give numbers of components with commas, such as 25,50,100."
-        )
-    return sorted({int(part) for part in parts})
-
-
-def default_counts(most: int) -> list[int]:
-    """Return 25, 50, 100, 200, ... up to a model's number of components, and that number.
-
-    Examples
-    --------
-    >>> default_counts(184)
-    [25, 50, 100, 184]
-    """
-    return [*(count for count in COUNTS if count < most), most]
-
-
-def show(*, model: str, out: str, components: int | None) -> None:
+@spread
+def show(
+    model: FacesModel,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .png file.", show_default=False)],
+    components: Annotated[
+        int | None, typer.Option("--components", metavar="K", help="How many components. [23]")
+    ] = None,
+) -> None:
     """Draw the mean face and the first components."""
     from gramian.plots.faces import face_sheet
     from gramian.plots.figures import component_titles
@@ -176,18 +113,31 @@ def show(*, model: str, out: str, components: int | None) -> None:
     check_file(out)
     space = open_model(model)
     count = min(SHOWN, space.n_components_) if components is None else components
-    if not 1 <= count <= space.n_components_:
-        raise ParameterError(
-            f"--components {count}: the model has {space.n_components_}. Ask for 1 to {space.n_components_}."
-        )
+    check_integer("--components", count, 1, space.n_components_, "The model has no more.")
     with progress("drawing"):
         pictures = space.component_pictures(count)
         face_sheet(space.mean_face_, pictures, component_titles(space, count)).save(out)
-    print(f"Written: {_plain(out)}, the mean face and {count} of {space.n_components_:,} components.")
+    print(f"Written: {shown(out)}, the mean face and {count} of {space.n_components_:,} components.")
 
 
-def reconstruct(*, model: str, picture: str, out: str, counts: str | None, as_json: bool) -> None:
-    """Draw a picture and what is rebuilt of it, and print the errors."""
+@spread
+def reconstruct(
+    model: FacesModel,
+    picture: Annotated[str, typer.Argument(metavar="PICTURE", help="A picture file.", show_default=False)],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .png file.", show_default=False)],
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            "-r", "--components", metavar="R,R,..", help="Numbers of components. [25,50,100,.. and all]"
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Rebuild a picture from ever more components.
+
+    Draws the original and what comes back, and prints the errors: |x - x~| / |x - mean|, and the root of the
+    mean square error in grey values.
+    """
     from gramian.plots.faces import strip
 
     asked = None if counts is None else read_counts(counts)
@@ -195,18 +145,18 @@ def reconstruct(*, model: str, picture: str, out: str, counts: str | None, as_js
     check_file(out)
     check_not_input(out, picture)
     space = open_model(model)
-    asked = asked or default_counts(space.n_components_)
+    asked = asked or _default_counts(space.n_components_)
     if asked[-1] > space.n_components_:
         raise ParameterError(
             f"-r {asked[-1]}: the model has {space.n_components_:,} components. Ask for at most that, or fit "
             f"a model with more: gramian faces fit DIR --components {asked[-1]}"
         )
     if os.path.isdir(picture):
-        raise ParameterError(f"{_plain(picture)} is a folder. Name one picture in it.")
+        raise ParameterError(f"{shown(picture)} is a folder. Name one picture in it.")
     height, width = space.picture_shape_
     faces = read_pictures(picture, size=(width, height), strict=True)
     if len(faces) != 1:
-        raise ParameterError(f"{_plain(picture)} holds {len(faces):,} pictures. Name one picture.")
+        raise ParameterError(f"{shown(picture)} holds {len(faces):,} pictures. Name one picture.")
     with progress("rebuilding"):
         found = _rebuilt(space, faces, asked)
     captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(asked, found["relative"], strict=True))]
@@ -214,18 +164,22 @@ def reconstruct(*, model: str, picture: str, out: str, counts: str | None, as_js
     if as_json:
         print(json.dumps(_rebuilt_facts(found, asked, faces, out, space), indent=2, allow_nan=False))
         return
-    print(f"{faces.names[0]}, rebuilt by {_plain(model)}\n")
+    print(f"{faces.names[0]}, rebuilt by {shown(model)}\n")
     print(f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}")
     for r, relative, rmse in zip(asked, found["relative"], found["rmse"], strict=True):
         print(f"{r:>10}{relative:>17.4f}{rmse:>24.3f}")
-    print(f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {_plain(out)}")
+    print(f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {shown(out)}")
 
 
-def demo(*, out: str) -> None:
-    """Try everything on drawn faces."""
-    from gramian.cli.faces_demo import demo as whole
+def _default_counts(most: int) -> list[int]:
+    """Return 25, 50, 100, 200, ... up to a model's number of components, and that number.
 
-    whole(out)
+    Examples
+    --------
+    >>> _default_counts(184)
+    [25, 50, 100, 184]
+    """
+    return [*(count for count in COUNTS if count < most), most]
 
 
 def _rebuilt(space: Any, faces: Any, counts: list[int]) -> dict[str, Any]:
@@ -266,7 +220,7 @@ def _rebuilt_facts(found: Any, counts: list[int], faces: Any, out: str, space: A
 
 def _check_suffix(out: str, suffix: str, what: str) -> None:
     if Path(out).suffix.lower() != suffix:
-        raise ParameterError(f"-o {_plain(out)}: {what} is written to a {suffix} file. Name one.")
+        raise ParameterError(f"-o {shown(out)}: {what} is written to a {suffix} file. Name one.")
 
 
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
@@ -301,19 +255,18 @@ def _fit_lines(model: Any, faces: Any, out: str) -> list[str]:
     of = f" of {model.n_people_:,} people" if model.n_people_ else ""
     bad = f", {len(faces.skipped)} skipped" if faces.skipped else ""
     shares = model.explained_variance_ratio_
-    count = "1 component" if model.n_components_ == 1 else f"{model.n_components_:,} components"
     share = "" if shares is None else f": {100 * float(shares.sum()):.1f} % of the variance"
     *notes, measured = (note[0].upper() + note[1:] for note in model.notes_)
     if model.face_scores_.size:
         measured += f": {100 * model.face_keep_:g} % of them score at most {model.face_threshold_:.4f}"
     return [
         f"{len(faces):,} pictures{of}, {width}x{height}{bad}; light: {model.light}.",
-        f"{count}{share}.",
+        f"{counted(model.n_components_, 'component')}{share}.",
         *(f"{note}." for note in (*notes, measured)),
         "",
         str(model.plan_),
         "",
         str(model.certificate_),
         "",
-        f"Written: {_plain(out)}. It is made of the pictures and can show them: keep it like them.",
+        f"Written: {shown(out)}. It is made of the pictures and can show them: keep it like them.",
     ]

@@ -1,11 +1,17 @@
-"""Arguments and options that several commands of ``gramian faces`` have."""
+"""What several commands of ``gramian faces`` share: arguments, options, and how they read pictures."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from gramian.cli.inputs import read_model
+from gramian.cli.progress import progress, say
+from gramian.errors import ParameterError
+from gramian.faces.names import shown
 
 __all__ = [
     "Comparing",
@@ -17,6 +23,9 @@ __all__ = [
     "Pictures",
     "Seed",
     "Shift",
+    "open_model",
+    "read_counts",
+    "read_pictures",
 ]
 
 FacesData = Annotated[
@@ -101,3 +110,70 @@ class Comparing:
             "--match", metavar="HOW", help="nearest picture of a person, or the mean of them. [nearest]"
         ),
     ] = None
+
+
+# ------------------------------------------------------------------ reading
+
+
+def open_model(model: str) -> Any:
+    """Open a saved model of faces.
+
+    Raises
+    ------
+    ParameterError
+        If it is a model of something else.
+    """
+    from gramian.faces.space import FaceSpace
+
+    found = read_model(model)
+    if not isinstance(found, FaceSpace):
+        raise ParameterError(
+            f"{shown(model)} holds a {type(found).__name__}, which is no model of faces. Make one with: "
+            "gramian faces fit DIR -o faces.gramian"
+        )
+    return found
+
+
+def read_counts(text: str) -> list[int]:
+    """Read numbers of components, such as "25,50,100", in rising order.
+
+    Raises
+    ------
+    ParameterError
+        For anything else.
+
+    Examples
+    --------
+    >>> read_counts("25,100, 50")
+    [25, 50, 100]
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch("[0-9]{1,9}", part) and int(part) > 0 for part in parts):
+        raise ParameterError(
+            f"-r {text} is not understood. Give numbers of components with commas, such as 25,50,100."
+        )
+    return sorted({int(part) for part in parts})
+
+
+def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:
+    """Read pictures of faces, and say on standard error what was skipped and decided.
+
+    Parameters
+    ----------
+    data : path, or list of paths
+    size : "WIDTHxHEIGHT" or (width, height), optional
+    strict, keep_files : bool
+
+    Returns
+    -------
+    gramian.faces.Faces
+    """
+    from gramian.faces.reading import read_faces
+
+    with progress(f"reading {shown(data) if isinstance(data, str) else 'pictures'}"):
+        faces = read_faces(data, size=size, strict=strict, keep_files=keep_files)
+    for name, why in faces.skipped:
+        say(f"gramian: skipped: {name} {why}")
+    for note in faces.notes:
+        say(f"gramian: {note}")
+    return faces

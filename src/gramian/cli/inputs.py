@@ -2,13 +2,14 @@
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from gramian.cli.options import Reading
 from gramian.cli.progress import progress, say
-from gramian.errors import ParameterError
+from gramian.errors import FileError, ParameterError
 
 __all__ = ["model_path", "read_model", "read_new_data", "read_table"]
 
@@ -51,14 +52,21 @@ def read_new_data(data: str, reading: Reading) -> Any:
 
 def model_path(model: str) -> Path:
     """Return the model file that is meant: the one in it, for a folder written by fit."""
+    from gramian.store import finish_folder
+
     path = Path(model)
     inside = path / "model.gramian"
-    return inside if os.path.isdir(path) and os.path.exists(inside) else path
+    if not os.path.isdir(path):
+        return path
+    # What a fit left that was killed while it replaced files; who may not write there reads what is there.
+    with suppress(FileError):
+        finish_folder(path)
+    return inside if os.path.exists(inside) else path
 
 
 def read_model(model: str) -> Any:
     """Open a saved model."""
-    from gramian.estimators.saving import load
+    from gramian.loading import load
 
     with progress(f"reading {model}"):
         return load(model_path(model))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gramian.checks import check_choice, check_seed
 from gramian.cli.options import Model
 from gramian.errors import ParameterError
 
@@ -24,7 +25,6 @@ def estimator(options: Model) -> Any:
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.component_choice import RULES, check_rmse
-    from gramian.estimators.inputs import check_choice
     from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
@@ -33,32 +33,31 @@ def estimator(options: Model) -> Any:
     from gramian.estimators.preimages import PREIMAGES
 
     _check_applicable(options)
-    if not 0 <= options.seed < 2**32:
-        raise ParameterError(f"--seed {options.seed} must be a whole number from 0 to {2**32 - 1}.")
     memory_limit_bytes(options.memory_limit)
+    pca = options.kernel is None
+    allowed = {
+        "solver": PCA_SOLVERS if pca else KERNEL_SOLVERS,
+        "scale": ("unit", "pareto"),
+        "repair": ("clip",),
+        "preimage": PREIMAGES,
+    }
+    for name, choices in allowed.items():
+        if (value := getattr(options, name)) is not None:
+            check_choice(flag(name), value, choices)
+    if options.max_rmse is not None:
+        check_rmse(options.max_rmse)
     shared: dict[str, Any] = {
         "center": not options.no_center,
         "solver": options.solver or "auto",
         "tol": options.tol,
-        "random_state": options.seed,
+        "random_state": check_seed("--seed", options.seed),
         "memory_limit": options.memory_limit,
     }
-    check_choice("--solver", shared["solver"], PCA_SOLVERS if options.kernel is None else KERNEL_SOLVERS)
-    components: Any = read_components(options.components, KERNEL_RULES if options.kernel else RULES)
-    if options.kernel is None:
-        if options.scale is not None:
-            check_choice("--scale", options.scale, ("unit", "pareto"))
-        given = {
-            name: value for name in ("ddof", "max_rmse") if (value := getattr(options, name)) is not None
-        }
-        if options.max_rmse is not None:
-            check_rmse(options.max_rmse)
-        return PCA(components, scale=options.scale, whiten=options.whiten, **given, **shared)
-    if options.repair is not None:
-        check_choice("--repair", options.repair, ("clip",))
-    if options.preimage is not None:
-        check_choice("--preimage", options.preimage, PREIMAGES)
-    given = {name: value for name in KERNEL_ONLY if (value := getattr(options, name)) is not None}
+    components: Any = read_components(options.components, RULES if pca else KERNEL_RULES)
+    names = PCA_ONLY if pca else KERNEL_ONLY
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    if pca:
+        return PCA(components, **given, **shared)
     if options.gamma is not None:
         given["gamma"] = read_gamma(options.gamma)
     return KernelPCA(components, kernel=options.kernel, **given, **shared)

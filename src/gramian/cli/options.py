@@ -8,7 +8,29 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-__all__ = ["Data", "JsonFlag", "Model", "ModelFile", "Reading", "as_arguments", "spread"]
+__all__ = [
+    "Data",
+    "JsonFlag",
+    "Model",
+    "ModelFile",
+    "Reading",
+    "Seed",
+    "as_arguments",
+    "option",
+    "out",
+    "spread",
+]
+
+
+def option(flag: str, metavar: str, help: str) -> Any:
+    """Declare an option with a value; what its default is, the help text says."""
+    return typer.Option(flag, metavar=metavar, help=help, show_default=False)
+
+
+def out(metavar: str, help: str) -> Any:
+    """Declare where results go."""
+    return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False)
+
 
 Data = Annotated[
     str,
@@ -23,6 +45,8 @@ ModelFile = Annotated[
     typer.Argument(metavar="MODEL", help="A .gramian file, or a folder written by fit.", show_default=False),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output.")]
+Seed = Annotated[int, option("--seed", "NUMBER", "Start of the random numbers. [0]")]
+Text = str | None
 
 
 @dataclass(frozen=True)
@@ -30,32 +54,21 @@ class Reading:
     """Which part of the data is read, and how."""
 
     rows: Annotated[
-        str | None,
-        typer.Option(
-            "--rows", metavar="A:B", help="Rows A to B-1, counted from 0; also A:, :B and A:B:STEP."
-        ),
+        Text, option("--rows", "A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
     ] = None
-    columns: Annotated[
-        str | None, typer.Option("--columns", metavar="A,B,..", help="Columns to use, by name or position.")
-    ] = None
-    drop: Annotated[str | None, typer.Option("--drop", metavar="A,B,..", help="Columns to leave out.")] = None
-    id: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the rows.")] = (
+    columns: Annotated[Text, option("--columns", "A,B,..", "Columns to use, by name or position.")] = None
+    drop: Annotated[Text, option("--drop", "A,B,..", "Columns to leave out.")] = None
+    id: Annotated[Text, option("--id", "COLUMN", "Column that names the rows.")] = None
+    label: Annotated[Text, option("--label", "COLUMN", "Column to set aside as labels; may hold text.")] = (
         None
     )
-    label: Annotated[
-        str | None,
-        typer.Option("--label", metavar="COLUMN", help="Column to set aside as labels; may hold text."),
-    ] = None
     transpose: Annotated[
         bool, typer.Option("--transpose", help="Swap rows and columns, as for genes x samples.")
     ] = False
     missing: Annotated[
-        str | None,
-        typer.Option("--missing", metavar="HOW", help="Missing values: mean, drop-rows or drop-columns."),
+        Text, option("--missing", "HOW", "Missing values: mean, drop-rows or drop-columns.")
     ] = None
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="WxH", help="Resize pictures to this size.")
-    ] = None
+    size: Annotated[Text, option("--size", "WxH", "Resize pictures to this size.")] = None
 
 
 @dataclass(frozen=True)
@@ -63,93 +76,69 @@ class Model:
     """What is computed: the parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
 
     kernel: Annotated[
-        str | None,
-        typer.Option(
+        Text,
+        option(
             "--kernel",
-            metavar="KERNEL",
-            help="Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
+            "KERNEL",
+            "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
             "see gramian kernels table. PCA without it.",
         ),
     ] = None
     components: Annotated[
-        str | None,
-        typer.Option(
+        Text,
+        option(
             "--components",
-            metavar="K",
-            help="A number such as 10, the share of variance to keep, such as 0.95, or a rule: parallel, cv, "
+            "K",
+            "A number such as 10, the share of variance to keep, such as 0.95, or a rule: parallel, cv, "
             "and for PCA mle, sign-flip, gavish-donoho. [all]",
         ),
     ] = None
     max_rmse: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--max-rmse",
-            metavar="NUMBER",
-            help="PCA: as many components as keep the root-mean-square error of an entry at or below this.",
+            "NUMBER",
+            "PCA: as many components as keep the root-mean-square error of an entry at or below this.",
         ),
     ] = None
     gamma: Annotated[
-        str | None,
-        typer.Option(
+        Text,
+        option(
             "--gamma",
-            metavar="NUMBER",
-            help="Factor of rbf, poly, laplacian, sigmoid, chi2; median: by the median distance of rows. "
+            "NUMBER",
+            "Factor of rbf, poly, laplacian, sigmoid, chi2; median: by the median distance of rows. "
             "[1 / columns; 1 for chi2]",
         ),
     ] = None
-    degree: Annotated[int | None, typer.Option("--degree", metavar="NUMBER", help="Power of poly. [3]")] = (
+    degree: Annotated[int | None, option("--degree", "NUMBER", "Power of poly. [3]")] = None
+    coef0: Annotated[float | None, option("--coef0", "NUMBER", "Constant of poly and sigmoid. [1]")] = None
+    no_center: Annotated[bool, typer.Option("--no-center", help="Do not subtract the mean.")] = False
+    scale: Annotated[Text, option("--scale", "HOW", "PCA: unit (variance 1) or pareto. [as they are]")] = None
+    whiten: Annotated[bool, typer.Option("--whiten", help="PCA: scores of variance 1.")] = False
+    ddof: Annotated[int | None, option("--ddof", "NUMBER", "PCA: variances divide by rows - ddof. [1]")] = (
         None
     )
-    coef0: Annotated[
-        float | None, typer.Option("--coef0", metavar="NUMBER", help="Constant of poly and sigmoid. [1]")
-    ] = None
-    no_center: Annotated[bool, typer.Option("--no-center", help="Do not subtract the mean.")] = False
-    scale: Annotated[
-        str | None,
-        typer.Option("--scale", metavar="HOW", help="PCA: unit (variance 1) or pareto. [as they are]"),
-    ] = None
-    whiten: Annotated[bool, typer.Option("--whiten", help="PCA: scores of variance 1.")] = False
-    ddof: Annotated[
-        int | None, typer.Option("--ddof", metavar="NUMBER", help="PCA: variances divide by rows - ddof. [1]")
-    ] = None
     solver: Annotated[
-        str | None,
-        typer.Option(
-            "--solver",
-            metavar="NAME",
-            help="PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. [auto]",
-        ),
+        Text,
+        option("--solver", "NAME", "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. [auto]"),
     ] = None
     tol: Annotated[
         float | None,
-        typer.Option(
-            "--tol",
-            metavar="NUMBER",
-            help="Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]",
-        ),
+        option("--tol", "NUMBER", "Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]"),
     ] = None
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-    ] = 0
+    seed: Seed = 0
     memory_limit: Annotated[
-        str | None,
-        typer.Option(
-            "--memory-limit", metavar="BYTES", help="Working memory, such as 4GB. [80 % of the machine's]"
-        ),
+        Text,
+        option("--memory-limit", "BYTES", "Working memory, such as 4GB. [80 % of the machine's]"),
     ] = None
     repair: Annotated[
-        str | None,
-        typer.Option(
-            "--repair", metavar="HOW", help="Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]"
-        ),
+        Text,
+        option("--repair", "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]"),
     ] = None
     preimage: Annotated[
-        str | None,
-        typer.Option(
-            "--preimage",
-            metavar="HOW",
-            help="Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]",
+        Text,
+        option(
+            "--preimage", "HOW", "Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]"
         ),
     ] = None
 

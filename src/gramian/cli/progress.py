@@ -10,17 +10,18 @@ from typing import Any
 __all__ = ["progress", "say"]
 
 DELAY = 1.0
-_shown: list["_Line"] = []
+_shown: list[Any] = []
 
 
 def say(text: str) -> None:
     """Write one line of plain text to standard error, above a progress line if there is one."""
     text = " ".join(text.split())
-    if _shown and _shown[-1].print(text):
-        return
     # What was done counts, whether or not somebody reads about it.
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        if _shown:
+            _shown[-1].console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -35,68 +36,26 @@ def progress(doing: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    line = _Line(doing)
+    from rich.console import Console
+    from rich.text import Text
+
+    status = Console(stderr=True).status(Text(f"{doing} ..."), spinner="line")
+    timer = threading.Timer(DELAY, status.start)
+    timer.daemon = True
+    messages = logging.Handler(logging.INFO)
+    messages.emit = lambda record: status.update(Text(f"{doing} ... {record.getMessage()}"))  # type: ignore[method-assign]
     logger = logging.getLogger("gramian")
     level = logger.level
-    logger.addHandler(line)
+    logger.addHandler(messages)
     logger.setLevel(logging.INFO)
-    _shown.append(line)
+    _shown.append(status)
+    timer.start()
     try:
         yield
     finally:
-        _shown.remove(line)
-        logger.removeHandler(line)
+        timer.cancel()
+        timer.join()
+        status.stop()
+        _shown.remove(status)
+        logger.removeHandler(messages)
         logger.setLevel(level)
-        line.stop()
-
-
-class _Line(logging.Handler):
-    """A spinner with a text; it also takes the solvers' messages."""
-
-    def __init__(self, doing: str) -> None:
-        super().__init__(logging.INFO)
-        self._doing = doing
-        self._message = ""
-        self._stopped = False
-        self._status: Any = None
-        self._guard = threading.RLock()
-        self._timer = threading.Timer(DELAY, self._start)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _start(self) -> None:
-        from rich.console import Console
-
-        with self._guard:
-            if not self._stopped:
-                self._status = Console(stderr=True).status(self._text(), spinner="line")
-                self._status.start()
-
-    def _text(self) -> str:
-        from rich.markup import escape
-
-        return escape(f"{self._doing} ... {self._message}".rstrip())
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show a solver's message behind what is being done."""
-        with self._guard:
-            self._message = record.getMessage()
-            if self._status is not None:
-                self._status.update(self._text())
-
-    def print(self, text: str) -> bool:
-        """Write a line above the spinner; False when the spinner is not there."""
-        with self._guard:
-            if self._status is None:
-                return False
-            self._status.console.print(text, markup=False, highlight=False, soft_wrap=True)
-            return True
-
-    def stop(self) -> None:
-        """Remove the spinner."""
-        with self._guard:
-            self._stopped = True
-            self._timer.cancel()
-            if self._status is not None:
-                self._status.stop()
-                self._status = None

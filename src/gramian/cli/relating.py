@@ -1,53 +1,57 @@
 """The command that finds laws: ``relations``."""
 
-import json
-import math
-from typing import Any
+from typing import Annotated
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import Reading
+from gramian.cli.options import Data, JsonFlag, Reading, option
+from gramian.cli.outputs import print_json
 from gramian.cli.progress import progress
 
 __all__ = ["relations"]
 
+# What JSON tells of a relation, beside the columns, under the names that it has in Python.
+TOLD = (
+    *("equation", "terms", "powers", "coefficients", "errors", "residual", "held_out", "noise_level"),
+    *("limit", "origin", "unit"),
+)
 
-def relations(data: str, degree: int, tol: float | None, reading: Reading, as_json: bool) -> None:
-    """Print the polynomial equations that the rows obey."""
+
+def relations(
+    data: Data,
+    reading: Reading,
+    degree: Annotated[int, option("--degree", "NUMBER", "Largest degree of the equations. [2]")] = 2,
+    tol: Annotated[
+        float | None,
+        option(
+            "--tol",
+            "NUMBER",
+            "Largest residual accepted, over the standard deviation of each column. [by the data]",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find equations that all rows obey.
+
+    Polynomials of the columns, such as x^2 + y^2 - 1 = 0, in the columns' own units, with their residuals.
+    """
     from gramian.estimators.relations import relations as find
+    from gramian.report.facts import data_facts, plain
 
     table = read_table(data, reading)
     with progress("computing"):
         found = find(table, degree, tol=tol)
-    print(json.dumps(_facts(table, found), indent=2, allow_nan=False) if as_json else found)
-
-
-def _facts(table: Any, found: Any) -> dict[str, Any]:
-    from gramian.report.facts import data_facts
-
-    return {
+    if not as_json:
+        print(found)
+        return
+    each = [{name: getattr(one, name) for name in TOLD} | {"columns": one.feature_names} for one in found]
+    facts = {
         "data": data_facts(table),
         "degree": found.degree,
         "monomials": found.n_monomials,
         "distinct_rows": found.n_samples,
-        "relations": [
-            {
-                "equation": relation.equation,
-                "terms": list(relation.terms),
-                "powers": relation.powers.tolist(),
-                "coefficients": relation.coefficients.tolist(),
-                "errors": relation.errors.tolist(),
-                "residual": relation.residual,
-                "held_out": relation.held_out,
-                "noise_level": relation.noise_level,
-                "limit": relation.limit,
-                "origin": relation.origin.tolist(),
-                "unit": relation.unit.tolist(),
-                "columns": list(relation.feature_names),
-            }
-            for relation in found
-        ],
-        # Infinite where no other polynomial is left, which JSON cannot say.
-        "nearest_other": found.nearest if math.isfinite(found.nearest) else None,
+        "relations": each,
+        "nearest_other": found.nearest,
         "limit": found.limit,
         "reason": found.reason,
     }
+    print_json(plain(facts))

@@ -1,5 +1,6 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -10,8 +11,8 @@ import typer
 
 from gramian.cli.app import app
 from gramian.cli.progress import say
-from gramian.cli.streams import lead_nowhere, prepare_streams
 from gramian.errors import (
+    FULL,
     CertificateWarning,
     CostWarning,
     GramianError,
@@ -19,8 +20,10 @@ from gramian.errors import (
     ParameterError,
     PreimageWarning,
     RankWarning,
+    not_written,
+    reason,
+    shortened,
 )
-from gramian.refusals import FULL, not_written, reason, shortened
 
 __all__ = ["run"]
 
@@ -124,3 +127,38 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     say(f"gramian: warning: {message}")
+
+
+# ---------------------------------------------------------- the standard streams
+
+
+def prepare_streams() -> None:
+    """Let the standard streams take any text, and be there.
+
+    What an encoding lacks, and the bytes of file names that are no text, are written as escapes. A closed
+    stream becomes one to nowhere.
+    """
+    # First of all, so that no file that is opened later takes the place of a closed one.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def lead_nowhere(name: str) -> None:
+    """Send what is still buffered in a stream that has no room or reader, and what follows, to nowhere.
+
+    The interpreter would otherwise complain when it ends, and change the exit code.
+
+    Parameters
+    ----------
+    name : {"stdout", "stderr"}
+    """
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
+    except (OSError, ValueError):
+        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -12,19 +12,29 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import as_float64
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import check_features, generators, remember_features
-from gramian.estimators.saving import Saved
+from gramian.estimators.saving import Saved, register_record
 from gramian.kernels.feature_maps import MAX_FEATURES, PolynomialFeatureMap, polynomial_map
 from gramian.kernels.fourier import FourierFeatureMap, fourier_map
-from gramian.kernels.maps import FeatureMap
+from gramian.kernels.maps import FeatureMap, KernelError
 from gramian.kernels.taylor import TaylorFeatureMap, taylor_map
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows, as_rows
+from gramian.store import Array, Given, Sizes
 
 __all__ = ["PolynomialMap", "RandomFourierMap", "TaylorMap"]
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256
 SAMPLE_ENTRIES = 1 << 24
+
+
+register_record(KernelError)
+MAPPED: dict[str, Any] = {
+    "n_features_in_": Sizes("d"),
+    "n_features_out_": Sizes("p"),
+    "feature_names_in_?": Array("d", kinds="O"),
+    "kernel_error_": KernelError,
+}
 
 
 class KernelMapper(TransformerMixin, BaseEstimator):
@@ -177,6 +187,12 @@ class PolynomialMap(Saved, KernelMapper):
     array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
     """
 
+    contents: ClassVar = MAPPED | {
+        "gamma_": Array("", least=0),
+        "_degree": Sizes("degree"),
+        "_coef0": Array("", least=0),
+    }
+
     def __init__(
         self,
         degree: int = 3,
@@ -252,6 +268,12 @@ class TaylorMap(Saved, KernelMapper):
     >>> mapper.n_features_out_, mapper.kernel_error_.bound < 1e-3
     (45, True)
     """
+
+    contents: ClassVar = MAPPED | {
+        "gamma_": Array("d"),
+        "origin_": Array("d"),
+        "_order": Sizes("order"),
+    }
 
     def __init__(
         self,
@@ -332,6 +354,14 @@ class RandomFourierMap(Saved, KernelMapper):
     >>> mapper.kernel_error_.maximum < 0.1
     True
     """
+
+    contents: ClassVar = MAPPED | {
+        "gamma_": Array("d"),
+        "origin_": Array("d"),
+        "frequencies_": Array("_ d"),
+        "_offset": Given(Array("")),
+        "_orthogonal": bool,
+    }
 
     def __init__(
         self,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names
+from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import (
     as_float64,
     from_numpy,
@@ -24,6 +25,7 @@ from gramian.arrays import (
 )
 from gramian.engine import KernelProblem, plan, solve, warn_of_cost
 from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.fitted import held, remember
 from gramian.estimators.inputs import (
     check_choice,
@@ -34,18 +36,22 @@ from gramian.estimators.inputs import (
     remember_features,
 )
 from gramian.estimators.preimages import WithPreimages, preimage_method
-from gramian.estimators.saving import Saved
+from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
 from gramian.kernels.named import PRECOMPUTED
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
-from gramian.records import Ask, Plan, Target
+from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
+from gramian.store import Array, Given
 
 __all__ = ["KernelPCA"]
 
 SOLVERS = ("auto", "dense", "krylov")
 RULES = ("parallel", "cv")
 BLOCK = 480  # new rows mapped at a time by one worker
+
+
+register_forms(KERNELS, FUNCTIONS)
 
 
 class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
@@ -130,6 +136,19 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
     >>> KernelPCA(2, kernel="rbf", gamma=0.5).fit(X).eigenvalues_.round(4)
     array([0.632..., 0.632...])
     """
+
+    contents: ClassVar = DECOMPOSED | {
+        "kernel_": Given(Kernel, "rows"),
+        "X_fit_": Given(Array("n d"), "rows"),
+        "eigenvalues_": Array("k"),
+        "eigenvectors_": Array("n k"),
+        "explained_variance_": Array("k"),
+        "projection_coef_": Array("n k"),
+        "_row_means": Array("n"),
+        "_mean": float,
+        "repair_?": Repair | None,
+        "_ridge_map?": RidgeMap | None,
+    }
 
     def __init__(
         self,

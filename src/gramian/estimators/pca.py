@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -41,9 +41,10 @@ from gramian.estimators.inputs import (
     generators,
     remember_features,
 )
-from gramian.estimators.saving import Saved
+from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
+from gramian.store import Array, Given
 
 __all__ = ["PCA"]
 
@@ -133,6 +134,20 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
     >>> pca.components_[0].round(4)
     array([0.8086, 0.5883])
     """
+
+    contents: ClassVar = DECOMPOSED | {
+        "components_": Array("k d"),
+        "explained_variance_": Array("k", least=0),
+        "singular_values_": Array("k", least=0),
+        "mean_": Array("d"),
+        "scale_": Given(Array("d"), "scale"),
+        "_center": Array("d"),
+        "_divisor": Given(Array("d"), "scale"),
+        "constant_features_": Array("_", least=0, kinds="iu"),
+        "noise_variance_": float,
+        "reconstruction_error_": float,
+        "total_variance_": float,
+    }
 
     def __init__(
         self,

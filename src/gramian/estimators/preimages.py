@@ -15,9 +15,11 @@ from gramian.analysis.ridge_map import RidgeMap, learn_map
 from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
 from gramian.errors import DataError, ParameterError, PreimageWarning
 from gramian.estimators.inputs import check_choice, check_features
+from gramian.estimators.saving import register_record
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
+from gramian.store import Array
 
 __all__ = ["PREIMAGES", "PreimageMethod", "WithPreimages", "preimage_method"]
 
@@ -25,6 +27,16 @@ PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
 NO_ROWS = (
     "A precomputed kernel has no rows to go back to. Fit on the rows with the kernel itself, by name "
     "(kernel='rbf'), expression, object or function."
+)
+
+
+register_record(
+    RidgeMap,
+    mean=Array("r"),
+    linear=Array("r d"),
+    intercept=Array("d"),
+    landmarks=Array("m r"),
+    radial=Array("m d"),
 )
 
 

@@ -1,33 +1,82 @@
-"""Saving fitted models and opening them again; nothing is ever pickled."""
+"""What a model file holds: fitted estimators as JSON with references to arrays, and back; nothing is pickled.
+
+An estimator declares what it is made of when it is fitted, and is checked against that when it is read.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import ModelFileError
-
-__all__ = ["Saved", "contents", "load", "restored"]
-
-# Every kernel and record can be in a file: what knows them all is loaded when a file is written or read.
-ENCODING, STORE = "gramian.estimators.encoding", "gramian.store"
-HOMES = (
-    "gramian.estimators.pca",
-    "gramian.estimators.kernel_pca",
-    "gramian.estimators.feature_maps",
-    "gramian.estimators.whitener",
-    "gramian.faces.space",
+from gramian.analysis.component_rules import ComponentChoice
+from gramian.arrays import to_numpy
+from gramian.records import (
+    Alternative,
+    Attempt,
+    Calls,
+    Certificate,
+    Completeness,
+    Plan,
+    Repair,
+    Spectrum,
+    Step,
+    Target,
 )
+from gramian.store import Array, Given, Sizes, conform, write_model
+
+__all__ = ["DECOMPOSED", "Form", "Saved", "decode", "encode", "register_forms", "register_record", "restored"]
+
+Parts = dict[str, Any]
+# What every estimator of eigenpairs is made of: n rows, d columns, k components.
+DECOMPOSED: dict[str, Any] = {
+    "n_samples_": Sizes("n"),
+    "n_features_in_": Sizes("d"),
+    "n_components_": Sizes("k"),
+    "rank_": int,
+    "feature_names_in_?": Array("d", kinds="O"),
+    "picture_shape_?": tuple[int, int] | None,
+    "explained_variance_ratio_": Given(Array("k", least=0)),
+    "plan_": Plan,
+    "attempts_?": tuple[Attempt, ...],
+    "spectrum_": Spectrum,
+    "certificate_": Certificate,
+    "component_choice_?": ComponentChoice | None,
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How values of some kind are told in JSON: by a name, and by named values that have forms themselves.
+
+    Attributes
+    ----------
+    tag : str
+        Key of the name.
+    holds : callable
+        Whether a value is of the kind.
+    tell : callable
+        Returns the name under ``tag``, and mappings of values under other keys.
+    make : callable
+        Turns that, with the values in the mappings made already, into a value again.
+    """
+
+    tag: str
+    holds: Callable[[Any], bool]
+    tell: Callable[[Any], Parts]
+    make: Callable[[Parts], Any]
 
 
 class Saved:
-    """Gives an estimator ``save``; a subclass is known to :func:`load` by its name."""
+    """Gives an estimator ``save``; a subclass is known to :func:`gramian.load` by its name."""
 
     known: ClassVar[dict[str, type[Any]]] = {}
     private: ClassVar[bool] = False  # whether only the owner may read a new file
+    contents: ClassVar[Mapping[str, Any]] = {}  # what is there when it is fitted, as store.conform takes it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -48,60 +97,161 @@ class Saved:
         """
         check_is_fitted(self)
         arrays: dict[str, Any] = {}
-        encode = import_module(ENCODING).encode
-        header = {part: encode(values, part, arrays) for part, values in contents(self).items()}
-        import_module(STORE).write_model(path, type(self).__name__, header, arrays, private=self.private)
+        told = _tell_estimator(self)
+        header = {part: encode(told[part], part, arrays) for part in ("parameters", "state")}
+        write_model(path, told["estimator"], header, arrays, private=self.private)
 
 
-def contents(model: Any) -> dict[str, dict[str, Any]]:
-    """Return what makes a fitted estimator: its parameters, and its state."""
-    parameters = model.get_params(deep=False)
-    state = {name: value for name, value in vars(model).items() if name not in parameters}
-    return {"parameters": parameters, "state": state}
-
-
-def restored(kind: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
-    """Return the estimator of a known class that :func:`contents` described."""
-    model = Saved.known[kind](**parameters)
-    for name, value in state.items():
-        setattr(model, name, value)
-    return model
-
-
-def load(path: str | PathLike[str]) -> Any:
-    """Open a model that ``save`` has written.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    estimator
-        The fitted model, of the class that was saved. Arrays are NumPy arrays, whatever kind they were
-        fitted on.
+def restored(kind: str, parameters: Parts, state: Parts) -> Any:
+    """Return a fitted estimator of a known class.
 
     Raises
     ------
-    FileError
-        When the file is not there or cannot be read.
-    ModelFileError
-        When it is truncated, altered, not a gramian model, or of a newer format.
+    ValueError, TypeError, KeyError
+        If it cannot be one.
     """
-    for home in HOMES:
-        import_module(home)
-    stored = import_module(STORE).read_model(path)
-    if stored.kind not in Saved.known:
-        raise ModelFileError(
-            f"{path} holds a model of kind {stored.kind!r}, which this gramian does not know. "
-            f"It knows {', '.join(sorted(Saved.known))}. Upgrade with: pip install -U gramian"
-        )
-    try:
-        decode = import_module(ENCODING).decode
-        header = {part: decode(stored.header[part], stored.arrays) for part in ("parameters", "state")}
-        return restored(stored.kind, **header)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ModelFileError(
-            f"{path} is a gramian file, but its contents are not those of a {stored.kind} ({error}). "
-            "Fit the model again, or upgrade gramian if the file is newer."
-        ) from error
+    cls = Saved.known[kind]
+    model = cls(**parameters)
+    conform(state, cls.contents)
+    for name in cls.contents:
+        if (key := name.removesuffix("?")) in state:
+            setattr(model, key, state[key])
+    return model
+
+
+def _tell_estimator(model: Any) -> Parts:
+    parameters = model.get_params(deep=False)
+    state = {name: value for name, value in vars(model).items() if name not in parameters}
+    return {"estimator": type(model).__name__, "parameters": parameters, "state": state}
+
+
+# ---------------------------------------------------------------------- records
+
+# Fields that older files have and records no longer.
+RETIRED = {"Plan": ("options",)}
+_records: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
+
+
+def register_record(record: type[Any], **shapes: Array) -> None:
+    """Let files hold a dataclass; where a type hint says less than is known, a shape takes its place."""
+    _records[record.__name__] = record, get_type_hints(record) | shapes
+
+
+def _make_record(told: Parts) -> Any:
+    record, declared = _records[told["record"]]
+    retired = RETIRED.get(told["record"], ())
+    made = record(**{name: value for name, value in told["fields"].items() if name not in retired})
+    conform({field.name: getattr(made, field.name) for field in fields(made)}, declared)
+    return made
+
+
+def _tell_record(value: Any) -> Parts:
+    return {"record": type(value).__name__, "fields": {f.name: getattr(value, f.name) for f in fields(value)}}
+
+
+for _record in (Alternative, Attempt, Calls, Completeness, ComponentChoice, Plan, Repair, Step, Target):
+    register_record(_record)
+register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
+register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))
+
+
+# ------------------------------------------------------------------ to and from JSON
+
+
+def encode(values: Mapping[str, Any], prefix: str, arrays: dict[str, Any]) -> Parts:
+    """Turn named values into JSON.
+
+    Parameters
+    ----------
+    values : mapping
+    prefix : str
+        First part of the names of arrays.
+    arrays : dict
+        Arrays are put here and leave a reference.
+
+    Raises
+    ------
+    ParameterError
+        For a function, which no file can hold.
+    """
+    return {name: _encode(value, f"{prefix}.{name}", arrays) for name, value in values.items()}
+
+
+def decode(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Parts:
+    """Return the values that :func:`encode` wrote; for others it raises what Python does."""
+    return {name: _decode(value, arrays) for name, value in values.items()}
+
+
+FORMS = {
+    "record": Form("record", lambda value: type(value).__name__ in _records, _tell_record, _make_record),
+    "estimator": Form(
+        "estimator",
+        lambda value: isinstance(value, Saved),
+        _tell_estimator,
+        lambda told: restored(told["estimator"], told["parameters"], told["state"]),
+    ),
+}
+
+
+def register_forms(*forms: Form) -> None:
+    """Let files hold other values: those are asked for last, in the order of registration."""
+    FORMS.update({form.tag: form for form in forms})
+
+
+def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
+    """Turn a value into JSON; arrays go to ``arrays`` and leave a reference."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.dtype):
+        return {"dtype": value.name}
+    if isinstance(value, (list, tuple)):
+        return {"tuple": [_encode(v, f"{name}.{i}", arrays) for i, v in enumerate(value)]}
+    if isinstance(value, slice):
+        return {"slice": [_encode(end, name, arrays) for end in (value.start, value.stop, value.step)]}
+    if isinstance(value, dict):
+        return {"map": encode({str(key): item for key, item in value.items()}, name, arrays)}
+    for form in FORMS.values():
+        if form.holds(value):
+            told = form.tell(value)
+            alone = len(told) == 2
+            return {
+                key: part if key == form.tag else encode(part, name if alone else f"{name}.{key}", arrays)
+                for key, part in told.items()
+            }
+    if isinstance(value, (np.random.RandomState, np.random.Generator)):
+        return None
+    array = to_numpy(value)
+    if array.dtype == object:
+        return {"names": [str(v) for v in array]}
+    arrays[name] = array
+    return {"array": name}
+
+
+def _decode(value: Any, arrays: Mapping[str, Any]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    for tag, form in FORMS.items():
+        if tag in value:
+            return form.make(
+                {key: part if key == tag else decode(part, arrays) for key, part in value.items()}
+            )
+    ((tag, content),) = value.items()
+    return _MAKERS[tag](content, arrays)
+
+
+def _names(content: list[str], arrays: Mapping[str, Any]) -> Any:
+    if not all(isinstance(name, str) for name in content):
+        raise TypeError("names are no text")
+    return np.array(content, dtype=object)
+
+
+_MAKERS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
+    "array": lambda content, arrays: arrays[content],
+    "dtype": lambda content, arrays: np.dtype(content),
+    "tuple": lambda content, arrays: tuple([_decode(item, arrays) for item in content]),
+    "slice": lambda content, arrays: slice(*content),
+    "map": lambda content, arrays: decode(content, arrays),
+    "names": _names,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -23,9 +23,10 @@ from gramian.estimators.regularization import (
     regularized,
     standard_deviations,
 )
-from gramian.estimators.saving import Saved
+from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
+from gramian.store import Array, Given
 
 __all__ = ["Whitener"]
 
@@ -110,6 +111,23 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
     array([[ 0.7069, -0.551 ],
            [-0.551 ,  1.0634]])
     """
+
+    contents: ClassVar = DECOMPOSED | {
+        "components_": Array("k d"),
+        "eigenvalues_": Array("k", least=0),
+        "regularized_eigenvalues_": Array("k", least=0),
+        "regularization_": float | None,
+        "variances_": Array("d", least=0),
+        "mean_": Array("d"),
+        "scale_": Given(Array("d"), "scale"),
+        "constant_features_": Array("_", least=0, kinds="iu"),
+        "_center": Array("d"),
+        "_divisor": Given(Array("d"), "scale"),
+        "_deviations": Array("k", least=0),
+        "_rest": float,
+        "_correction": Given(Array("c c")),
+        "_triangle": Given(Array("d d")),
+    }
 
     def __init__(
         self,

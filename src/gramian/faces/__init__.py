@@ -15,28 +15,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gramian.faces.asking import identify, verify
-    from gramian.faces.drawn import drawn_faces
+    from gramian.faces.drawing import drawn_faces
     from gramian.faces.evaluation import evaluate_faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
-    from gramian.faces.reading import Faces, read_faces
-    from gramian.faces.recognition import Answer, Recogniser
+    from gramian.faces.pictures import Faces
+    from gramian.faces.reading import read_faces
+    from gramian.faces.recognition import Answer, Recogniser, identify, verify
     from gramian.faces.space import FaceSpace
 
 _HOME = {
     "LIGHTS": "light",
     "Answer": "recognition",
     "FaceSpace": "space",
-    "Faces": "reading",
+    "Faces": "pictures",
     "Gallery": "gallery",
     "Recogniser": "recognition",
-    "drawn_faces": "drawn",
+    "drawn_faces": "drawing",
     "evaluate_faces": "evaluation",
-    "identify": "asking",
+    "identify": "recognition",
     "read_faces": "reading",
     "relight": "light",
-    "verify": "asking",
+    "verify": "recognition",
 }
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -10,17 +11,104 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
 from gramian.arrays import as_float64
+from gramian.checks import counted, slices
 from gramian.errors import RankWarning
 from gramian.estimators.pca import PCA
 from gramian.faces.light import grey_scale
 from gramian.records import FloatArray
 
-__all__ = ["COMPONENTS", "HEIGHT", "fit_detector", "sketches", "unlikeness"]
+__all__ = [
+    "COMPONENTS",
+    "FOLDS",
+    "HEIGHT",
+    "MANY",
+    "areas",
+    "fit_detector",
+    "folds",
+    "keeping",
+    "sketches",
+    "unlikeness",
+]
+
+FOLDS = 5
+MANY = 5000  # pictures above which one part is held out once, so that calibrating costs one more fit
+
+
+def folds(
+    n: int, people: npt.NDArray[Any] | None, rng: np.random.Generator
+) -> tuple[list[npt.NDArray[np.intp]], str]:
+    """Return the positions of the pictures that are held out together, and how they were chosen.
+
+    Parameters
+    ----------
+    n : int
+        Number of pictures.
+    people : ndarray of shape (n,) or None
+        All pictures of a person are held out together: a new person is what a new picture may show.
+    rng : Generator
+
+    Returns
+    -------
+    parts : list of ndarray of int
+        Five, or fewer where there are fewer people; one where there are more than 5000 pictures.
+    how : str
+
+    Examples
+    --------
+    >>> parts, how = folds(4, np.array(["a", "a", "b", "b"]), np.random.default_rng(0))
+    >>> [part.tolist() for part in parts]
+    [[0, 1], [2, 3]]
+    """
+    groups = np.arange(n) if people is None else np.unique(people, return_inverse=True)[1]
+    known = int(groups.max()) + 1
+    what = "people" if people is not None and known > 1 else "pictures"
+    if known == 1:
+        groups, known = np.arange(n), n
+    count = min(FOLDS, known)
+    part_of = np.empty(known, dtype=np.intp)
+    part_of[rng.permutation(known)] = np.arange(known) % count
+    parts = [np.flatnonzero(part_of[groups] == part) for part in range(count)]
+    if n > MANY:
+        parts = parts[:1]
+    # What is left must be enough to fit.
+    parts = sorted((part for part in parts if n - len(part) >= 2), key=lambda part: int(part[0]))
+    if not parts:
+        return [], f"there are too few pictures to measure what counts as a face ({n})"
+    held = sum(map(len, parts))
+    return parts, (
+        f"what counts as a face was measured on {held:,} pictures held out from fitting, whole {what} at a "
+        f"time, by {counted(len(parts), 'more fit')}"
+    )
+
+
+def keeping(scores: FloatArray, keep: float) -> float:
+    """Return the least threshold that a new score of the same kind is at or below with probability ``keep``.
+
+    Of n scores it is the one of rank ``ceil((n + 1) keep)``, the largest where n is too small for that;
+    infinite without scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+    keep : float
+
+    References
+    ----------
+    Vovk, Gammerman and Shafer (2005), Algorithmic learning in a random world, proposition 2.4.
+
+    Examples
+    --------
+    >>> keeping(np.arange(1.0, 200.0), 0.99)
+    198.0
+    """
+    if not len(scores):
+        return math.inf
+    rank = min(len(scores), math.ceil((len(scores) + 1) * keep))
+    return float(np.sort(scores)[rank - 1])
+
 
 # Chosen on ORL faces, dogs and cats; docs/faces.md has the figures.
 HEIGHT = 24
-WIDEST = 512  # of a sketch, which only pictures more than twenty times as wide as high would exceed
-PIECE = 4096  # columns averaged at a time
 COMPONENTS = 75
 INNER, OUTER = 1.0, 2.0
 VALUES = ("grey", "log")
@@ -31,7 +119,7 @@ BLOCK_BYTES = 64 << 20
 def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]:
     """Return small pictures of edges, all at one contrast.
 
-    Pictures are made 24 pixels high by averaging areas, and at most 512 wide. Their grey values, or the
+    Pictures are made 24 pixels high by averaging areas. Their grey values, or the
     logarithms of these, are smoothed by a Gaussian of 1 pixel less the same smoothed by one of 2, and divided
     by the root of their mean square: neither the brightness nor the contrast of a picture matters, nor light
     that changes slowly across it.
@@ -47,12 +135,10 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
     ndarray of shape (n, height, width), float32
     """
     _, h, w = pictures.shape
-    down = _areas(h, min(HEIGHT, h))
-    width = max(1, min(WIDEST, round(w * min(1.0, HEIGHT / h))))
-    small = np.empty((len(pictures), len(down), width), dtype=np.float32)
-    step = max(1, min(BLOCK, BLOCK_BYTES // (8 * h * w)))
-    for start in range(0, len(pictures), step):
-        block = _narrowed(down @ as_float64(grey_scale(pictures[start : start + step])), width)
+    down, across = areas(h, min(HEIGHT, h)), areas(w, max(1, round(w * min(1.0, HEIGHT / h))))
+    small = np.empty((len(pictures), len(down), len(across)), dtype=np.float32)
+    for some in slices(len(pictures), max(1, min(BLOCK, BLOCK_BYTES // (8 * h * w)))):
+        block = down @ as_float64(grey_scale(pictures[some])) @ across.T
         if values == "log":
             block = np.log1p(np.maximum(block, 0.0))
         inner, outer = (gaussian_filter(block, s, axes=(1, 2), mode="mirror") for s in (INNER, OUTER))
@@ -60,30 +146,14 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
         root = np.sqrt(np.mean(edges**2, axis=(1, 2), keepdims=True))
         # A picture of one grey has no edges, only rounding.
         rounding = 1e-12 * np.maximum(np.abs(block).max(axis=(1, 2), keepdims=True), 1e-300)
-        small[start : start + step] = np.where(root > rounding, edges / np.maximum(root, rounding), 0.0)
+        small[some] = np.where(root > rounding, edges / np.maximum(root, rounding), 0.0)
     return small
 
 
-def _narrowed(pictures: FloatArray, width: int) -> FloatArray:
-    """Return pictures of this width, by averaging areas."""
-    w = pictures.shape[2]
-    narrow = np.zeros((*pictures.shape[:2], width))
-    # A piece at a time, so that the matrix stays small.
-    for start in range(0, w, PIECE):
-        piece = slice(start, min(start + PIECE, w))
-        filled = slice(piece.start * width // w, -(-piece.stop * width // w))
-        narrow[..., filled] += pictures[..., piece] @ _areas(w, width, piece, filled).T
-    return narrow
-
-
-def _areas(size: int, wanted: int, piece: slice = slice(None), filled: slice = slice(None)) -> FloatArray:
-    """Return the matrix that averages ``size`` pixels into ``wanted``, by the overlap of their areas.
-
-    Of its columns a piece, and of its rows those that are to be filled.
-    """
+def areas(size: int, wanted: int) -> FloatArray:
+    """Return the matrix that averages ``size`` pixels into ``wanted``, by the overlap of their areas."""
     edges = np.arange(wanted + 1) * (size / wanted)
-    low, high = edges[:-1, None][filled], edges[1:, None][filled]
-    pixels = np.arange(size)[None, piece]
+    low, high, pixels = edges[:-1, None], edges[1:, None], np.arange(size)[None]
     overlap = np.clip(np.minimum(high, pixels + 1) - np.maximum(low, pixels), 0.0, None)
     return np.asarray(overlap / (high - low))
 

@@ -6,44 +6,322 @@ import logging
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, RankWarning
-from gramian.estimators.inputs import check_choice, generators
-from gramian.faces.calibration import check_far
-from gramian.faces.figures import FARS, AtCount, Evaluation
+from gramian.arrays import as_float64
+from gramian.checks import check_choice, check_integer, counted
+from gramian.errors import DataError, InputTypeError, RankWarning
+from gramian.estimators.inputs import generators
 from gramian.faces.light import LIGHTS
 from gramian.faces.pictures import Faces
-from gramian.faces.rates import equal_error, mean_and_error, rejects_at
 from gramian.faces.recognition import Recogniser
 from gramian.faces.shifts import COPIES, shift_pixels
 from gramian.faces.space import FaceSpace
-from gramian.faces.splits import (
-    Chosen,
-    Population,
-    as_faces,
-    check_leave_out,
-    choose,
-    component_counts,
-    noise_pictures,
-    population,
-    size_text,
-    whole_number,
-)
+from gramian.faces.splits import Population, Split, component_counts, draw_split, noise_pictures, population
 from gramian.records import FloatArray
 
-__all__ = ["COUNTS", "LIGHT", "MOST_SPLITS", "evaluate_faces"]
+__all__ = [
+    "COUNTS",
+    "FARS",
+    "LIGHT",
+    "AtCount",
+    "Evaluation",
+    "equal_error",
+    "evaluate_faces",
+    "mean_and_error",
+    "rejects_at",
+    "roc",
+]
 
 COUNTS = (25, 50, 100, 200, 300, 400)
+FARS = (0.1, 0.03, 0.01, 0.003, 0.001)
 LIGHT = "equalise"  # as good as others on ORL, best on Extended Yale B: docs/faces_evaluation.md
 KEEP = 0.99
-MOST_SPLITS = 10_000
 CONFUSIONS = 10
 logger = logging.getLogger("gramian.faces")
+
+
+# ------------------------------------------------------------------ rates
+
+
+def roc(genuine: Any, impostor: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return thresholds and the rates of false accepts and false rejects at them.
+
+    A comparison is accepted when its score is at least the threshold.
+
+    Parameters
+    ----------
+    genuine, impostor : array-like of shape (g,) and (s,)
+        Scores of comparisons of the same person and of different ones; larger is more alike.
+
+    Returns
+    -------
+    thresholds, false_accepts, false_rejects : ndarray
+        Every score that occurs, ascending, and infinity: nothing is accepted.
+
+    Raises
+    ------
+    DataError
+        Where one of them is empty.
+
+    Examples
+    --------
+    >>> thresholds, accepts, rejects = roc([3, 2], [1, 2])
+    >>> thresholds.tolist(), accepts.tolist(), rejects.tolist()
+    ([1.0, 2.0, 3.0, inf], [1.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 1.0])
+    """
+    same, other = np.sort(as_float64(genuine).ravel()), np.sort(as_float64(impostor).ravel())
+    if not len(same) or not len(other):
+        raise DataError(
+            f"There are {len(same)} comparisons of the same person and {len(other)} of different ones. "
+            "Error rates need at least one of each."
+        )
+    thresholds = np.append(np.unique(np.concatenate([same, other])), np.inf)
+    accepts = 1 - np.searchsorted(other, thresholds) / len(other)
+    rejects = np.searchsorted(same, thresholds) / len(same)
+    return thresholds, accepts, rejects
+
+
+def equal_error(genuine: Any, impostor: Any) -> float:
+    """Return the rate at which as many are accepted wrongly as refused wrongly.
+
+    Where no threshold makes them equal, the mean of both at the threshold where they differ least.
+
+    Examples
+    --------
+    >>> equal_error([3, 4, 5, 1], [0, 1, 2, 3.5])
+    0.25
+    """
+    _, accepts, rejects = roc(genuine, impostor)
+    # Rounded, so that the first of equal differences is taken on every machine.
+    place = int(np.argmin(np.abs(accepts - rejects).round(12)))
+    return float(accepts[place] + rejects[place]) / 2
+
+
+def rejects_at(genuine: Any, impostor: Any, fars: npt.ArrayLike) -> FloatArray:
+    """Return the least rate of false rejects at which false accepts are at most ``fars``.
+
+    Examples
+    --------
+    >>> rejects_at([3, 2], [1, 2], [0.0, 0.5]).tolist()
+    [0.5, 0.0]
+    """
+    _, accepts, rejects = roc(genuine, impostor)
+    # Rates of false accepts fall along the thresholds, and false rejects rise.
+    places = np.searchsorted(-accepts, -as_float64(fars) - 1e-12)
+    return np.asarray(rejects[places])
+
+
+def mean_and_error(values: Any) -> tuple[float, float | None]:
+    """Return the mean over splits and its standard error; None of a single one.
+
+    Examples
+    --------
+    >>> mean_and_error([0.5, 1.0]), mean_and_error([0.5])
+    ((0.75, 0.25), (0.5, None))
+    """
+    given = as_float64(values)
+    if len(given) < 2:
+        return float(given.mean()), None
+    return float(given.mean()), float(given.std(ddof=1) / np.sqrt(len(given)))
+
+
+# ------------------------------------------------------------------ figures
+
+
+@dataclass(frozen=True)
+class AtCount:
+    """What a number of components does, as means over splits; rates are shares from 0 to 1.
+
+    Attributes
+    ----------
+    n_components : int
+    rank1, rank1_error : float, float or None
+        Test pictures whose own person is the most alike, and the standard error over splits.
+    equal_error, equal_error_error : float, float or None
+        Equal error rate of verification, over all pairs of a test picture and a person.
+    false_rejects : dict of float to float
+        The ROC: rate of false rejects at each rate of false accepts, in verification.
+    identified, misnamed : float
+        Test pictures that got the right name, and another one, at the calibrated threshold.
+    identified_error : float or None
+        Standard error of ``identified`` over splits.
+    false_accepts, false_accepts_error : float or None
+        Pictures of people left out of the gallery that got a name; None where nobody was left out.
+    verified, verified_error : float, float or None
+        Test pictures whose own person is the most alike, and passes the calibrated threshold of verification.
+    false_matches, false_matches_error : float, float or None
+        Pairs of a picture of somebody left out (or of a test picture, where nobody was) and another person
+        that pass that threshold.
+    predicted_false_accept, predicted_false_reject : float, float or None
+        What calibration on the enrolled pictures promised.
+    face_error, other_error : float
+        Median relative error of the reconstruction, of test pictures and of pictures that are no faces.
+    told_apart : float
+        No faces whose reconstruction error is above that of 99 % of the test pictures.
+    face_equal_error : float
+        The rate at which as many faces are refused as others pass, by reconstruction error.
+    """
+
+    n_components: int
+    rank1: float
+    rank1_error: float | None
+    equal_error: float
+    equal_error_error: float | None
+    false_rejects: dict[float, float]
+    identified: float
+    identified_error: float | None
+    misnamed: float
+    false_accepts: float | None
+    false_accepts_error: float | None
+    verified: float
+    verified_error: float | None
+    false_matches: float
+    false_matches_error: float | None
+    predicted_false_accept: float
+    predicted_false_reject: float | None
+    face_error: float
+    other_error: float
+    told_apart: float
+    face_equal_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Figures of a protocol; prints as tables.
+
+    Attributes
+    ----------
+    protocol : dict
+        What was done: pictures, people, how many pictures are copies of others, enrolled, splits, left out,
+        light, and the recogniser's parameters.
+    at : tuple of AtCount
+        For each number of components.
+    best : int
+        The number with the highest rank-1 rate, the smallest of several.
+    confusions : tuple of (str, str, int)
+        Of ``best``: who was taken for whom, how often over all splits.
+    faces_kept, others_refused : float
+        By the model's own threshold for a face, calibrated on enrolled pictures: test pictures that pass, and
+        pictures that are no faces that do not.
+    told_apart : float
+        Others that do not pass the threshold that exactly 99 % of the test pictures pass.
+    faces_kept_error, others_refused_error, told_apart_error : float or None
+    notes : tuple of str
+    """
+
+    protocol: dict[str, Any]
+    at: tuple[AtCount, ...]
+    best: int
+    confusions: tuple[tuple[str, str, int], ...]
+    faces_kept: float
+    faces_kept_error: float | None
+    others_refused: float
+    others_refused_error: float | None
+    told_apart: float
+    told_apart_error: float | None
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        facts = asdict(self)
+        facts["confusions"] = [
+            {"person": person, "taken_for": other, "times": times} for person, other, times in self.confusions
+        ]
+        for row in facts["at"]:
+            row["false_rejects"] = [
+                {"far": far, "false_rejects": rate} for far, rate in row["false_rejects"].items()
+            ]
+        return facts
+
+    def __str__(self) -> str:
+        parts = [self._headline(), "", *self._who(), "", *self._verification(), "", *self._what()]
+        if self.confusions:
+            parts += ["", f"Most confused, with {self.best} components"]
+            parts += [
+                f"  {person} taken for {other}: {times} times" for person, other, times in self.confusions
+            ]
+        return "\n".join([*parts, *(["", *self.notes] if self.notes else [])])
+
+    def _headline(self) -> str:
+        told = self.protocol
+        left = f", {told['leave_out']} people left out" if told["leave_out"] else ""
+        moved = f", shift {told['shift']:g}" if told["shift"] else ""
+        copies = ", none a copy of another"
+        if told["copies"]:
+            copies = f", {told['copies']:,} of them copies or near-copies of others, kept on one side"
+        splits = f"{counted(told['splits'], 'split')}, {told['enrolled']} of each enrolled"
+        return (
+            f"{told['pictures']:,} pictures of {told['people']:,} people{copies}; {splits}{left}. "
+            f"light {told['light']}{moved}, distance {told['distance']}, "
+            f"discriminant {told['discriminant']}, match {told['match']}"
+        )
+
+    def _who(self) -> list[str]:
+        strangers = self.protocol["leave_out"]
+        lines = [
+            f"Who it is, and at the threshold for {100 * self.protocol['far']:g} % of strangers",
+            "components  rank-1 %     right name %  wrong name %  "
+            + ("strangers named %  " if strangers else "")
+            + "predicted refused %",
+        ]
+        for row in self.at:
+            named = f"{_percent(row.false_accepts, row.false_accepts_error):17}  " if strangers else ""
+            lines.append(
+                f"{row.n_components:>10}  {_percent(row.rank1, row.rank1_error):11}  "
+                f"{_percent(row.identified, row.identified_error):12}  {_percent(row.misnamed):12}  {named}"
+                f"{_percent(row.predicted_false_reject)}"
+            )
+        return lines
+
+    def _verification(self) -> list[str]:
+        lines = [
+            "One to one: false rejects % at a rate of false accepts, and at the threshold for "
+            f"{100 * self.protocol['far']:g} %",
+            "components  equal error %  "
+            + "  ".join(f"{f'{100 * far:g} %':>6}" for far in FARS)
+            + "  right name %  others passed %",
+        ]
+        for row in self.at:
+            rates = "  ".join(f"{100 * row.false_rejects[far]:6.2f}" for far in FARS)
+            shown = _percent(row.equal_error, row.equal_error_error)
+            lines.append(
+                f"{row.n_components:>10}  {shown:13}  {rates}  "
+                f"{_percent(row.verified, row.verified_error):12}  "
+                f"{_percent(row.false_matches, row.false_matches_error)}"
+            )
+        return lines
+
+    def _what(self) -> list[str]:
+        lines = [
+            f"A face or not, by reconstruction error ({self.protocol['others']})",
+            "components  error of faces  of others  told apart %  equal error %",
+        ]
+        for row in self.at:
+            lines.append(
+                f"{row.n_components:>10}  {row.face_error:14.3f}  {row.other_error:9.3f}  "
+                f"{_percent(row.told_apart):12}  {_percent(row.face_equal_error)}"
+            )
+        lines.append(
+            "By the model's own measure and threshold: "
+            f"{_percent(self.faces_kept, self.faces_kept_error)} % of new faces pass, "
+            f"{_percent(self.others_refused, self.others_refused_error)} % of others do not. "
+            f"Where 99 % of new faces pass, {_percent(self.told_apart, self.told_apart_error)} % do not."
+        )
+        return lines
+
+
+def _percent(share: float | None, error: float | None = None) -> str:
+    if share is None:
+        return "-"
+    return f"{100 * share:.2f}" + ("" if error is None else f" ±{100 * error:.2f}")
+
+
+# ------------------------------------------------------------------ the protocol
 
 
 def evaluate_faces(
@@ -67,7 +345,8 @@ def evaluate_faces(
 
     In every split some pictures of each person are enrolled. A model is fitted on these, once, with the
     largest number of components; smaller numbers are its first ones. All other pictures are test pictures:
-    nothing sees them before they are asked about.
+    nothing sees them before they are asked about. A picture and its copies and near-copies, as
+    :func:`gramian.faces.splits.copies_of` finds them, are enrolled together or not at all.
 
     Parameters
     ----------
@@ -78,7 +357,6 @@ def evaluate_faces(
     enrolled : int, optional
         Pictures of each person enrolled; by default half of what the person with the fewest has.
     splits : int, default=10
-        At most 10,000.
     light, shift, distance, discriminant, match, far
         As in :class:`FaceSpace` and :class:`Recogniser`.
     leave_out : int, default=0
@@ -112,37 +390,37 @@ def evaluate_faces(
     ([4, 10], 2)
     """
     check_choice("light", light, LIGHTS)
-    check_far(far)
-    splits = whole_number("splits", splits, 1, MOST_SPLITS)
-    faces = as_faces("faces", faces)
+    splits = check_integer("splits", splits)
+    settings = {"distance": distance, "discriminant": discriminant, "match": match, "far": far}
+    Recogniser(**settings).check_parameters()  # type: ignore[arg-type]
+    _check_kind("faces", faces)
     people, notes, usable = population(faces, enrolled)
-    given, codes = faces.take(usable), people.codes
-    leave_out = check_leave_out(leave_out, people)
+    given = faces.take(usable)
+    advice = f"There are {people.count} people, and at least 2 must stay."
+    leave_out = check_integer("leave_out", leave_out, 0, people.count - 2, advice)
     copies = COPIES if shift_pixels(shift, given.pictures.shape[2]) else 1
     most = (people.count - leave_out) * people.enrolled * copies - 1
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
-    if others is None:
-        others = noise_pictures(given, rngs[-1])
-    _check_others(as_faces("others", others), given)
-    settings: dict[str, Any] = {
-        "distance": distance,
-        "discriminant": discriminant,
-        "match": match,
-        "far": far,
-    }
-    Recogniser(**settings).check_parameters()
-    found: list[_Split] = []
+    others = noise_pictures(given, rngs[-1]) if others is None else others
+    _check_kind("others", others)
+    if others.size != given.size:
+        raise DataError(
+            f"There are pictures that are no faces of {others.size}, and the faces are {given.size}. Read "
+            f'them with size="{given.size}".'
+        )
+    found: list[_Measured] = []
     for number, rng in enumerate(rngs[:splits], start=1):
         logger.info("split %d of %d", number, splits)
         space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng, memory_limit=memory_limit)
-        chosen = choose(codes, people.enrolled, leave_out, rng)
-        found.append(_measure(given, people, others, chosen, space, counts, settings))
+        split = draw_split(people, leave_out, rng)
+        found.append(_measure(given, people, others, split, space, counts, settings))
     protocol = {
         "source": faces.source,
         "pictures": len(given),
         "people": people.count,
-        "size": size_text(given),
+        "copies": people.copies,
+        "size": given.size,
         "enrolled": people.enrolled,
         "splits": splits,
         "leave_out": leave_out,
@@ -154,12 +432,11 @@ def evaluate_faces(
     return _summary(found, protocol, counts, people, (*notes, *dict.fromkeys(found[-1].notes)))
 
 
-def _check_others(others: Faces, faces: Faces) -> None:
-    size = size_text(faces)
-    if not len(others) or size_text(others) != size:
-        raise DataError(
-            f"There are {len(others)} pictures that are no faces, {size_text(others)}, and the faces are "
-            f'{size}. Give some, read with size="{size}".'
+def _check_kind(name: str, given: Any) -> None:
+    if not isinstance(given, Faces):
+        raise InputTypeError(
+            f"{name} is {type(given).__name__}. Give Faces: read_faces(PATH) reads them, and "
+            "Faces(pictures, people, names, hashes) makes them of an array."
         )
 
 
@@ -167,12 +444,12 @@ def _check_others(others: Faces, faces: Faces) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Split:
+class _Measured:
+    """Figures of one split: for each number of components, and of the model."""
+
     rows: list[dict[str, Any]]
     wrong: list[Counter[tuple[int, int]]]
-    kept: float
-    refused: float
-    told_apart: float
+    model: dict[str, Any]
     notes: tuple[str, ...]
 
 
@@ -180,33 +457,37 @@ def _measure(
     faces: Faces,
     people: Population,
     others: Faces,
-    chosen: Chosen,
+    split: Split,
     space: FaceSpace,
     counts: Sequence[int],
     settings: dict[str, Any],
-) -> _Split:
+) -> _Measured:
     names = np.array(people.names, dtype=object)[people.codes]
     with warnings.catch_warnings():
         # Copies among the pictures make the last components empty, which harms nothing here.
         warnings.simplefilter("ignore", RankWarning)
-        space.fit(faces.pictures[chosen.enrolled], names[chosen.enrolled])
-    tested = faces.pictures[chosen.tested]
-    vectors = [space.transform(faces.pictures[mask]) for mask in (chosen.enrolled, chosen.tested)]
+        space.fit(faces.pictures[split.enrolled], names[split.enrolled])
+    tested = faces.pictures[split.tested]
+    vectors = [space.transform(faces.pictures[mask]) for mask in (split.enrolled, split.tested)]
     # Nothing is left to ask where nobody was left out.
-    unknown = space.transform(faces.pictures[chosen.strangers]) if chosen.strangers.any() else None
+    unknown = space.transform(faces.pictures[split.strangers]) if split.strangers.any() else None
     errors = space.errors(tested, counts), space.errors(others, counts)
     rows, wrong = [], []
     notes: tuple[str, ...] = ()
     for place, count in enumerate(counts):
         recogniser = Recogniser(**settings, n_components=count)
-        recogniser.fit(vectors[0], names[chosen.enrolled], space.eigenvalues_, space.shift_covariance_)
-        row, mistakes = _recognised(recogniser, vectors[1], unknown, people, chosen)
+        recogniser.fit(vectors[0], names[split.enrolled], space.eigenvalues_, space.shift_covariance_)
+        row, mistakes = _recognised(recogniser, vectors[1], unknown, people, split)
         rows.append(row | _faces_known(errors[0][:, place], errors[1][:, place]))
         wrong.append(mistakes)
         notes = recogniser.notes_
     threshold, unlike = space.face_threshold_, (space.face_score(tested), space.face_score(others))
-    kept, refused = float((unlike[0] <= threshold).mean()), float((unlike[1] > threshold).mean())
-    return _Split(rows, wrong, kept, refused, _told_apart(*unlike), notes)
+    model = {
+        "faces_kept": float((unlike[0] <= threshold).mean()),
+        "others_refused": float((unlike[1] > threshold).mean()),
+        "told_apart": _told_apart(*unlike),
+    }
+    return _Measured(rows, wrong, model, notes)
 
 
 def _recognised(
@@ -214,9 +495,9 @@ def _recognised(
     vectors: npt.NDArray[np.float32],
     unknown: npt.NDArray[np.float32] | None,
     people: Population,
-    chosen: Chosen,
+    split: Split,
 ) -> tuple[dict[str, Any], Counter[tuple[int, int]]]:
-    truth = people.codes[chosen.tested]
+    truth = people.codes[split.tested]
     known = np.searchsorted(np.array(people.names, dtype=object), np.array(recogniser.people_, dtype=object))
     likeness = recogniser.similarity(vectors)
     answered = known[likeness.argmax(axis=1)]
@@ -261,43 +542,39 @@ def _told_apart(faces: FloatArray, others: FloatArray) -> float:
 # ------------------------------------------------------------------ over splits
 
 
+def _averaged(splits: Sequence[dict[str, Any]], record: Any) -> dict[str, Any]:
+    """Return the means of figures over splits, with standard errors where a record has room for them."""
+    figures: dict[str, Any] = {}
+    for name in splits[0]:
+        values = [split[name] for split in splits]
+        if name == "false_rejects":
+            figures[name] = dict(zip(FARS, np.mean(values, axis=0).tolist(), strict=True))
+            continue
+        figures[name], error = (None, None) if values[0] is None else mean_and_error(values)
+        if f"{name}_error" in record.__dataclass_fields__:
+            figures[f"{name}_error"] = error
+    return figures
+
+
 def _summary(
-    found: list[_Split],
+    found: list[_Measured],
     protocol: dict[str, Any],
     counts: Sequence[int],
     people: Population,
     notes: tuple[str, ...],
 ) -> Evaluation:
-    rows = []
-    for place, count in enumerate(counts):
-        splits = [split.rows[place] for split in found]
-        figures: dict[str, Any] = {"n_components": count}
-        for name in splits[0]:
-            values = [split[name] for split in splits]
-            if name == "false_rejects":
-                figures[name] = dict(zip(FARS, np.mean(values, axis=0).tolist(), strict=True))
-                continue
-            mean, error = (None, None) if values[0] is None else mean_and_error(values)
-            figures[name] = mean
-            if f"{name}_error" in AtCount.__dataclass_fields__:
-                figures[f"{name}_error"] = error
-        rows.append(AtCount(**figures))
+    rows = tuple(
+        AtCount(n_components=count, **_averaged([split.rows[place] for split in found], AtCount))
+        for place, count in enumerate(counts)
+    )
     best = max(range(len(counts)), key=lambda place: (rows[place].rank1, -counts[place]))
     mistakes = sum((split.wrong[best] for split in found), Counter[tuple[int, int]]())
     ranked = sorted(mistakes.items(), key=lambda entry: (-entry[1], entry[0]))[:CONFUSIONS]
-    kept, kept_error = mean_and_error([split.kept for split in found])
-    refused, refused_error = mean_and_error([split.refused for split in found])
-    told_apart, told_apart_error = mean_and_error([split.told_apart for split in found])
     return Evaluation(
-        protocol,
-        tuple(rows),
-        counts[best],
-        tuple((people.names[a], people.names[b], times) for (a, b), times in ranked),
-        kept,
-        kept_error,
-        refused,
-        refused_error,
-        told_apart,
-        told_apart_error,
-        notes,
+        protocol=protocol,
+        at=rows,
+        best=counts[best],
+        confusions=tuple((people.names[a], people.names[b], times) for (a, b), times in ranked),
+        notes=notes,
+        **_averaged([split.model for split in found], Evaluation),
     )

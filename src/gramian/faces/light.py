@@ -9,18 +9,18 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
 from gramian.arrays import parallel_map
+from gramian.checks import check_choice, slices
 from gramian.errors import DataError
-from gramian.estimators.inputs import check_choice
 
-__all__ = ["INNER", "LIGHTS", "OUTER", "grey_scale", "relight", "unlight"]
+__all__ = ["INNER", "LIGHTS", "OUTER", "Relit", "grey_scale", "relight", "unlight"]
 
 LIGHTS = ("none", "log", "equalise", "dog")
 INNER, OUTER = 1.0, 2.0  # standard deviations of the two Gaussians of "dog", in pixels
 BLOCK = 64  # pictures treated at a time by one worker
-Pictures = npt.NDArray[np.float32]
+Relit = npt.NDArray[np.float32]
 
 
-def relight(pictures: npt.NDArray[Any], how: str) -> Pictures:
+def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
     """Return pictures treated against differences of light.
 
     Grey values are first brought to one scale: 8-bit values as they are, 16-bit values divided by 257, so
@@ -64,11 +64,10 @@ def relight(pictures: npt.NDArray[Any], how: str) -> Pictures:
         return pictures
     treated = np.empty(pictures.shape, dtype=np.float32)
 
-    def treat(start: int) -> None:
-        block = slice(start, start + BLOCK)
+    def treat(block: slice) -> None:
         treated[block] = _treated(grey_scale(pictures[block]), how)
 
-    parallel_map(treat, range(0, len(pictures), BLOCK))
+    parallel_map(treat, slices(len(pictures), BLOCK))
     return treated
 
 
@@ -106,7 +105,7 @@ def _treated(pictures: npt.NDArray[Any], how: str) -> npt.NDArray[Any]:
     return np.where(root > 1e-5, found / np.maximum(root, 1e-5), 0.0)
 
 
-def _logarithms(pictures: npt.NDArray[Any]) -> Pictures:
+def _logarithms(pictures: npt.NDArray[Any]) -> Relit:
     least = float(pictures.min(initial=0))
     if least <= -1:
         raise DataError(

@@ -12,13 +12,10 @@ __all__ = ["LONGEST_NAME", "person_name", "shown"]
 LONGEST_NAME = 200
 # Drawn as nothing although they count as letters, marks or symbols, by which one name could pass for another.
 BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
-JOINERS = frozenset("\u200c\u200d")
-# Scripts in which a joiner changes how letters are written: Arabic, Syriac, the scripts of India, Myanmar,
-# Khmer, Mongolian and others beside them.
-JOINED = ((0x0600, 0x109F), (0x1700, 0x1CFF), (0xA840, 0xA8FF), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC))
-# Chooses among the forms of a sign, of a Chinese character or of a Mongolian letter.
-SELECTORS = ((0x180B, 0x180D), (0x180F, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
-VARIED = ((0x1800, 0x18AF), (0x2E80, 0x2FDF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
+JOINERS = "\u200c\u200d"
+# Scripts that need joiners and variation selectors begin here: Arabic, those of India, Chinese, emoji.
+# Among Latin, Greek and Cyrillic letters nobody would see them.
+JOINED = "\u0600"
 
 
 def person_name(name: Any) -> str:
@@ -79,22 +76,10 @@ def _is_hidden(text: str, place: int) -> bool:
     letter = text[place]
     if " " <= letter <= "~":
         return False
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
     if letter in JOINERS:
-        around = text[place - 1 : place] + text[place + 1 : place + 2]
-        return len(around) < 2 or not all(_is_joined(other) for other in around)
-    if _within(letter, SELECTORS):
-        before = text[place - 1 : place]
-        return not before or not (_within(before, VARIED) or unicodedata.category(before) in ("So", "Sm"))
+        return not all(one >= JOINED and unicodedata.category(one)[0] in "LMS" for one in (before, after))
+    if "VARIATION SELECTOR" in unicodedata.name(letter, ""):
+        return not before >= JOINED
     # Controls, formats and marks of direction, halves of characters, ends of lines and of paragraphs.
     return letter in BLANKS or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
-def _is_joined(letter: str) -> bool:
-    """Say whether a joiner may stand beside a letter: one of such a script, or a picture sign."""
-    if unicodedata.category(letter) in ("So", "Sk") or letter == "\ufe0f":
-        return True
-    return _within(letter, JOINED) and unicodedata.category(letter)[0] in "LM"
-
-
-def _within(letter: str, ranges: tuple[tuple[int, int], ...]) -> bool:
-    return any(first <= ord(letter) <= last for first, last in ranges)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import to_numpy
+from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError
 from gramian.rows import as_rows
 from gramian.rows.scan import Scan
 from gramian.rows.table import Table
 
-__all__ = ["Faces", "Pictures", "as_pictures"]
+__all__ = ["SMALLEST", "Faces", "Pictures", "as_pictures"]
 
+SMALLEST = 8  # pixels of a side below which nothing of a face is left
+# Sides of small pictures are whole numbers, so that proportions are never quite the same.
+TOLERATED = 1.1
 BLOCK = 64  # pictures looked at together
 Pictures = npt.NDArray[Any]
 
@@ -41,9 +44,10 @@ class Faces:
     notes : tuple of str
         What the reader decided by itself.
     source : str
-    paths : tuple of str or None
-        What each is opened by, where its name had to be made printable: as the file system or the archive
-        has it. None where pictures came as an array.
+    sizes : tuple of (width, height) or None
+        Of each file, before it was resized. None where pictures came as an array.
+    files : tuple of bytes or None
+        The files themselves, where they were asked for.
     """
 
     pictures: Pictures
@@ -53,28 +57,40 @@ class Faces:
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     source: str = "memory"
-    paths: tuple[str, ...] | None = None
+    sizes: tuple[tuple[int, int], ...] | None = None
+    files: tuple[bytes, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.pictures)
 
     def __repr__(self) -> str:
-        n, height, width = self.pictures.shape
-        count = 0 if self.people is None else len(set(self.people))
-        people = "" if self.people is None else f" of {count} {'person' if count == 1 else 'people'}"
-        return f"Faces({n} picture{'s' * (n != 1)}{people}, {width}x{height}, source={self.source!r})"
+        people = ""
+        if self.people is not None:
+            people = f" of {counted(len(set(self.people)), 'person', 'people')}"
+        return f"Faces({counted(len(self), 'picture')}{people}, {self.size}, source={self.source!r})"
+
+    @property
+    def size(self) -> str:
+        """Width and height, such as "92x112"."""
+        return f"{self.pictures.shape[2]}x{self.pictures.shape[1]}"
 
     def take(self, places: Any) -> Faces:
         """Return some of the pictures, by a slice, positions or a mask."""
         chosen = np.arange(len(self))[places]
-        return replace(
-            self,
-            pictures=self.pictures[places],
-            people=None if self.people is None else tuple(self.people[i] for i in chosen),
-            names=tuple(self.names[i] for i in chosen),
-            hashes=tuple(self.hashes[i] for i in chosen),
-            paths=None if self.paths is None else tuple(self.paths[i] for i in chosen),
-        )
+        told: dict[str, Any] = {
+            name: None if (values := getattr(self, name)) is None else tuple(values[i] for i in chosen)
+            for name in ("people", "names", "hashes", "sizes", "files")
+        }
+        return replace(self, pictures=self.pictures[places], **told)
+
+    def stretched(self) -> list[tuple[str, tuple[int, int]]]:
+        """Return pictures whose proportions resizing has changed by more than 10 %, and their sizes."""
+        height, width = self.pictures.shape[1:]
+        if self.sizes is None:
+            return []
+        ratios = [(w * height) / (h * width) for w, h in self.sizes]
+        named = zip(self.names, self.sizes, ratios, strict=True)
+        return [(name, size) for name, size, ratio in named if max(ratio, 1 / ratio) > TOLERATED]
 
 
 def as_pictures(faces: Any) -> Pictures:
@@ -97,7 +113,18 @@ def as_pictures(faces: Any) -> Pictures:
         faces = faces.read()
     if isinstance(faces, Table):
         faces = faces.values
-    pictures = _array(faces)
+    if faces is None or isinstance(faces, str | bytes | os.PathLike):
+        raise InputTypeError(
+            f"Pictures of faces are an array (n, height, width), and this is {type(faces).__name__}. Read "
+            "files with read_faces(path)."
+        )
+    try:
+        pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
+    except ValueError as error:
+        raise DataError(
+            f"Pictures of faces have one size, and these {len(faces)} cannot be stacked to an array "
+            "(n, height, width). Bring them to one size first."
+        ) from error
     if pictures.ndim != 3:
         raise DataError(
             f"Pictures of faces have three axes (n, height, width), and these have the shape "
@@ -111,39 +138,13 @@ def as_pictures(faces: Any) -> Pictures:
         return pictures
     as_rows(pictures, estimator="FaceSpace", check_finite=False)
     # Python's numbers in an array of objects, and black and white.
-    pictures = pictures.astype(
-        {"O": np.float64, "b": np.uint8}.get(pictures.dtype.kind, pictures.dtype), copy=False
-    )
-    _require_finite(pictures)
-    return pictures
-
-
-def _array(faces: Any) -> Pictures:
-    if hasattr(faces, "shape"):
-        return to_numpy(faces)
-    if not isinstance(faces, Sequence) or isinstance(faces, str | bytes):
-        path = isinstance(faces, str | bytes | os.PathLike)
-        how = "Read files with read_faces(path)." if path else "Give what read_faces returned, or an array."
-        raise InputTypeError(
-            f"Pictures of faces are an array (n, height, width), and this is {type(faces).__name__}. {how}"
-        )
-    try:
-        return np.asarray(faces)
-    except ValueError as error:
-        raise DataError(
-            f"Pictures of faces have one size, and these {len(faces)} cannot be stacked to an array "
-            "(n, height, width). Bring them to one size first."
-        ) from error
-
-
-def _require_finite(pictures: Pictures) -> None:
-    for start in range(0, len(pictures), BLOCK):
-        block = pictures[start : start + BLOCK].astype(np.float64, copy=False)
-        good = np.isfinite(block).all(axis=(1, 2))
-        if not good.all():
-            place = int(np.flatnonzero(~good)[0])
-            what = "NaN" if np.isnan(block[place]).any() else "infinity"
+    kinds: dict[str, Any] = {"O": np.float64, "b": np.uint8}
+    pictures = pictures.astype(kinds.get(pictures.dtype.kind, pictures.dtype), copy=False)
+    for some in slices(len(pictures), BLOCK):
+        bad = np.flatnonzero(~np.isfinite(pictures[some]).all(axis=(1, 2)))
+        if len(bad):
             raise DataError(
-                f"Picture {start + place} (counted from 0) contains {what}, and grey values are finite. "
-                "Leave it out, or repair it."
+                f"Picture {some.start + bad[0]} (counted from 0) contains NaN or infinity, and grey values "
+                "are finite. Leave it out, or repair it."
             )
+    return pictures

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -13,25 +13,46 @@ from typing import Any
 
 import numpy as np
 
-from gramian.errors import DataError, FileError, GramianError, InputTypeError, MissingExtraError
-from gramian.faces.pictures import Faces, Pictures
-from gramian.faces.reading_arrays import read_arrays
-from gramian.faces.sizes import SMALLEST, common_size, require_memory, require_side, wanted_size
-from gramian.rows.decoding import PictureFile as Picture
-from gramian.rows.decoding import PictureForm, decode_picture, picture_form, readable
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount, counted
+from gramian.errors import (
+    DataError,
+    FileError,
+    GramianError,
+    InputTypeError,
+    MemoryLimitError,
+    MissingExtraError,
+    ParameterError,
+)
+from gramian.faces.pictures import SMALLEST, Faces, as_pictures
+from gramian.rows.decoding import (
+    PictureFile,
+    PictureForm,
+    grey_values,
+    picture_content,
+    picture_form,
+    readable,
+    resized,
+)
 from gramian.rows.files import Location, locate
+from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
+    SAVE_FIRST,
     frames_note,
+    open_picture,
     opened_zip,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
 )
+from gramian.rows.scan import check_size
 
-__all__ = ["SMALLEST", "Faces", "read_faces"]
+__all__ = ["read_faces"]
 
 SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
+ARRAYS = (".npz", ".npy")
+Size = tuple[int, int]  # width, height
 
 
 def read_faces(
@@ -39,6 +60,7 @@ def read_faces(
     *,
     size: str | tuple[int, int] | None = None,
     strict: bool = False,
+    keep_files: bool = False,
 ) -> Faces:
     """Read pictures of faces as grey values.
 
@@ -54,9 +76,11 @@ def read_faces(
         for pictures under another name), an .npy file, or a list of pictures and folders of pictures,
         whose people are not known.
     size : "WIDTHxHEIGHT" or (width, height), optional
-        Resize every picture to this, 8 to 30,000 pixels a side; by default all must have one size.
+        Resize every picture to this, of at least 8 pixels a side; by default all must have one size.
     strict : bool, default=False
         Raise the error of the first bad picture. By default it is skipped and reported in ``skipped``.
+    keep_files : bool, default=False
+        Keep also the bytes of the files, as ``files``.
 
     Raises
     ------
@@ -69,223 +93,234 @@ def read_faces(
     MemoryLimitError
         When so many pixels do not fit.
     ParameterError
-        When the size is none that a face can have.
+        When the size is none that a face can have, and for files of an array, of which there are none.
     """
-    wanted = wanted_size(size)
-    bad = _Bad(strict)
+    reader = _Reader(_wanted_size(size), strict, keep_files)
     if isinstance(source, list | tuple):
-        return _read_list(source, wanted, bad)
+        return reader.read_list(source)
     location = _location(source)
     path, suffix = location.path, location.path.suffix.lower()
-    shown = readable(str(path))
+    name = readable(str(path))
     if path.is_dir():
-        pictures, notes = pictures_in_folder(path)
-        return _with_people(_read(pictures, shown, wanted, bad, notes), bad)
+        return _with_people(reader.read(*pictures_in_folder(path), name), reader)
     if suffix == ".zip":
         with opened_zip(path) as archive:
-            pictures, notes = pictures_in_zip(archive, shown, bad)
-            inside = [picture for picture in pictures if not _leads_outside(picture.name, bad)]
-            return _with_people(_read(inside, shown, wanted, bad, notes), bad, zipped=True)
-    if suffix in (".npz", ".npy"):
-        return read_arrays(location, wanted)
+            return _with_people(
+                reader.read(*pictures_in_zip(archive, name, reader.skip), name), reader, zipped=True
+            )
+    if suffix in ARRAYS:
+        if keep_files:
+            raise ParameterError(
+                f"{name} is an array of pictures, and only picture files can be kept. Leave that out, or "
+                "save the pictures as files."
+            )
+        return _read_arrays(location, reader.size)
     if suffix in PICTURE_SUFFIXES:
-        return _read_list([path], wanted, bad)
+        return reader.read_list([path])
     raise FileError(
-        f"{shown} is no folder, .zip archive or picture ({' '.join(PICTURE_SUFFIXES)}), nor an .npz or .npy "
+        f"{name} is no folder, .zip archive or picture ({' '.join(PICTURE_SUFFIXES)}), nor an .npz or .npy "
         "file of pictures. Give one of them."
     )
 
 
 def _location(source: Any) -> Location:
-    text = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    if not isinstance(text, str):
+    if not isinstance(source, str | os.PathLike):
         advice = (
             " Give pictures in memory to the method itself, as fit(X)." if hasattr(source, "shape") else ""
         )
-        raise InputTypeError(
-            f"{_short(source)} ({type(source).__name__}) is no path of pictures. Give {SOURCES}.{advice}"
-        )
+        raise InputTypeError(f"A {type(source).__name__} is no path of pictures. Give {SOURCES}.{advice}")
+    text = os.fspath(source)
     # Of a file that is there the kind is judged by its reader: locate would also offer those of tables.
     return Location(Path(text)) if os.path.isfile(text) else locate(text)
 
 
-def _short(value: Any) -> str:
-    text = readable(repr(value))
-    return text if len(text) <= 40 and "\n" not in text else "This"
+def _wanted_size(size: Any) -> Size | None:
+    wanted = check_size(size)
+    if wanted is not None and min(wanted) < SMALLEST:
+        raise ParameterError(
+            f"size={wanted[0]}x{wanted[1]}: nothing of a face is left below {SMALLEST} pixels a side. "
+            'Ask for more, such as size="92x112" (--size 92x112).'
+        )
+    return wanted
+
+
+def _require_side(name: str, width: int, height: int) -> None:
+    if min(width, height) < SMALLEST:
+        raise DataError(
+            f"{name} is {width}x{height} pixels: nothing of a face is left below {SMALLEST} pixels a side. "
+            "Leave it out."
+        )
+
+
+def _require_memory(count: int, size: Size, dtype: np.dtype[Any]) -> None:
+    # As they are read, and once more as the float32 numbers that are computed with.
+    needed, limit = count * size[0] * size[1] * (dtype.itemsize + 4), memory_limit_bytes(None)
+    if needed > limit:
+        raise MemoryLimitError(
+            f"{counted(count, 'picture')} of {size[0]}x{size[1]} pixels would take {amount(needed)}, and "
+            f"{amount(limit)} may be used. Make them smaller while reading, for instance with "
+            'size="92x112" (--size 92x112).'
+        )
+
+
+# ------------------------------------------------------------------ from files
 
 
 @dataclass
-class _Bad:
-    """What to do with a bad picture: refuse it, or note it and go on."""
+class _Reader:
+    """Reads picture files to one size; a bad one is refused, or noted and passed over."""
 
+    size: Size | None
     strict: bool
+    keep_files: bool
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
-    def __call__(self, name: str, error: GramianError) -> None:
+    def skip(self, name: str, error: GramianError) -> None:
+        """Refuse a bad picture, or note it."""
         if self.strict or isinstance(error, MissingExtraError):
             raise error
         name = readable(name)
         self.skipped.append((name, str(error).removeprefix(f"{name} ")))
 
+    def read_list(self, paths: Sequence[str | os.PathLike[str]]) -> Faces:
+        """Read files and folders of files."""
+        if not paths:
+            raise DataError("The list of pictures is empty. Give at least one path.")
+        pictures: list[PictureFile] = []
+        notes: list[str] = []
+        for path in (_location(path).path for path in paths):
+            if path.is_dir():
+                found, more = pictures_in_folder(path)
+                pictures += [PictureFile((path / p.name).as_posix(), p.open) for p in found]
+                notes += more
+            else:
+                pictures += pictures_in_list([path])
+        return self.read(
+            pictures, notes, readable(str(paths[0])) if len(paths) == 1 else f"{len(paths)} paths"
+        )
 
-def _leads_outside(name: str, bad: _Bad) -> bool:
-    """Nothing is unpacked, but a name that leads out of its archive was made by no honest program."""
-    outside = ".." in re.split(r"[/\\]", name) or name.startswith(("/", "\\")) or name[1:2] == ":"
-    if outside:
-        bad(name, DataError(f"{readable(name)} has a path that leads outside of the archive. Leave it out."))
-    return outside
+    def read(self, pictures: Sequence[PictureFile], notes: Sequence[str], source: str) -> Faces:
+        """Look at all headers, so that what does not fit is refused early; then decode."""
+        found: list[tuple[PictureFile, PictureForm, bool]] = []
+        for picture in pictures:
+            try:
+                form, several = picture_form(picture)
+                _require_side(readable(picture.name), form.width, form.height)
+                found.append((picture, form, several))
+            except GramianError as error:
+                self.skip(picture.name, error)
+        self._require_some(found, source)
+        good, forms, frames = zip(*found, strict=True)
+        size = self.size or _common_size(good, forms)
+        dtype, said = _common_dtype(forms)
+        _require_memory(len(good), size, dtype)
+        faces = self._decoded(good, forms, size, dtype)
+        self._require_some(faces.names, source)
+        copies = len(faces) - len(set(faces.hashes))
+        more = (
+            frames_note(sum(frames)) if any(frames) else "",
+            said,
+            _resized_note(good, forms, size) if self.size else "",
+            f"{counted(copies, 'picture is a copy', 'pictures are copies')} of another, byte for byte"
+            if copies
+            else "",
+        )
+        notes = (*notes, *(note for note in more if note))
+        return replace(faces, skipped=tuple(self.skipped), notes=notes, source=source)
+
+    def _decoded(
+        self, pictures: Sequence[PictureFile], forms: Sequence[PictureForm], size: Size, dtype: np.dtype[Any]
+    ) -> Faces:
+        values = np.empty((len(pictures), size[1], size[0]), dtype=dtype)
+        names: list[str] = []
+        hashes: list[str] = []
+        sizes: list[Size] = []
+        files: list[bytes] = []
+        for picture, form in zip(pictures, forms, strict=True):
+            try:
+                data = picture_content(picture)
+                found = grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))
+                if dtype == np.float32 and found.dtype == np.uint16:
+                    found = found / np.float32(257)
+                if not np.isfinite(found).all():
+                    raise DataError(f"{readable(picture.name)} holds NaN or infinity. Leave it out.")
+            except GramianError as error:
+                self.skip(picture.name, error)
+                continue
+            values[len(names)] = found
+            names.append(readable(picture.name))
+            hashes.append(hashlib.sha256(data).hexdigest())
+            sizes.append((form.width, form.height))
+            files += [data] if self.keep_files else []
+        kept = tuple(files) if self.keep_files else None
+        return Faces(values[: len(names)], None, tuple(names), tuple(hashes), sizes=tuple(sizes), files=kept)
+
+    def _require_some(self, found: Sequence[Any], source: str) -> None:
+        if found:
+            return
+        if len(self.skipped) == 1 and self.skipped[0][0] == source:
+            raise DataError(f"{source} {self.skipped[0][1]}")
+        shown = "; ".join(f"{name} {why}" for name, why in self.skipped[:3])
+        more = f" And {len(self.skipped) - 3} more." if len(self.skipped) > 3 else ""
+        raise DataError(f"{source} holds no picture that can be used: {shown}{more}")
 
 
-def _read_list(paths: Sequence[str | os.PathLike[str]], size: tuple[int, int] | None, bad: _Bad) -> Faces:
-    if not paths:
-        raise DataError("The list of pictures is empty. Give at least one path.")
-    pictures: list[Picture] = []
-    notes: list[str] = []
-    for path in (_location(path).path for path in paths):
-        if path.is_dir():
-            found, more = pictures_in_folder(path)
-            pictures += [Picture((path / p.name).as_posix(), p.open) for p in found]
-            notes += more
-        else:
-            pictures += pictures_in_list([path])
-    source = readable(str(paths[0])) if len(paths) == 1 else f"{len(paths)} paths"
-    return _read(pictures, source, size, bad, tuple(notes))
-
-
-# ------------------------------------------------------------- from files
-
-
-def _read(
-    pictures: Sequence[Picture],
-    source: str,
-    size: tuple[int, int] | None,
-    bad: _Bad,
-    notes: tuple[str, ...],
-) -> Faces:
-    """Look at all headers, so that what does not fit is refused before anything is decoded; then decode."""
-    good: list[Picture] = []
-    forms: list[PictureForm] = []
-    frames: list[bool] = []
-    for picture in pictures:
-        try:
-            form, several = picture_form(picture)
-            require_side(readable(picture.name), form.width, form.height)
-        except GramianError as error:
-            bad(picture.name, error)
-            continue
-        good.append(picture)
-        forms.append(form)
-        frames.append(several)
-    _require_some(forms, source, bad)
-    kept = _same_scale(good, forms, bad)
-    good, forms = [good[i] for i in kept], [forms[i] for i in kept]
-    animated = sum(frames[i] for i in kept)
-    width, height = size or common_size([readable(picture.name) for picture in good], forms)
-    dtype, said = _common_dtype(forms)
-    require_memory(len(good), width, height, dtype)
-    values, names, hashes, paths = _decode(good, (width, height), dtype, bad)
-    _require_some(names, source, bad)
-    found = (
-        frames_note(animated) if animated else "",
-        said,
-        _resized_note(good, forms, (width, height)) if size else "",
-        _same_note(len(hashes) - len(set(hashes))),
+def _common_size(pictures: Sequence[PictureFile], forms: Sequence[PictureForm]) -> Size:
+    sizes = Counter((form.width, form.height) for form in forms)
+    if len(sizes) == 1:
+        return next(iter(sizes))
+    names = {
+        (form.width, form.height): readable(p.name)
+        for p, form in zip(pictures[::-1], forms[::-1], strict=True)
+    }
+    parts = [
+        f"{count} {'is' if count == 1 else 'are'} {w}x{h} ({names[w, h]})"
+        for (w, h), count in sizes.most_common(3)
+    ]
+    most = "{}x{}".format(*sizes.most_common(1)[0][0])
+    raise DataError(
+        f"pictures of {len(sizes)} different sizes (width x height): {', '.join(parts)}"
+        f"{', ...' if len(sizes) > 3 else ''}. Leave out what does not belong, or resize all, for instance "
+        f'with size="{most}" (--size {most}); faces must then still be aligned.'
     )
-    notes = (*notes, *(note for note in found if note))
-    return Faces(values, None, names, hashes, tuple(bad.skipped), notes, source, paths)
-
-
-def _decode(
-    pictures: Sequence[Picture], size: tuple[int, int], dtype: np.dtype[Any], bad: _Bad
-) -> tuple[Pictures, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    values = np.empty((len(pictures), size[1], size[0]), dtype=dtype)
-    names: list[str] = []
-    hashes: list[str] = []
-    paths: list[str] = []
-    for picture in pictures:
-        try:
-            decoded = decode_picture(picture, size)
-            found = decoded.values
-            if dtype == np.float32 and found.dtype == np.uint16:
-                found = found / np.float32(257)
-            if not np.isfinite(found).all():
-                raise DataError(f"{readable(picture.name)} holds NaN or infinity. Leave it out.")
-        except GramianError as error:
-            bad(picture.name, error)
-            continue
-        values[len(names)] = found
-        names.append(readable(picture.name))
-        hashes.append(decoded.sha256)
-        paths.append(picture.name)
-    return values[: len(names)], tuple(names), tuple(hashes), tuple(paths)
-
-
-def _require_some(found: Sequence[Any], source: str, bad: _Bad) -> None:
-    if found:
-        return
-    if len(bad.skipped) == 1 and bad.skipped[0][0] == source:
-        raise DataError(f"{source} {bad.skipped[0][1]}")
-    shown = "; ".join(f"{name} {why}" for name, why in bad.skipped[:3])
-    more = f" And {len(bad.skipped) - 3} more." if len(bad.skipped) > 3 else ""
-    raise DataError(f"{source} holds no picture that can be used: {shown}{more}")
-
-
-def _same_scale(pictures: Sequence[Picture], forms: Sequence[PictureForm], bad: _Bad) -> list[int]:
-    """Return the places of pictures whose grey values are on one scale; the others are bad.
-
-    8 and 16 bits are brought to one scale. Of integers of 32 bits and of floats no one knows the white.
-    """
-    scales = ["8- or 16-bit" if form.dtype in (np.uint8, np.uint16) else str(form.dtype) for form in forms]
-    # Where there are as many of two scales, the known one is kept.
-    most = max(Counter(scales).items(), key=lambda item: (item[1], item[0].startswith("8")))[0]
-    for picture, scale in zip(pictures, scales, strict=True):
-        if scale != most:
-            name = readable(picture.name)
-            error = DataError(
-                f"{name} has {scale} grey values and the others {most} ones, on what may be another scale. "
-                "Save it with the depth of the others, or leave it out."
-            )
-            bad(picture.name, error)
-    return [i for i, scale in enumerate(scales) if scale == most]
 
 
 def _common_dtype(forms: Sequence[PictureForm]) -> tuple[np.dtype[Any], str]:
-    """Return what pictures of one scale are kept as, and what to say of it."""
+    """Return what pictures are kept as, and what to say of it: 8 and 16 bits are brought to one scale."""
     kinds = {form.dtype for form in forms}
-    if len(kinds) > 1:
+    known = kinds <= {np.dtype(np.uint8), np.dtype(np.uint16)}
+    if len(kinds) == 1 and known:
+        return kinds.pop(), ""
+    if known:
         return np.dtype(np.float32), "Grey values of different depths were brought to 0..255"
-    (kind,) = kinds
-    if kind in (np.uint8, np.uint16):
-        return kind, ""
-    return np.dtype(np.float32), f"Grey values are {kind} and were kept as they are, not brought to 0..255"
+    if len(kinds) > 1:
+        # Of integers of 32 bits and of floats no one knows the white.
+        raise DataError(
+            f"The pictures have grey values of different kinds ({', '.join(sorted(map(str, kinds)))}), on "
+            "what may be different scales. Save all of them with one depth."
+        )
+    return np.dtype(
+        np.float32
+    ), f"Grey values are {kinds.pop()} and were kept as they are, not brought to 0..255"
 
 
-def _resized_note(pictures: Sequence[Picture], forms: Sequence[PictureForm], size: tuple[int, int]) -> str:
-    other = [i for i, form in enumerate(forms) if (form.width, form.height) != size]
+def _resized_note(pictures: Sequence[PictureFile], forms: Sequence[PictureForm], size: Size) -> str:
+    other = [(p, f) for p, f in zip(pictures, forms, strict=True) if (f.width, f.height) != size]
     if not other:
         return ""
-    i = other[0]
+    first, form = other[0]
     return (
         f"{len(other)} of {len(forms)} pictures were resized to {size[0]}x{size[1]}, the first of them "
-        f"{readable(pictures[i].name)} from {forms[i].width}x{forms[i].height}"
+        f"{readable(first.name)} from {form.width}x{form.height}"
     )
 
 
-def _same_note(count: int) -> str:
-    if count < 2:
-        return "1 picture is a copy of another, byte for byte" if count else ""
-    return f"{count} pictures are copies of others, byte for byte"
-
-
-# ------------------------------------------------------------- who is on them
-
-
-def _with_people(faces: Faces, bad: _Bad, *, zipped: bool = False) -> Faces:
-    """Take people from the folders; pictures that lie beside the folders are bad, where they are fewer."""
-    paths = [PurePosixPath(path).parts for path in faces.paths or ()]
+def _with_people(faces: Faces, reader: _Reader, *, zipped: bool = False) -> Faces:
+    """Take people from the folders; pictures beside the folders are left out, where they are fewer."""
+    paths = [PurePosixPath(name).parts for name in faces.names]
     tops = {path[0] for path in paths}
     if zipped and len(tops) == 1 and min(len(path) for path in paths) > 2:
-        note = f"{readable(tops.pop())} is the only folder in the archive: people are the folders in it"
+        note = f"{tops.pop()} is the only folder in the archive: people are the folders in it"
         faces, paths = replace(faces, notes=(*faces.notes, note)), [path[1:] for path in paths]
     inside = np.array([len(path) > 1 for path in paths])
     if not inside.any():
@@ -296,18 +331,50 @@ def _with_people(faces: Faces, bad: _Bad, *, zipped: bool = False) -> Faces:
             "who is on them is not taken from folders"
         )
         return replace(faces, notes=(*faces.notes, note))
-    folders = [unicodedata.normalize("NFC", path[0]) for path in paths]
-    people = tuple(readable(folder) for folder in folders)
-    # Names of undecodable bytes can be different and yet be shown as one: nobody's pictures are mixed up.
-    alike = Counter(shown for _, shown in {*zip(folders, people, strict=True)})
-    good = np.array([within and alike[who] == 1 for within, who in zip(inside, people, strict=True)])
-    for i in np.flatnonzero(~good):
-        why = (
-            "is in a folder whose name is shown like that of another one. Rename the folder"
-            if inside[i]
-            else "lies beside the folders, so who is on it is not known. Move it into a folder"
-        )
-        bad(faces.names[i], DataError(f"{faces.names[i]} {why}, or leave it out."))
-    _require_some(np.flatnonzero(good).tolist(), faces.source, bad)
-    kept = replace(faces, people=people, skipped=tuple(bad.skipped))
-    return kept if good.all() else kept.take(good)
+    why = "lies beside the folders, so who is on it is not known. Move it into a folder, or leave it out."
+    for place in np.flatnonzero(~inside):
+        reader.skip(faces.names[place], DataError(f"{faces.names[place]} {why}"))
+    people = tuple(unicodedata.normalize("NFC", path[0]) for path in paths)
+    return replace(faces, people=people, skipped=tuple(reader.skipped)).take(inside)
+
+
+# ------------------------------------------------------------------ from arrays
+
+
+def _read_arrays(location: Location, size: Size | None) -> Faces:
+    """Read the pictures ``X``, the people ``y`` and the names ``name`` of an .npz file; or an .npy file."""
+    path, source = location.path, readable(str(location))
+    people = names = None
+    notes: tuple[str, ...] = ()
+    try:
+        with open_picture(path, source, SAVE_FIRST) as file:
+            if path.suffix.lower() == ".npy":
+                values = read_npy(file, source)
+            else:
+                values, _ = read_npz(file, location.key, source)
+                people = read_npz_names(file, "y", len(values), source)
+                try:
+                    names = read_npz_names(file, "name", len(values), source)
+                except DataError as error:
+                    notes = (f"pictures are named by their numbers, for {error}",)
+    except OSError as error:
+        if isinstance(error, GramianError):
+            raise
+        raise FileError(f"{source} cannot be opened: {error.strerror}. Check the path.") from error
+    try:
+        pictures = as_pictures(values)
+        _require_side("each picture", pictures.shape[2], pictures.shape[1])
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from error
+    hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
+    if size is not None:
+        _require_memory(len(pictures), size, pictures.dtype)
+        pictures = np.stack([resized(picture, size) for picture in pictures])
+    return Faces(
+        pictures,
+        None if people is None else tuple(unicodedata.normalize("NFC", readable(who)) for who in people),
+        tuple(readable(name) for name in names or map(str, range(len(pictures)))),
+        hashes,
+        notes=notes,
+        source=source,
+    )

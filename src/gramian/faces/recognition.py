@@ -3,24 +3,83 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from gramian.arrays import as_float64, to_numpy
+from gramian.arrays import as_float64, blas_threads
+from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.estimators.inputs import check_choice
-from gramian.faces.answers import Answer, answer, as_face_scores
-from gramian.faces.calibration import Calibration, calibrate, check_far
-from gramian.faces.discriminants import discriminants, projection, why_none
-from gramian.faces.distances import DISTANCES, MATCHES, Index, Vectors, whitening
-from gramian.faces.labels import as_names
-from gramian.faces.trials import Bools
+from gramian.faces.pictures import as_pictures
+from gramian.faces.similarity import (
+    DISTANCES,
+    MATCHES,
+    Codes,
+    Matcher,
+    Vectors,
+    as_vectors,
+    discriminants,
+    whitening,
+    why_none,
+)
+from gramian.faces.space import FaceSpace
+from gramian.faces.thresholds import Bools, Calibration, calibrate
 from gramian.records import FloatArray
 
-__all__ = ["Answer", "Recogniser"]
+__all__ = ["Answer", "Recogniser", "identify", "verify"]
+
+# Up to so many pictures the threads of BLAS wait for each other longer than they work: on two busy cores an
+# answer takes half as long without them (benchmarks/faces_latency.py).
+FEW = 4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said about one picture; prints as a sentence.
+
+    Attributes
+    ----------
+    kind : {"person", "unknown", "not-a-face"}
+    person : str or None
+        Who it is; None unless ``kind`` is "person".
+    score : float
+        The greatest likeness, a cosine or minus a distance; in a verification that to the person asked about.
+    runner_up : str or None
+        Who is most alike of all others than ``person``: for an unknown person the nearest one. None in a
+        verification, and where there is nobody else.
+    runner_up_score : float or None
+    threshold : float
+        The likeness that a person must have.
+    face_score, face_threshold : float or None
+        How unlike a face the picture is, and how much a face may be; None where that was not asked.
+    """
+
+    kind: str
+    person: str | None
+    score: float
+    runner_up: str | None
+    runner_up_score: float | None
+    threshold: float
+    face_score: float | None = None
+    face_threshold: float | None = None
+
+    def __str__(self) -> str:
+        if self.kind == "not-a-face":
+            return (
+                f"not a face (unlikeness {self.face_score:.3g}, a face has at most {self.face_threshold:.3g})"
+            )
+        second = self.runner_up
+        if self.kind == "person":
+            other = f"; next is {second} with {self.runner_up_score:.3g}" if second is not None else ""
+            return f"{self.person} (likeness {self.score:.3g}, {self.threshold:.3g} is needed{other})"
+        nearest = "" if second is None else f" to the nearest, {second}"
+        return f"unknown (likeness {self.score:.3g}{nearest}, {self.threshold:.3g} is needed)"
 
 
 class Recogniser:
@@ -119,67 +178,56 @@ class Recogniser:
         Raises
         ------
         ParameterError
-            A parameter outside of what it may be, and an empty name.
+            A parameter outside of what it may be.
         DataError
-            NaN or infinity, no vector, other numbers of people or variances than of vectors.
-        InputTypeError
-            For people who are no names, and variances that are no numbers.
+            NaN or infinity, no vector, other numbers of people or variances than of vectors, a name that is
+            none.
         """
-        far = self.check_parameters()
-        values = _as_vectors(vectors)
-        names = as_names(people, len(values))
-        spread = _as_variances(variances)
-        factors = whitening(spread)
+        self.check_parameters()
+        values, spread = as_vectors(vectors), as_float64(variances)
+        if not len(values):
+            raise DataError("There is no vector. Give at least one.")
+        names, factors = _as_names(people, len(values)), whitening(spread)
         if len(spread) != values.shape[1]:
             raise DataError(
                 f"{len(spread)} variances but vectors of {values.shape[1]} components. Give eigenvalues_ of "
                 "the model that made the vectors."
             )
         self.n_features_in_ = values.shape[1]
-        self.n_components_ = self._count(values.shape[1])
-        self._factors = factors[: self.n_components_] if self._whitens else None
+        self.check_parameters(self.n_features_in_)
+        self.n_components_ = int(self.n_features_in_ if self.n_components is None else self.n_components)
+        whitens = self.distance in ("mahalanobis", "whitened-cosine")
+        self._factors = (factors if whitens else np.ones(len(factors)))[: self.n_components_]
         self._shifts = self._shifts_taken(shift_covariance)
         found, codes = np.unique(names, return_inverse=True)
         order = np.argsort(codes, kind="stable")
         self.people_ = tuple(str(name) for name in found)
         kept, codes = self._taken(values[order]), codes[order].astype(np.intp)
         self._learn(kept, codes)
-        shown = spread[: self.n_components_] * (1.0 if self._factors is None else self._factors**2)
-        self._calibrate(kept, codes, far, shown)
+        self._calibrate(kept, codes, spread[: self.n_components_] * self._factors**2)
         self.n_vectors_ = len(values)
         return self
 
-    def check_parameters(self) -> float:
+    def check_parameters(self, available: int | None = None) -> None:
+        """Refuse a parameter outside of what it may be, for vectors of so many components.
+
+        Raises
+        ------
+        ParameterError
+        """
         check_choice("distance", self.distance, DISTANCES)
         check_choice("match", self.match, MATCHES)
         if not (isinstance(self.discriminant, (bool, np.bool_)) or self.discriminant == "auto"):
             raise ParameterError(
                 f"discriminant={self.discriminant!r} is not known. Give True, False or 'auto'."
             )
-        return check_far(self.far)
-
-    @property
-    def _whitens(self) -> bool:
-        return self.distance in ("mahalanobis", "whitened-cosine")
-
-    @property
-    def _cosine(self) -> bool:
-        return self.distance in ("cosine", "whitened-cosine")
-
-    def _count(self, available: int) -> int:
-        count = self.n_components
-        if count is None:
-            return available
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= available:
-            raise ParameterError(
-                f"n_components={count!r} but vectors have {available} components. Give a number from 1 to "
-                f"{available}, or None for all."
-            )
-        return int(count)
+        check_share("far", self.far, "It is a share of strangers. Give for instance 0.001.")
+        if self.n_components is not None:
+            advice = f"Vectors have {available} components; None takes all." if available else ""
+            check_integer("n_components", self.n_components, 1, available, advice)
 
     def _taken(self, values: Vectors) -> Vectors:
-        kept = values[:, : self.n_components_]
-        return kept if self._factors is None else (kept * self._factors).astype(np.float32)
+        return (values[:, : self.n_components_] * self._factors).astype(np.float32)
 
     def _shifts_taken(self, given: Any) -> FloatArray | None:
         """Return a covariance in the coordinates that vectors are compared in."""
@@ -192,45 +240,38 @@ class Recogniser:
                 f"{k} components. Give shift_covariance_ of the model that made the vectors."
             )
         shifts = shifts[: self.n_components_, : self.n_components_]
-        return shifts if self._factors is None else shifts * np.outer(self._factors, self._factors)
+        return np.asarray(shifts * np.outer(self._factors, self._factors))
 
-    def _learn(self, kept: Vectors, codes: npt.NDArray[np.intp]) -> None:
-        notes = []
-        wanted = bool(self.discriminant)
-        if self.discriminant == "auto":
-            why = why_none(codes)
-            wanted = not why
-            notes += [why] if why else []
+    def _matcher_of(self, kept: Vectors, codes: Codes, model: LinearDiscriminantAnalysis | None) -> Matcher:
+        cosine = self.distance in ("cosine", "whitened-cosine")
+        return Matcher(kept, codes, model, cosine=cosine, match=self.match)
+
+    def _learn(self, kept: Vectors, codes: Codes) -> None:
+        why = why_none(codes) if self.discriminant == "auto" else ""
         self.discriminant_: LinearDiscriminantAnalysis | None = None
-        if wanted:
+        if self.discriminant and not why:
             try:
                 self.discriminant_ = discriminants(kept, codes, self._shifts)
             except DataError as error:
                 if self.discriminant != "auto":
                     raise
-                notes.append(f"No discriminants are used: {error}")
-        self._matcher = _Matcher(kept, codes, self.discriminant_, cosine=self._cosine, match=self.match)
-        self.notes_: tuple[str, ...] = tuple(notes)
+                why = f"No discriminants are used: {error}"
+        self._matcher = self._matcher_of(kept, codes, self.discriminant_)
+        self.notes_: tuple[str, ...] = (why,) if why else ()
 
-    def _calibrate(
-        self, kept: Vectors, codes: npt.NDArray[np.intp], far: float, variances: FloatArray
-    ) -> None:
-        whole = self._matcher
-
-        def build(mask: Bools) -> _Matcher:
+    def _calibrate(self, kept: Vectors, codes: Codes, variances: FloatArray) -> None:
+        def build(mask: Bools) -> Matcher:
             if mask.all():
-                return whole
-            try:
-                some = kept[mask], codes[mask], self._shifts
-                model = None if self.discriminant_ is None else discriminants(*some)
-            except DataError:
-                # Too little is left to find discriminants from: those of all people have to do.
-                model = self.discriminant_
-            return _Matcher(kept[mask], codes[mask], model, cosine=self._cosine, match=self.match)
+                return self._matcher
+            model = self.discriminant_
+            if model is not None:
+                # Where too little is left to find them from, those of all people have to do.
+                with suppress(DataError):
+                    model = discriminants(kept[mask], codes[mask], self._shifts)
+            return self._matcher_of(kept[mask], codes[mask], model)
 
-        found = calibrate(
-            kept, codes, build, far=far, perfect=1.0 if self._cosine else 0.0, variances=variances
-        )
+        perfect = 1.0 if self._matcher.cosine else 0.0
+        found = calibrate(kept, codes, build, far=float(self.far), perfect=perfect, variances=variances)
         self.calibration_: Calibration = found
         self.threshold_ = found.identify.value
         self.verify_threshold_ = found.verify.value
@@ -254,15 +295,9 @@ class Recogniser:
         ndarray of shape (m, n_people)
             Columns as in ``people_``.
         """
-        values = _as_vectors(vectors, empty=True)
         if not hasattr(self, "_matcher"):
             raise ParameterError("The recogniser knows nobody yet. Call fit first.")
-        if values.shape[1] != self.n_features_in_:
-            raise DataError(
-                f"The vectors have {values.shape[1]} components, and those of the people enrolled have "
-                f"{self.n_features_in_}. Use the model that the people were enrolled with."
-            )
-        return self._matcher.similarity(self._taken(values))
+        return self._matcher.similarity(self._taken(as_vectors(vectors, self.n_features_in_)))
 
     def identify(
         self, vectors: Any, face_scores: Any = None, face_threshold: float | None = None
@@ -278,7 +313,7 @@ class Recogniser:
             What is above it is not a face: ``face_threshold_`` of the model.
         """
         likeness = self.similarity(vectors)
-        faces = as_face_scores(face_scores, face_threshold, len(likeness))
+        faces = _as_face_scores(face_scores, face_threshold, len(likeness))
         two = min(2, likeness.shape[1])
         # Only the two most alike are needed, of perhaps thousands.
         places = np.argpartition(-likeness, two - 1, axis=1)[:, :two]
@@ -286,7 +321,7 @@ class Recogniser:
         for scores, top, face in zip(likeness, places, faces, strict=True):
             ranked = sorted(((float(scores[i]), -int(i)) for i in top), reverse=True)
             named = [(score, self.people_[-place]) for score, place in ranked]
-            answers.append(answer(named, self.threshold_, face, face_threshold))
+            answers.append(_answer(named, self.threshold_, face, face_threshold))
         return answers
 
     def verify(
@@ -312,62 +347,129 @@ class Recogniser:
             hint = f"Did you mean {' or '.join(near)}?" if near else "See people_."
             raise DataError(f"{person!r} is not among the {len(self.people_):,} people enrolled. {hint}")
         scores = likeness[:, self.people_.index(person)]
-        faces = as_face_scores(face_scores, face_threshold, len(scores))
+        faces = _as_face_scores(face_scores, face_threshold, len(scores))
         return [
-            answer([(float(score), person)], self.verify_threshold_, face, face_threshold, asked=True)
+            _answer([(float(score), person)], self.verify_threshold_, face, face_threshold, asked=True)
             for score, face in zip(scores, faces, strict=True)
         ]
 
 
-class _Matcher:
-    """Some of the people, with the discriminants that they are compared along."""
-
-    def __init__(
-        self,
-        vectors: Vectors,
-        codes: npt.NDArray[np.intp],
-        model: LinearDiscriminantAnalysis | None,
-        *,
-        cosine: bool,
-        match: str,
-    ) -> None:
-        self.people, places = np.unique(codes, return_inverse=True)
-        self._projection = None if model is None else projection(model)
-        self._index = Index(self._projected(vectors), places, cosine=cosine, match=match)
-
-    def _projected(self, vectors: Vectors) -> Vectors:
-        return vectors if self._projection is None else vectors @ self._projection
-
-    def similarity(self, vectors: Vectors) -> Vectors:
-        return self._index.similarity(self._projected(vectors))
+def _answer(
+    named: Sequence[tuple[float, str]],
+    threshold: float,
+    face_score: float | None,
+    face_threshold: float | None,
+    *,
+    asked: bool = False,
+) -> Answer:
+    """Make an answer of the likenesses of the most alike people, or of the one who was asked about."""
+    score, person = named[0]
+    if face_score is not None and face_threshold is not None and not face_score <= face_threshold:
+        kind = "not-a-face"
+    else:
+        kind = "person" if score >= threshold else "unknown"
+    others = [] if asked else list(named[1:] if kind == "person" else named)
+    runner_up_score, runner_up = others[0] if others else (None, None)
+    known = person if kind == "person" else None
+    return Answer(kind, known, score, runner_up, runner_up_score, threshold, face_score, face_threshold)
 
 
-def _as_vectors(vectors: Any, *, empty: bool = False) -> Vectors:
-    try:
-        given = np.asarray(to_numpy(vectors))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"The vectors are no array ({error}). Give what transform returns.") from error
-    if given.ndim != 2 or given.dtype.kind not in "fiu":
-        raise DataError(
-            f"The vectors are {given.dtype} of shape {given.shape}. Give real numbers of shape (n, k), as "
-            "transform returns them; for one picture vector[None]."
+def _as_face_scores(scores: Any, threshold: Any, count: int) -> Sequence[float | None]:
+    if (scores is None) != (threshold is None):
+        raise ParameterError(
+            "face_scores and face_threshold go together. Give both, or neither: face_score(pictures) and "
+            "face_threshold_ of the model."
         )
-    if not given.shape[1] or not (empty or len(given)):
-        raise DataError(f"The vectors have shape {given.shape}. Give at least one vector of one component.")
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(given, dtype=np.float32)
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
-        raise DataError(
-            f"Vector {bad[0]} holds NaN, infinity, or a number too large for float32. Leave its picture out."
-        )
-    return values
+    values = [None] * count if scores is None else as_float64(scores).tolist()
+    if len(values) != count:
+        raise DataError(f"{count:,} vectors but {len(values):,} face scores. Give one for each vector.")
+    return list(values)
 
 
-def _as_variances(variances: Any) -> FloatArray:
-    try:
-        return as_float64(variances)
-    except (TypeError, ValueError) as error:
+def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
+    """Return one name for each vector; labels of a data set may be numbers."""
+    given = list(people)
+    if len(given) != count:
+        raise DataError(f"{count:,} vectors but {len(given):,} people. Give one name for each vector.")
+    for place, name in enumerate(given):
+        if not isinstance(name, (str, Real)) or name != name or not str(name).strip():
+            raise DataError(f"people[{place}] is {name!r}, which is no name. Give one for each vector.")
+    return np.array([str(name) for name in given], dtype=object)
+
+
+def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answer]:
+    """Say who is on pictures.
+
+    Parameters
+    ----------
+    model : FaceSpace
+        That of the gallery.
+    recogniser : Recogniser
+        :meth:`gramian.faces.Gallery.recogniser` returns it.
+    faces : Faces or array of shape (n, height, width)
+        Of the model's size.
+
+    Returns
+    -------
+    list of Answer
+        One for each picture.
+
+    Raises
+    ------
+    DataError
+        For pictures of another size, and a recogniser of another model's vectors.
+    InputTypeError
+        For what is no model, or no recogniser.
+
+    Examples
+    --------
+    >>> from gramian.faces import FaceSpace, Recogniser, drawn_faces
+    >>> faces = drawn_faces(12, 4, size=(24, 28))
+    >>> space = FaceSpace(20).fit(faces)
+    >>> recogniser = Recogniser(far=0.05).fit(space.transform(faces), faces.people, space.eigenvalues_)
+    >>> [answer.person for answer in identify(space, recogniser, faces.take(slice(0, 2)))]
+    ['p01', 'p01']
+    >>> verify(space, recogniser, faces.take([0]), "p02")[0].kind
+    'unknown'
+    """
+    _check(model, recogniser)
+    return _answers(model, recogniser.identify, faces)
+
+
+def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) -> list[Answer]:
+    """Say whether pictures show a given person.
+
+    Parameters
+    ----------
+    model, recogniser, faces
+        As in :func:`identify`.
+    person : str
+
+    Raises
+    ------
+    DataError
+        As :func:`identify`, and for somebody who is not enrolled.
+    """
+    _check(model, recogniser)
+
+    def asked(vectors: Any, **likeness: Any) -> list[Answer]:
+        return recogniser.verify(vectors, person, **likeness)
+
+    return _answers(model, asked, faces)
+
+
+def _check(model: Any, recogniser: Any) -> None:
+    if not isinstance(model, FaceSpace):
+        raise InputTypeError(f"model is {type(model).__name__}. Give a FaceSpace; gramian.load opens one.")
+    if not isinstance(recogniser, Recogniser):
         raise InputTypeError(
-            f"variances are no numbers ({error}). Give eigenvalues_ of the model that made the vectors."
-        ) from error
+            f"recogniser is {type(recogniser).__name__}. Give a Recogniser; that of a gallery is "
+            "gallery.recogniser()."
+        )
+
+
+def _answers(model: FaceSpace, ask: Callable[..., list[Answer]], faces: Any) -> list[Answer]:
+    pictures = as_pictures(faces)
+    with blas_threads() if len(pictures) <= FEW else nullcontext():
+        scores = model.face_score(pictures)
+        return ask(model.transform(pictures), face_scores=scores, face_threshold=model.face_threshold_)

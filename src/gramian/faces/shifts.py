@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.arrays import as_float64
-from gramian.errors import ParameterError
+from gramian.checks import check_number, slices
+from gramian.faces.light import Relit
 from gramian.records import FloatArray
 
 __all__ = ["COPIES", "LARGEST", "moved", "shift_covariance", "shift_pixels", "with_moved"]
@@ -19,7 +18,6 @@ LARGEST = 0.25
 WAYS = ((0, 1), (0, -1), (1, 0), (-1, 0))  # down and right, in units of the shift
 COPIES = 1 + len(WAYS)
 BLOCK = 256  # pictures whose scores are held at a time
-Pictures = npt.NDArray[np.float32]
 
 
 def shift_pixels(shift: Any, width: int) -> int:
@@ -41,19 +39,14 @@ def shift_pixels(shift: Any, width: int) -> int:
     >>> shift_pixels(0.04, 92), shift_pixels(0.001, 92), shift_pixels(0, 92)
     (4, 1, 0)
     """
-    try:
-        value = math.nan if isinstance(shift, str) else float(shift)
-    except (TypeError, ValueError):
-        value = math.nan
-    if isinstance(shift, bool) or not 0 <= value <= LARGEST:
-        raise ParameterError(
-            f"shift={shift!r} is not a share of the width of a picture from 0 to {LARGEST}. Give for "
-            "instance 0.04, or 0 to fit on the pictures alone."
-        )
+    advice = (
+        "It is a share of the width of a picture. Give for instance 0.04, or 0 to fit on the pictures alone."
+    )
+    value = check_number("shift", shift, least=0, most=LARGEST, advice=advice)
     return max(1, round(value * width)) if value > 0 else 0
 
 
-def moved(pictures: Pictures, pixels: int) -> Iterator[Pictures]:
+def moved(pictures: Relit, pixels: int) -> Iterator[Relit]:
     """Yield the pictures moved right, left, down and up; what is bared repeats the edge.
 
     Parameters
@@ -74,14 +67,12 @@ def moved(pictures: Pictures, pixels: int) -> Iterator[Pictures]:
         yield pictures[:, rows[:, None], columns[None, :]]
 
 
-def with_moved(pictures: Pictures, pixels: int) -> Pictures:
+def with_moved(pictures: Relit, pixels: int) -> Relit:
     """Return the pictures followed by their moved copies, five times as many; for 0 pixels as they are."""
     return np.concatenate([pictures, *moved(pictures, pixels)]) if pixels else pictures
 
 
-def shift_covariance(
-    transform: Callable[[Pictures], Any], pictures: Pictures, pixels: int
-) -> FloatArray | None:
+def shift_covariance(transform: Callable[[Relit], Any], pictures: Relit, pixels: int) -> FloatArray | None:
     """Return how scores change when pictures are moved: the mean of ``d d^T``, shape (k, k).
 
     ``d`` is the scores of a moved picture less those of the picture.
@@ -102,8 +93,8 @@ def shift_covariance(
     if not pixels:
         return None
     total: Any = 0.0
-    for start in range(0, len(pictures), BLOCK):
-        block = pictures[start : start + BLOCK]
+    for some in slices(len(pictures), BLOCK):
+        block = pictures[some]
         scores = as_float64(transform(block))
         for copy in moved(block, pixels):
             change = as_float64(transform(copy)) - scores

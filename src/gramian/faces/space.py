@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,23 +12,113 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.errors import DataError
-from gramian.estimators.inputs import check_choice, generators
+from gramian.arrays import as_float64
+from gramian.checks import check_choice, check_integer, counted, slices
+from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.inputs import generators
+from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
-from gramian.faces.decomposing import decomposed
-from gramian.faces.detector import fit_detector, unlikeness
-from gramian.faces.holdout import folds, keeping
-from gramian.faces.light import LIGHTS, relight
-from gramian.faces.pictures import Faces, as_pictures
-from gramian.faces.rebuilding import as_counts, relative_errors
+from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
+from gramian.faces.light import LIGHTS, Relit, relight
+from gramian.faces.pictures import Faces, Pictures, as_pictures
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, Plan
+from gramian.store import Array, Given, Shown, Sizes
 
-__all__ = ["FaceSpace"]
+__all__ = ["FaceSpace", "as_counts", "decomposed", "relative_errors"]
 
-Pictures = npt.NDArray[np.float32]
+
+def decomposed(
+    pictures: Relit, n_components: Any, kernel: Any, **shared: Any
+) -> tuple[PCA | KernelPCA, tuple[str, ...]]:
+    """Return the fitted estimator, and what was decided by itself.
+
+    Parameters
+    ----------
+    pictures : ndarray of shape (n, height, width)
+    n_components, kernel
+        As in :class:`gramian.faces.FaceSpace`.
+    **shared
+        Further parameters of both estimators.
+    """
+    if kernel is not None:
+        gamma = "median" if kernel in ("rbf", "laplacian") else None
+        return KernelPCA(n_components, kernel=kernel, gamma=gamma, **shared).fit(pictures), ()
+    model = PCA(n_components, **shared)
+    count = len(pictures) if n_components is None else n_components
+    if not isinstance(count, (int, np.integer)) or 2 * count <= len(pictures):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)
+            model.fit(pictures)
+        if model.rank_ == model.n_components_:
+            return model, ()
+    # What is small beside the rest needs float64 to be found, not to be kept.
+    model.fit(pictures.astype(np.float64))
+    model.components_ = model.components_.astype(np.float32)
+    model.mean_ = model.mean_.astype(np.float32)
+    return model, ("computed in float64, because float32 may not resolve the last components",)
+
+
+def as_counts(n_components: Any, most: int | None = None) -> list[int]:
+    """Return numbers of components as a list; one number is a list of one.
+
+    Raises
+    ------
+    ParameterError
+        For none, and for numbers outside of what they may be.
+
+    Examples
+    --------
+    >>> as_counts((1, 5), 10), as_counts(3, 10)
+    ([1, 5], [3])
+    """
+    given = [n_components] if np.ndim(n_components) == 0 else list(n_components)
+    if not given:
+        raise ParameterError("n_components is empty. Give at least one number of components.")
+    return [check_integer("n_components", count, 1, most) for count in given]
+
+
+def relative_errors(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> FloatArray:
+    """Return ``||x - x~|| / ||x - mean||``, shape (n, len(counts)); 0 for a picture that is the mean.
+
+    Parameters
+    ----------
+    model : PCA or KernelPCA
+        Fitted on relit pictures.
+    relit : ndarray of shape (n, height, width)
+    mean : ndarray of shape (height, width)
+    counts : sequence of int
+        Numbers of components to rebuild from.
+    """
+    sizes = _norms(relit - mean)
+    found = np.stack([_norms(left) for left in _left(model, relit, mean, counts)], axis=1)
+    known = sizes[:, None] > 0
+    return np.asarray(np.divide(found, sizes[:, None], out=np.zeros_like(found), where=known))
+
+
+def _left(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> Iterator[Relit]:
+    """Yield x - x~ for each number of components; a PCA takes off component after component."""
+    scores = np.asarray(model.transform(relit), dtype=np.float32)
+    if not isinstance(model, PCA):
+        for count in counts:
+            scores_kept = np.where(np.arange(scores.shape[1]) < count, scores, 0)
+            yield relit - np.asarray(model.inverse_transform(scores_kept), dtype=np.float32)
+        return
+    components, done = np.asarray(model.components_, dtype=np.float32), 0
+    left = (relit - mean).reshape(len(relit), -1)
+    by_count = {}
+    for count in sorted(set(counts)):
+        left = left - scores[:, done:count] @ components[done:count]
+        by_count[count], done = left, count
+    yield from (by_count[count] for count in counts)
+
+
+def _norms(pictures: Any) -> FloatArray:
+    flat = as_float64(pictures).reshape(len(pictures), -1)
+    return np.asarray(np.linalg.norm(flat, axis=1))
+
+
 KEEP = 0.99
 BLOCK_BYTES = 64 << 20
 
@@ -96,6 +187,22 @@ class FaceSpace(Saved, BaseEstimator):
     True
     """
 
+    contents: ClassVar = {
+        "decomposition_": Shown((PCA, KernelPCA), {"n_components_": "k"}),
+        "detector_": tuple[PCA, ...],
+        "picture_shape_": Sizes("height width"),
+        "n_components_": Sizes("k"),
+        "n_pictures_": int,
+        "n_people_": int,
+        "eigenvalues_": Array("k"),
+        "mean_face_": Array("height width"),
+        "shift_covariance_?": Given(Array("k k")),
+        "face_scores_": Array("_"),
+        "face_threshold_": float,
+        "face_keep_": float,
+        "fingerprint_": str,
+        "notes_": tuple[str, ...],
+    }
     private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
     shift_covariance_: FloatArray | None = None  # also of models saved before they could know of shifts
 
@@ -136,7 +243,6 @@ class FaceSpace(Saved, BaseEstimator):
             A parameter outside of what it may be.
         """
         check_choice("light", self.light, LIGHTS)
-        memory_limit_bytes(self.memory_limit)
         pictures = as_pictures(faces)
         pixels = shift_pixels(self.shift, pictures.shape[2])
         if len(pictures) < 2:
@@ -151,16 +257,14 @@ class FaceSpace(Saved, BaseEstimator):
             with_moved(relit, pixels), self.n_components, self.kernel, **shared
         )
         if pixels:
-            self.notes_ = (
-                *self.notes_,
-                f"fitted also on copies of the pictures moved by {pixels} pixel{'s' * (pixels > 1)}",
-            )
+            moved = f"fitted also on copies of the pictures moved by {counted(pixels, 'pixel')}"
+            self.notes_ = (*self.notes_, moved)
         self._remember(relit, people)
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
         return self
 
-    def _remember(self, relit: Pictures, people: npt.NDArray[Any] | None) -> None:
+    def _remember(self, relit: Relit, people: npt.NDArray[Any] | None) -> None:
         found: Any = self.decomposition_
         self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
         self.n_pictures_ = len(relit)
@@ -171,7 +275,7 @@ class FaceSpace(Saved, BaseEstimator):
         self.mean_face_ = np.asarray(mean, dtype=np.float32).reshape(self.picture_shape_)
         self.fingerprint_ = self._fingerprint()
 
-    def _calibrate(self, pictures: npt.NDArray[Any], people: npt.NDArray[Any] | None) -> None:
+    def _calibrate(self, pictures: Pictures, people: npt.NDArray[Any] | None) -> None:
         """Score every picture by a detector fitted without it and all others of its person."""
         self.detector_ = fit_detector(pictures, self.random_state)
         (rng,) = generators(self.random_state, 1)
@@ -200,7 +304,7 @@ class FaceSpace(Saved, BaseEstimator):
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, faces: Any) -> Pictures:
+    def transform(self, faces: Any) -> Relit:
         """Return the scores of pictures, shape (n, k), float32.
 
         Parameters
@@ -208,14 +312,14 @@ class FaceSpace(Saved, BaseEstimator):
         faces : Faces or array of shape (n, height, width)
             Of the model's size.
         """
-        scores = self._each_block(faces, lambda relit: self.decomposition_.transform(relit))
+        scores = self._of_relit(faces, lambda relit: self.decomposition_.transform(relit))
         return np.asarray(scores, dtype=np.float32)
 
-    def _each_block(self, faces: Any, work: Callable[[Pictures], Any]) -> Any:
-        """Apply a function of relit pictures block by block, so that one block at a time is relit."""
+    def _of_relit(self, faces: Any, work: Callable[[Relit], Any]) -> Any:
+        """Apply a function to relit pictures block by block, so that one block at a time is relit."""
         return _by_blocks(lambda block: work(relight(block, self.light)), self._checked(faces))
 
-    def _checked(self, faces: Any) -> npt.NDArray[Any]:
+    def _checked(self, faces: Any) -> Pictures:
         check_is_fitted(self)
         pictures = as_pictures(faces)
         if pictures.shape[1:] != self.picture_shape_:
@@ -226,7 +330,7 @@ class FaceSpace(Saved, BaseEstimator):
             )
         return pictures
 
-    def reconstruct(self, faces: Any, n_components: int | None = None) -> Pictures:
+    def reconstruct(self, faces: Any, n_components: int | None = None) -> Relit:
         """Return pictures rebuilt from their scores on the first components.
 
         Parameters
@@ -261,7 +365,7 @@ class FaceSpace(Saved, BaseEstimator):
         """
         check_is_fitted(self)
         counts = as_counts(n_components, self.n_components_)
-        found: FloatArray = self._each_block(
+        found: FloatArray = self._of_relit(
             faces, lambda relit: relative_errors(self.decomposition_, relit, self.mean_face_, counts)
         )
         return found
@@ -364,13 +468,13 @@ def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
         people = faces.people
     if people is None:
         return None
-    names = np.asarray(people if isinstance(people, np.ndarray) else list(people), dtype=object)
-    if names.shape != (n,) or isinstance(people, str):
+    names = np.array(list(people), dtype=object)
+    if names.shape != (n,):
         raise DataError(f"people has the shape {names.shape} for {n} pictures. Give one name for each.")
     return names.astype(str)
 
 
-def _check_varied(relit: Pictures, pictures: npt.NDArray[Any], light: str) -> None:
+def _check_varied(relit: Relit, pictures: Pictures, light: str) -> None:
     if (relit != relit[:1]).any():
         return
     same = "the same" if (pictures == pictures[:1]).all() else f"the same after light={light!r}"
@@ -380,6 +484,6 @@ def _check_varied(relit: Pictures, pictures: npt.NDArray[Any], light: str) -> No
 
 
 def _by_blocks(work: Callable[[Pictures], Any], pictures: Pictures) -> Any:
+    """Apply a function to one block of pictures at a time."""
     step = max(1, BLOCK_BYTES // (4 * int(np.prod(pictures.shape[1:]))))
-    parts = [work(pictures[start : start + step]) for start in range(0, max(1, len(pictures)), step)]
-    return np.concatenate(parts)
+    return np.concatenate([work(pictures[some]) for some in slices(len(pictures), step) or [slice(0)]])

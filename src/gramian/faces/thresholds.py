@@ -1,17 +1,39 @@
-"""From which likeness on a stranger is taken for somebody at a given rate: counted, or by a tail."""
+"""Thresholds of likeness at a stated rate of false accepts, from the enrolled pictures alone."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import counted, evenly
+from gramian.faces.similarity import Codes, Matcher
 from gramian.records import FloatArray
 
-__all__ = ["counted_threshold", "tail_size", "tail_threshold"]
+__all__ = [
+    "Bools",
+    "Calibration",
+    "Comparisons",
+    "Threshold",
+    "calibrate",
+    "counted_threshold",
+    "held_out",
+    "tail_size",
+    "tail_threshold",
+]
 
+FEW = 5  # people below which strangers are also drawn
+DRAWN = 20_000
+# Of held-out comparisons.
+FOLDS = 10
+MANY = 200  # people above which there are fewer folds
+MOST = 500  # people whose pictures are compared in a large gallery, one of four times as many
+PAIRS = 1 << 23
+POSITIONS = 5
 # By simulation: docs/decisions/0011-thresholds-of-few-people.md.
 SHARE, EACH, LEAST = 0.05, 5, 10
 NEAR = 1e-6  # distances below this share of the tail's are taken for it: one person under two names
@@ -123,3 +145,316 @@ def tail_threshold(closest: FloatArray, n: int, far: float, perfect: float, inde
     power = float(np.mean(np.log(widest / reached)))  # 1 / a, where the share within d is d ** a
     fewer = (len(closest) + 1) / (n + 1) / max(far, np.finfo(float).tiny)
     return perfect - widest * math.exp(-power * independent * math.expm1(math.log(fewer) / independent))
+
+
+# ------------------------------------------------------------------ held-out comparisons
+
+Bools = npt.NDArray[np.bool_]
+Build = Callable[[Bools], Matcher]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Likenesses of pictures that were held out from everything they are compared with.
+
+    Attributes
+    ----------
+    strangers : ndarray of shape (s,), float64
+        Of pictures of people who were left out, to whoever is most alike.
+    who : ndarray of shape (s,), int
+        Which of the people who were left out each shows, counted from 0.
+    share : float
+        How many people they were compared with, as a share of all.
+    pairs : ndarray of shape (p,), float64
+        Of the same pictures to each of the people; of very many every so many.
+    closest : ndarray of shape (m,), float64
+        The largest of all of these, descending.
+    n_pairs : int
+        Of how many.
+    own : ndarray of shape (g,), float64
+        Of pictures to other pictures of the same person.
+    """
+
+    strangers: FloatArray
+    who: Codes
+    share: float
+    pairs: FloatArray
+    closest: FloatArray
+    n_pairs: int
+    own: FloatArray
+
+    @property
+    def n_strangers(self) -> int:
+        """Number of people who were left out."""
+        return len(np.unique(self.who))
+
+    @property
+    def n_couples(self) -> int:
+        """Number of couples of somebody who was left out and somebody who was not."""
+        return round(self.n_pairs * self.n_strangers / max(1, len(self.who)))
+
+
+def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
+    """Compare enrolled pictures with each other, as if each had not been enrolled.
+
+    A stranger's picture is one of a person who is neither in the gallery nor among those that discriminants
+    are found from; a picture of an enrolled person is one that is in neither, while others of the person are.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n, k)
+    people : ndarray of shape (n,), int
+        0 .. n_people - 1.
+    build : callable
+        Makes a gallery of the pictures of a mask, fitting what is fitted on these alone.
+    """
+    n_people = int(people.max()) + 1
+    most = tail_size(len(vectors) * n_people, n_people)  # all of the tail may be in one part
+    parts: list[tuple[npt.NDArray[Any], ...]] = []
+    shares, n_pairs = [], 0
+    for left_out in _left_out(n_people):
+        held = np.isin(people, left_out)
+        if held.all():
+            continue
+        gallery = build(~held)
+        shares.append(len(gallery.people) / n_people)
+        strange = np.flatnonzero(held)
+        count = len(strange) * len(gallery.people)
+        every, n_pairs = max(1, -(-count // (PAIRS // FOLDS))), n_pairs + count
+        for block in np.array_split(strange, -(-count // PAIRS)):
+            scores = gallery.similarity(vectors[block])
+            pairs = scores.ravel()
+            parts.append((scores.max(axis=1), people[block], pairs[::every].copy(), _largest(pairs, most)))
+    own = [np.empty(0)]
+    for held in _positions(people):
+        gallery = build(~held)
+        scores = gallery.similarity(vectors[held])
+        columns = np.searchsorted(gallery.people, people[held])
+        own.append(scores[np.arange(len(scores)), columns].astype(np.float64))
+    nothing = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
+    best, who, pairs, closest = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
+    return Comparisons(
+        best.astype(np.float64),
+        np.unique(who, return_inverse=True)[1],
+        float(np.mean(shares)) if shares else 1.0,
+        pairs.astype(np.float64),
+        _largest(closest, min(len(closest), tail_size(n_pairs, len(np.unique(who))))).astype(np.float64),
+        n_pairs,
+        np.concatenate(own),
+    )
+
+
+def _largest(values: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    """Return the largest values, descending."""
+    if count < len(values):
+        values = np.partition(values, len(values) - count)[len(values) - count :]
+    return -np.sort(-values)
+
+
+def _left_out(n_people: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Yield people that are left out together; in a large gallery one part of them, once."""
+    everybody = np.arange(n_people)
+    if n_people > 4 * MOST:
+        yield everybody[evenly(n_people, MOST)]
+        return
+    folds = min(n_people, FOLDS if n_people <= MANY else FOLDS // 2)
+    for fold in range(folds):
+        yield everybody[everybody % folds == fold]
+
+
+def _positions(people: Codes) -> Iterator[Bools]:
+    """Yield pictures that are held out together, one of a person, such that each person keeps one.
+
+    Where hardly anybody has three pictures they are held out of every other person, so that discriminants can
+    still be found.
+    """
+    counts = np.bincount(people)
+    order = np.argsort(people, kind="stable")
+    starts = np.cumsum(counts) - counts
+    place = np.empty(len(people), dtype=np.intp)
+    place[order] = np.arange(len(people)) - np.repeat(starts, counts)
+    several = counts[people] > 1
+    if not several.any():
+        return
+    groups = 1 if np.median(counts[counts > 1]) > 2 else 2
+    large = len(counts) > 4 * MOST
+    some = np.isin(people, evenly(len(counts), MOST if large else len(counts)))
+    most = min(int(counts.max()), 1 if large else POSITIONS)
+    for position in range(most):
+        for group in range(groups):
+            held = several & some & (place == position) & (people % groups == group)
+            if held.any():
+                yield held
+
+
+# ------------------------------------------------------------------ calibration
+
+ALL_ALIKE = (
+    "All pictures of different people are equally alike, so nobody is recognised. So it is after whitening "
+    "with a model that was fitted on the same pictures with as many components. Use fewer components, or "
+    "another distance."
+)
+NOBODY_TWICE = "Nobody has two pictures, so the rate of false rejects is not known."
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """From which likeness on an answer is given.
+
+    Attributes
+    ----------
+    value : float
+        Answers need at least this.
+    far : float
+        The rate of false accepts asked for.
+    false_accept : float
+        The rate predicted: at most ``far``.
+    false_reject : float or None
+        Share of new pictures of enrolled people predicted to be below; None where nobody has two pictures.
+    observed : bool
+        Whether there were strangers enough to count so small a rate; otherwise the tail was extrapolated.
+    notes : tuple of str
+        What cannot be promised.
+    """
+
+    value: float
+    far: float
+    false_accept: float
+    false_reject: float | None
+    observed: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The thresholds of a gallery, and what they were found from.
+
+    Attributes
+    ----------
+    identify : Threshold
+        For the most alike of all people: ``far`` is the share of strangers' pictures that get a name.
+    verify : Threshold
+        For one person: ``far`` is the share of other people's pictures taken for a given person.
+    n_impostor, n_genuine : int
+        Number of pictures of left-out people, and of pictures compared with others of the same person.
+    """
+
+    identify: Threshold
+    verify: Threshold
+    n_impostor: int
+    n_genuine: int
+
+
+def calibrate(
+    vectors: Any, people: Codes, build: Build, *, far: float, perfect: float, variances: FloatArray
+) -> Calibration:
+    """Find the thresholds of a gallery.
+
+    Parameters
+    ----------
+    vectors, people, build
+        As in :func:`held_out`.
+    far : float
+    perfect : float
+        The likeness of a vector to itself.
+    variances : ndarray of shape (k,), float64
+        Of the vectors, over faces: where there are fewer than five people, strangers are also drawn from a
+        normal distribution with these variances, and the higher threshold is taken.
+    """
+    found = held_out(vectors, people, build)
+    n_people = int(people.max()) + 1
+    notes: tuple[str, ...] = ()
+    if n_people < FEW:
+        drawn = _drawn(build(np.ones(len(people), dtype=bool)), variances)
+        identify = _threshold_drawn(drawn.max(axis=1), found.strangers, far, perfect, found.own)
+        verify = _threshold_drawn(drawn.ravel(), found.pairs, far, perfect, found.own)
+        notes += (_few(n_people),)
+    elif _all_alike(found.pairs):
+        # Whatever is asked, the answer would be chance: nobody is recognised.
+        nobody = float(np.nextafter(perfect, np.inf))
+        identify = verify = Threshold(nobody, far, 0.0, _below(found.own, nobody), False)
+        notes += (ALL_ALIKE,)
+    else:
+        identify = _identification(found, far, n_people, perfect)
+        verify = _verification(found, far, perfect)
+    notes += () if len(found.own) else (NOBODY_TWICE,)
+    identify, verify = (replace(one, notes=one.notes + notes) for one in (identify, verify))
+    return Calibration(identify, verify, len(found.strangers), len(found.own))
+
+
+def _identification(found: Comparisons, far: float, n_people: int, perfect: float) -> Threshold:
+    """Return the threshold for the most alike of all people."""
+    # As many chances as people, none more likely than that of one comparison.
+    value, _ = _one_to_one(found, -math.expm1(math.log1p(-far) / n_people), perfect)
+    # Those who were left out were compared with fewer people.
+    rate = -math.expm1(math.log1p(-far) * found.share)
+    counted = counted_threshold(found.strangers, rate, found.who)
+    predicted = far
+    if counted is not None and counted[0] <= value:
+        value, predicted = counted[0], min(far, counted[1] * far / rate)
+    whom = f"{found.n_strangers:,} people who can stand for strangers"
+    notes = () if counted is not None else (_unobserved(far, whom, found.n_strangers),)
+    return Threshold(value, far, predicted, _below(found.own, value), counted is not None, notes)
+
+
+def _verification(found: Comparisons, far: float, perfect: float) -> Threshold:
+    """Return the threshold for one person."""
+    value, predicted = _one_to_one(found, far, perfect)
+    observed = far * (found.n_couples + 1) >= 1
+    whom = f"{found.n_couples:,} couples of a stranger and a person"
+    notes = () if observed else (_unobserved(far, whom, found.n_couples),)
+    return Threshold(value, far, predicted, _below(found.own, value), observed, notes)
+
+
+def _one_to_one(found: Comparisons, rate: float, perfect: float) -> tuple[float, float]:
+    """Return the threshold of single comparisons, and the rate that is predicted."""
+    if rate * (found.n_pairs + 1) >= len(found.closest) + 1:
+        counted = counted_threshold(found.pairs, rate)
+        if counted is not None:
+            return counted
+    return tail_threshold(found.closest, found.n_pairs, rate, perfect, found.n_strangers / 2), rate
+
+
+def _threshold_drawn(
+    drawn: FloatArray, scores: FloatArray, far: float, perfect: float, own: FloatArray
+) -> Threshold:
+    """Return the threshold for drawn strangers, and not below the few real ones."""
+    counted = counted_threshold(drawn, far)
+    if counted is None:
+        closest = -np.sort(-drawn)[: tail_size(len(drawn), len(drawn))]
+        counted = tail_threshold(closest, len(drawn), far, perfect, len(drawn)), far
+    value, predicted = counted
+    if len(scores) and scores.max() >= value:
+        value = float(np.nextafter(scores.max(), np.inf))
+    return Threshold(value, far, predicted, _below(own, value), False)
+
+
+def _below(own: FloatArray, value: float) -> float | None:
+    return float((own < value).mean()) if len(own) else None
+
+
+def _all_alike(pairs: FloatArray) -> bool:
+    """Say whether all pictures of different people are equally alike, as whitening can make them."""
+    return len(pairs) > 0 and float(np.ptp(pairs)) <= 1e-3 * float(np.abs(pairs).max()) + 1e-6
+
+
+def _drawn(gallery: Matcher, variances: FloatArray) -> FloatArray:
+    rng = np.random.default_rng(0)
+    strangers = rng.standard_normal((DRAWN, len(variances))) * np.sqrt(variances)
+    return np.asarray(gallery.similarity(strangers.astype(np.float32)), dtype=np.float64)
+
+
+def _unobserved(far: float, whom: str, count: int) -> str:
+    return (
+        f"With {whom} a rate of {far:g} cannot be observed: the threshold is extrapolated from those most "
+        "alike, with a margin for how few they are, and refuses more of one's own than it need. Rates from "
+        f"{1 / (count + 1):.2g} on can be counted."
+    )
+
+
+def _few(n_people: int) -> str:
+    return (
+        f"With {counted(n_people, 'person', 'people')} enrolled hardly anything is known of strangers: "
+        f"{DRAWN:,} were drawn from a normal distribution with the model's variances. Real people differ in "
+        "other ways, so the rate of false accepts is a guess."
+    )

@@ -171,7 +171,7 @@ class CenteredRows:
     def thin_slices(self, axis: int) -> list[slice]:
         """Slices of rows (0) or columns (1) for products with few vectors."""
         length, other = self.rows.shape[axis], self.rows.shape[1 - axis]
-        return _slices(length, min(THIN, max(16, 2 * CACHE_BYTES // (other * self.arithmetic.itemsize))))
+        return _slices(length, min(THIN, max(16, 7 * CACHE_BYTES // 8 // (other * self.arithmetic.itemsize))))
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""

@@ -109,7 +109,7 @@ class ScatterOperator(ABC):
         if not is_numpy(V):
             products = (B @ (B.T @ V) for B in (self._cut(part, None) for part in slices))
             return sum(to_float64(product) for product in products)
-        groups = self._groups(V)
+        groups = self._groups(V, slices[0].stop)
 
         def share(draw: Iterator[slice]) -> list[Any]:
             totals = [np.zeros(group.shape) for group in groups]
@@ -151,7 +151,7 @@ class ScatterOperator(ABC):
         if self._memory is None:
             return C.times(W) if self.axis == 0 else C.transposed_times(W)
         out = np.empty((C.rows.shape[self.axis], W.shape[1]), dtype=W.dtype)
-        groups = self._groups(W)
+        groups = self._groups(W, C.thin_slices(self.axis)[0].stop)
 
         def share(draw: Iterator[slice]) -> None:
             for part in draw:
@@ -183,12 +183,12 @@ class ScatterOperator(ABC):
         pieces = -(-self.size // THIN)
         return pieces, -(-self.size // pieces)
 
-    def _groups(self, V: Any) -> list[Any]:
+    def _groups(self, V: Any, length: int) -> list[Any]:
         """Vectors in groups of few columns, cut into the pieces: each (pieces, rows, columns)."""
         pieces, rows = self._cutting
         padded = np.zeros((pieces * rows, V.shape[1]), dtype=V.dtype)
         padded[: self.size] = V
-        return [group.reshape(pieces, rows, -1) for group in thin_chunks(padded)]
+        return [group.reshape(pieces, rows, -1) for group in thin_chunks(padded, length)]
 
     def _pieces(self, part: slice, scratch: Any) -> Any:
         """One block of C as (pieces, rows, length of the part), kept where memory was given for it."""

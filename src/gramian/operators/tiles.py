@@ -30,6 +30,8 @@ from gramian.records import FloatArray
 __all__ = ["TILE", "TileMatrix"]
 
 TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
+DEVICE_TILE = 2048
+CACHE_BYTES = 1 << 20
 
 Source = Callable[[slice, slice, Any], Any]
 
@@ -71,22 +73,23 @@ class TileMatrix:
         self.like = like
         self.storage = None if storage is None else np.dtype(storage)
         self._source = source
-        self._slices = slices(n, TILE if is_numpy(like) else 2048)
-        self._kept: dict[tuple[int, int], Any] = {}
+        # Tiles of one size, so that one call of NumPy multiplies a stripe of them.
+        size = TILE if is_numpy(like) else DEVICE_TILE
+        self._side = -(-n // -(-n // size))
+        self._slices = slices(n, self._side)
+        self._kept: dict[int, Any] = {}
+        self._on_device: dict[tuple[int, int], Any] = {}
         self._whole: Any = None
         if whole and is_numpy(like):
             self._whole = np.empty((n, n))
         elif self.storage is not None and is_numpy(like):
-            # One piece of memory: the system can then page it in by huge pages.
-            pairs, side = self._pairs(), self._slices[0].stop
-            memory = np.empty((len(pairs), side * side), dtype=self.storage)
-            self._kept = {(i, j): self._view(memory[p], i, j) for p, (i, j) in enumerate(pairs)}
+            self._kept = self._stripes()
         self.row_sums, self.squares = self._measure()
 
     def promoted(self) -> TileMatrix:
         """Return the same matrix as float64 tiles that are filled anew in every pass; nothing is measured."""
         other = copy(self)
-        other.storage, other._kept = None, {}
+        other.storage, other._kept, other._on_device = None, {}, {}
         return other
 
     @property
@@ -96,19 +99,24 @@ class TileMatrix:
 
     def release(self) -> None:
         """Give back the memory of what was kept."""
-        self.storage, self._kept, self._whole = None, {}, None
+        self.storage, self._whole, self._kept, self._on_device = None, None, {}, {}
 
     def matmat(self, V: Any) -> Any:
         """Return the product with V of shape (n, b), float64."""
         if self._whole is not None:
             return symmetric_times(self._whole, V)
-        xp = namespace(V)
         if self.storage is not None:
             V = to_dtype(V, self.storage)
-        chunks = thin_chunks(V) if is_numpy(V) else [V]
-        parts = self._share_out(lambda draw: self._multiply(draw, chunks))
-        columns = [sum_parts([part[c] for part in parts]) for c in range(len(chunks))]
-        return columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
+        if not is_numpy(V):
+            return self._multiply(self._pairs(), V)
+        padded = np.zeros((len(self._slices) * self._side, V.shape[1]), dtype=V.dtype)
+        padded[: self.n] = V
+        groups = [group.reshape(len(self._slices), self._side, -1) for group in thin_chunks(padded)]
+        multiply = self._multiply_kept if self._kept else self._multiply_again
+        # The longest stripes first, so that the workers end together.
+        parts = each_thread(lambda draw: multiply(draw, groups), range(len(self._slices) - 1, -1, -1))
+        columns = [sum(part[g] for part in parts) for g in range(len(groups))]
+        return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
 
     def dense(self) -> Any:
         """Return the whole matrix as float64."""
@@ -120,49 +128,42 @@ class TileMatrix:
         else:
             A = xp.empty((self.n, self.n), dtype=xp.float64, device=self.like.device)
         for i, j in self._pairs():
-            tile = self._tile(i, j, None)
-            A[self._slices[i], self._slices[j]] = tile
-            A[self._slices[j], self._slices[i]] = tile.T
+            rows, columns = self._slices[i], self._slices[j]
+            if (i, j) in self._on_device:
+                tile = to_float64(self._on_device[i, j])
+            elif i in self._kept:
+                tile = to_float64(self._kept[i][j, : rows.stop - rows.start, : columns.stop - columns.start])
+            else:
+                tile = self._source(rows, columns, None)
+            A[rows, columns] = tile
+            A[columns, rows] = tile.T
         return A
 
     # ---------------------------------------------------------------- tiles
 
-    def _pairs(self) -> list[tuple[int, int]]:
-        return [(i, j) for i in range(len(self._slices)) for j in range(i + 1)]
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        return ((i, j) for i in range(len(self._slices)) for j in range(i + 1))
 
-    def _share_out(self, share: Callable[[Iterator[tuple[int, int]]], Any]) -> list[Any]:
-        return each_thread(share, self._pairs()) if is_numpy(self.like) else [share(iter(self._pairs()))]
-
-    def _view(self, memory: Any, i: int, j: int) -> Any:
-        """The part of a piece of memory that a tile takes, in its shape."""
-        rows, columns = self._slices[i], self._slices[j]
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        return memory[: shape[0] * shape[1]].reshape(shape)
-
-    def _tile(self, i: int, j: int, scratch: Any) -> Any:
-        kept = self._kept.get((i, j))
-        return self._fill(i, j, scratch) if kept is None else kept
+    def _stripes(self) -> dict[int, Any]:
+        """Memory for row i of tiles as (i + 1, side, side), in one piece: the system pages it in as such."""
+        count, side = len(self._slices), self._side
+        memory = np.empty((count * (count + 1) // 2, side, side), dtype=self.storage)
+        stripes = {i: memory[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] for i in range(count)}
+        missing = count * side - self.n
+        if missing:
+            stripes[count - 1][:, side - missing :, :] = 0
+            stripes[count - 1][-1, :, side - missing :] = 0
+        return stripes
 
     def _fill(self, i: int, j: int, scratch: Any) -> Any:
-        out = None if scratch is None else self._view(scratch, i, j)
-        return self._source(self._slices[i], self._slices[j], out)
-
-    def _keep(self, i: int, j: int, scratch: Any) -> Any:
-        """Fill a tile and put it where it is kept; return it in float64."""
-        if not is_numpy(self.like):
-            tile = self._fill(i, j, None)
-            self._kept[i, j] = to_dtype(tile, np.dtype(self.storage))
-            return tile
-        place = self._kept[i, j]
-        out = place if place.dtype == np.float64 else self._view(scratch, i, j)
-        tile = self._source(self._slices[i], self._slices[j], out)
-        if tile is not place:
-            place[...] = tile
-        return tile
+        rows, columns = self._slices[i], self._slices[j]
+        if scratch is None:
+            return self._source(rows, columns, None)
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        return self._source(rows, columns, scratch[: shape[0] * shape[1]].reshape(shape))
 
     def _scratch(self) -> Any:
-        side = self._slices[0].stop
-        return np.empty(side * side) if is_numpy(self.like) else None
+        return np.empty(self._side**2) if is_numpy(self.like) else None
 
     def _measure(self) -> tuple[FloatArray, float]:
         """Fill every tile once: keep it, and add up row sums and squares while it is in the cache."""
@@ -171,42 +172,60 @@ class TileMatrix:
             sums, squares = np.zeros(self.n), 0.0
             scratch = self._scratch()
             for i, j in draw:
-                tile = self._fill(i, j, scratch) if self.storage is None else self._keep(i, j, scratch)
-                if self._whole is not None:
-                    self._whole[self._slices[i], self._slices[j]] = tile
-                    self._whole[self._slices[j], self._slices[i]] = tile.T
+                tile = self._fill(i, j, scratch)
+                rows, columns = self._slices[i], self._slices[j]
+                if i in self._kept:
+                    self._kept[i][j, : tile.shape[0], : tile.shape[1]] = tile
+                elif self._whole is not None:
+                    self._whole[rows, columns] = tile
+                    self._whole[columns, rows] = tile.T
+                elif self.storage is not None:
+                    self._on_device[i, j] = to_dtype(tile, self.storage)
                 xp = namespace(tile)
-                sums[self._slices[i]] += as_float64(xp.sum(tile, axis=1))
+                sums[rows] += as_float64(xp.sum(tile, axis=1))
                 square = float(np.vdot(tile, tile)) if is_numpy(tile) else float(xp.sum(tile * tile))
                 squares += square if i == j else 2 * square
                 if i != j:
-                    sums[self._slices[j]] += as_float64(xp.sum(tile, axis=0))
+                    sums[columns] += as_float64(xp.sum(tile, axis=0))
             return sums, squares
 
-        parts = self._share_out(share)
-        return sum_parts([p[0] for p in parts]), float(sum(p[1] for p in parts))
+        parts = each_thread(share, self._pairs()) if is_numpy(self.like) else [share(self._pairs())]
+        sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
+        return sums, float(sum(part[1] for part in parts))
 
-    def _multiply(self, draw: Iterator[tuple[int, int]], chunks: list[Any]) -> list[Any]:
-        xp = namespace(self.like)
-        if is_numpy(self.like):
-            totals = [np.zeros(V.shape) for V in chunks]
-        else:
-            device = self.like.device
-            totals = [xp.zeros(V.shape, dtype=xp.float64, device=device) for V in chunks]
-        scratch = self._scratch() if self.storage is None else None
-        for i, j in draw:
-            rows, columns = self._slices[i], self._slices[j]
-            tile = self._tile(i, j, scratch)
-            for V, total in zip(chunks, totals, strict=True):
-                total[rows, :] += to_float64(tile @ V[columns, :])
-                if i != j:
-                    total[columns, :] += to_float64(tile.T @ V[rows, :])
+    def _multiply_kept(self, draw: Iterator[int], groups: list[Any]) -> list[Any]:
+        totals = [np.zeros(V.shape) for V in groups]
+        for i in draw:
+            stripe = self._kept[i]
+            # As many tiles at a time as stay in the cache for their second use.
+            for part in slices(i + 1, max(1, CACHE_BYTES // stripe[0].nbytes)):
+                tiles, turned = stripe[part], stripe[part.start : min(part.stop, i)].transpose(0, 2, 1)
+                for V, total in zip(groups, totals, strict=True):
+                    total[i] += np.matmul(tiles, V[part]).sum(axis=0, dtype=np.float64)
+                    total[part.start : part.start + len(turned)] += np.matmul(turned, V[i])
         return totals
 
+    def _multiply_again(self, draw: Iterator[int], groups: list[Any]) -> list[Any]:
+        totals = [np.zeros(V.shape) for V in groups]
+        scratch = self._scratch()
+        for i in draw:
+            for j in range(i + 1):
+                tile = self._fill(i, j, scratch)
+                a, b = tile.shape
+                for V, total in zip(groups, totals, strict=True):
+                    total[i, :a] += tile @ V[j, :b]
+                    if i != j:
+                        total[j, :b] += tile.T @ V[i, :a]
+        return totals
 
-def sum_parts(parts: list[Any]) -> Any:
-    """Add up what the workers return."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    def _multiply(self, pairs: Iterator[tuple[int, int]], V: Any) -> Any:
+        """The product on a device."""
+        xp = namespace(self.like)
+        total = xp.zeros(V.shape, dtype=xp.float64, device=self.like.device)
+        for i, j in pairs:
+            rows, columns = self._slices[i], self._slices[j]
+            tile = self._on_device[i, j] if self._on_device else self._fill(i, j, None)
+            total[rows, :] += to_float64(tile @ V[columns, :])
+            if i != j:
+                total[columns, :] += to_float64(tile.T @ V[rows, :])
+        return total

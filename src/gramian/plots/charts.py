@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import evenly
 from gramian.records import FloatArray
 from gramian.store import atomic_write
 
@@ -21,16 +22,8 @@ WIDTH, HEIGHT = 640, 480
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 40, 56
 # Okabe and Ito (2008): told apart by readers of every kind of colour vision.
 COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#8C6D31",
-    "#000000",
-    "#7F3C8D",
-    "#A5AA00",
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"),
+    *("#56B4E9", "#8C6D31", "#000000", "#7F3C8D", "#A5AA00"),
 )
 OTHER = "#9a9a9a"
 # Ends and middle of viridis, for labels that are many different numbers.
@@ -108,7 +101,7 @@ def scatter(
         most frequent ones are coloured.
     """
     n = len(x)
-    shown = np.arange(n) if n <= MOST_POINTS else np.linspace(0, n - 1, MOST_POINTS).astype(int)
+    shown = evenly(n, MOST_POINTS)
     colours, legend = _colours(None if labels is None else np.asarray(labels)[shown], len(shown))
     x, y = np.asarray(x, dtype=float)[shown], np.asarray(y, dtype=float)[shown]
     axes = _Axes(_limits(x), _limits(y), WIDTH - RIGHT - (LEGEND_WIDTH if legend else 0))
@@ -143,26 +136,19 @@ def bars(shares: FloatArray, names: Sequence[str], *, title: str, y_title: str) 
     axes = _Axes((0.5, k + 0.5), (0.0, 100.0), WIDTH - RIGHT)
     width = (axes.right - LEFT) / k
     place = np.arange(1, k + 1)
+    across, up = axes.across(place), axes.up(total)
     boxes = [
         f'<rect x="{a - 0.36 * width:.1f}" y="{b:.1f}" '
         f'width="{0.72 * width:.1f}" height="{axes.up(0.0) - b:.1f}"/>'
-        for a, b in zip(axes.across(place), axes.up(percent), strict=True)
+        for a, b in zip(across, axes.up(percent), strict=True)
     ]
-    line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(axes.across(place), axes.up(total), strict=True))
-    dots = [
-        f'<circle r="2.6" cx="{a:.1f}" cy="{b:.1f}"/>'
-        for a, b in zip(axes.across(place), axes.up(total), strict=True)
-    ]
-    every = math.ceil(k / 12)
-    captions = [
-        _text(axes.across(j + 1), HEIGHT - BOTTOM + 18, names[j], "middle") for j in range(0, k, every)
-    ]
+    dots = [f'<circle r="2.6" cx="{a:.1f}" cy="{b:.1f}"/>' for a, b in zip(across, up, strict=True)]
     body = [
         _frame(axes, "", y_title, zero=False, x_ticks=False),
         f'<g fill="{COLOURS[0]}">{"".join(boxes)}</g>',
-        f'<polyline points="{line}" fill="none" stroke="{COLOURS[1]}" stroke-width="1.5"/>',
+        f'<polyline points="{_points(across, up)}" fill="none" stroke="{COLOURS[1]}" stroke-width="1.5"/>',
         f'<g fill="{COLOURS[1]}">{"".join(dots)}</g>',
-        *captions,
+        *_captions(across[:: math.ceil(k / 12)], names[:: math.ceil(k / 12)]),
         _bars_key(),
     ]
     return _page(title, body)
@@ -194,13 +180,17 @@ def bands(
             body.append(f'<polygon points="{edge}" fill="{colour}" fill-opacity="0.18"/>')
         line = _points(across, up[2])
         body.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-    body += [_text(axes.across(j), HEIGHT - BOTTOM + 18, name, "middle") for j, name in enumerate(names)]
+    body += _captions(axes.across(place), names)
     body.append(_legend(list(zip(COLOURS, series, strict=False)), ""))
     return _page(title, body)
 
 
 def _points(across: FloatArray, up: FloatArray) -> str:
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, up, strict=True))
+
+
+def _captions(across: FloatArray, names: Sequence[str]) -> list[str]:
+    return [_text(x, HEIGHT - BOTTOM + 18, name, "middle") for x, name in zip(across, names, strict=True)]
 
 
 def _bars_key() -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import platform
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from gramian import store
 from gramian.analysis.components import component_names
 from gramian.records import Certificate, Plan
 from gramian.rows.table import Table
-from gramian.version import __version__
 
 __all__ = [
     "certificate_facts",
@@ -23,6 +23,7 @@ __all__ = [
     "model_facts",
     "plain",
     "plan_facts",
+    "size_text",
     "validity_text",
     "versions",
 ]
@@ -49,13 +50,7 @@ def plain(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the versions of everything that takes part in the numbers."""
-    return {
-        "gramian": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": version("scipy"),
-        "scikit-learn": version("scikit-learn"),
-    }
+    return {**store.versions(), "scipy": version("scipy")}
 
 
 def data_facts(table: Table) -> dict[str, Any]:
@@ -80,7 +75,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "reason": plan.reason,
         "seconds": plan.seconds,
         "bytes": plan.bytes,
-        "steps": [{"name": s.name, "detail": s.detail, "seconds": s.seconds} for s in plan.steps],
+        "steps": [asdict(step) for step in plan.steps],
     }
 
 
@@ -95,16 +90,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "widening": plain(certificate.widening),
         "kind": certificate.widening_kind,
         "orthogonality": plain(certificate.orthogonality),
-        "completeness": complete
-        and plain(
-            {
-                "method": complete.method,
-                "kind": complete.kind,
-                "bound": complete.bound,
-                "delta": complete.delta,
-                "probability": complete.probability,
-            }
-        ),
+        "completeness": complete and plain(asdict(complete)),
         "reasons": list(certificate.reasons),
         "text": str(certificate),
     }
@@ -142,12 +128,18 @@ def _padded(values: Any, k: int) -> list[Any]:
     return known + [None] * (k - len(known))
 
 
+def size_text(columns: int, picture_shape: Any) -> str:
+    """Return the size of a row in words."""
+    if picture_shape is None:
+        return f"{columns:,} columns"
+    height, width = picture_shape
+    return f"{height * width:,} pixels (pictures {height} high, {width} wide)"
+
+
 def kernel_text(model: Any) -> str:
     """Return the kernel with its parameters, or "" for PCA."""
-    if getattr(model, "kernel", None) is None and getattr(model, "kernel_", None) is None:
-        return ""
     kernel = getattr(model, "kernel_", None)
-    return str(model.kernel) if kernel is None else repr(kernel)
+    return str(getattr(model, "kernel", None) or "") if kernel is None else repr(kernel)
 
 
 def validity_text(model: Any) -> str:

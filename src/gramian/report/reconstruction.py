@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import as_float64
-from gramian.errors import FileError
-from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow
+from gramian.checks import slices
+from gramian.plots.pictures import grey
+from gramian.report.pictures import write_picture_folder
 from gramian.report.results import grey_limits
-from gramian.report.tables import feature_names, row_columns, row_names, write_table
+from gramian.report.tables import feature_names, row_table, write_table
 from gramian.rows.table import Table
 
-__all__ = ["Errors", "picture_names", "rebuilt", "write_pictures", "write_rows"]
+__all__ = ["LIST", "Errors", "rebuilt", "write_pictures", "write_rows"]
 
-LIST, SHEET = "reconstruction.csv", "comparison.png"
+LIST = "reconstruction.csv"
 BLOCK_BYTES = 64 << 20
-COMPARED = 8
 PERCENTILES = (0, 10, 50, 90, 100)
 
 
@@ -94,11 +93,9 @@ def rebuilt(
         scores = np.array(model.transform(table))
         scores[:, count:] = 0
     values = table.values.reshape(len(table.values), -1)
-    step = max(1, BLOCK_BYTES // (8 * values.shape[1]))
-    for start in range(0, len(values), step):
-        rows = slice(start, min(start + step, len(values)))
+    for rows in slices(len(values), max(1, BLOCK_BYTES // (8 * values.shape[1]))):
         back = np.asarray(model.inverse_transform(scores[rows]) if found is None else found[rows])
-        back = back.reshape(rows.stop - start, -1)
+        back = back.reshape(rows.stop - rows.start, -1)
         errors.add(values[rows], back)
         yield rows, back
 
@@ -115,12 +112,7 @@ def write_rows(target: Any, kind: str, model: Any, table: Table, count: int, fou
     """Write rebuilt rows as a table with the names of rows and columns."""
     errors = Errors(_center(model))
     back = np.concatenate([block for _, block in rebuilt(model, table, count, errors, found)])
-    names = feature_names(table)
-    left = {
-        title if title not in names else f"{title} (row)": entries
-        for title, entries in row_columns(table).items()
-    }
-    write_table(target, left | dict(zip(names, back.T, strict=True)), kind)
+    write_table(target, row_table(table, back, feature_names(table)), kind)
     return errors
 
 
@@ -134,93 +126,15 @@ def write_pictures(folder: Path, model: Any, table: Table, count: int, found: An
     MissingExtraError
         If Pillow is not installed.
     """
-    require_pillow()
-    check_pictures_folder(folder)
-    shape = table.picture_shape or ()
-    limits = grey_limits(table)
-    errors, names = Errors(_center(model)), picture_names(row_names(table)[1])
-    _make(folder)
-    compared: list[tuple[int, Any]] = []
-    chosen = set(np.linspace(0, len(names) - 1, min(COMPARED, len(names))).astype(int).tolist())
-    for rows, back in rebuilt(model, table, count, errors, found):
-        for index, picture in zip(range(rows.start, rows.stop), back, strict=True):
-            pixels = grey(picture.reshape(shape), *limits)
-            path = folder / names[index]
-            _make(path.parent)
-            Picture(pixels).save(path)
-            if index in chosen:
-                compared.append((index, pixels))
-    originals = [grey(table.values[index], *limits) for index, _ in compared]
-    captions = [names[index].removesuffix(".png") for index, _ in compared]
-    captions += [f"error {errors.relative[index]:.3f}" for index, _ in compared]
-    sheet = contact_sheet([*originals, *(pixels for _, pixels in compared)], captions, columns=len(compared))
-    sheet.save(folder / SHEET)
-    columns: dict[str, Any] = {
-        "picture": names,
-        "relative error": errors.relative,
-        "square error": errors.squares,
-    }
-    write_table(folder / LIST, columns, "csv")
-    return errors
-
-
-def check_pictures_folder(folder: Path) -> None:
-    """Refuse a folder that is in use for something else, so that no original is overwritten.
-
-    Raises
-    ------
-    FileError
-        If it is a file, or neither empty nor written by an earlier reconstruction.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file; pictures are written into a folder. Choose another name.")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / LIST).is_file():
-        raise FileError(f"{folder} is not empty: pictures in it might be overwritten. Name a new folder.")
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{folder} cannot be made: {error.strerror}. Choose another place.") from error
-
-
-def picture_names(names: Sequence[Any]) -> list[str]:
-    """Return file names for rows, all different and inside the folder they are written to.
-
-    Examples
-    --------
-    >>> picture_names(["s1/1.pgm", "../s1/1.jpg", 7])
-    ['s1/1.png', 's1/1_2.png', '7.png']
-    """
-    taken = {SHEET.casefold()}
-    result = []
-    for name in names:
-        stem = _safe(str(name))
-        new, repeat = f"{stem}.png", 1
-        # Some disks do not tell A.png from a.png.
-        while new.casefold() in taken:
-            repeat += 1
-            new = f"{stem}_{repeat}.png"
-        taken.add(new.casefold())
-        result.append(new)
-    return result
-
-
-def _safe(name: str) -> str:
-    parts = [re.sub(r'[<>:"|?*\x00-\x1f]', "_", part) for part in re.split(r"[/\\]", name)]
-    parts = [part for part in parts if part.strip(". ")]
-    path = PurePosixPath(*(part.strip() for part in parts)) if parts else PurePosixPath("picture")
-    known = path.suffix.lower() in (
-        ".png",
-        ".jpg",
-        ".jpeg",
-        ".pgm",
-        ".ppm",
-        ".bmp",
-        ".gif",
-        ".tif",
-        ".tiff",
-        ".webp",
+    errors, limits = Errors(_center(model)), grey_limits(table)
+    blocks = rebuilt(model, table, count, errors, found)
+    pictures = (grey(row.reshape(table.picture_shape or ()), *limits) for _, back in blocks for row in back)
+    write_picture_folder(
+        folder,
+        table,
+        pictures,
+        LIST,
+        about=lambda: {"relative error": errors.relative, "square error": errors.squares},
+        captions=lambda chosen: [f"error {error:.3f}" for error in errors.relative[chosen]],
     )
-    return (path.with_suffix("") if known else path).as_posix()
+    return errors

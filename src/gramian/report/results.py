@@ -13,14 +13,15 @@ import numpy.typing as npt
 
 from gramian.analysis.components import component_names
 from gramian.arrays import as_float64
+from gramian.checks import slices
 from gramian.errors import FileError, MissingExtraError
 from gramian.plots.figures import component_titles, draw_scores, variances
 from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow, signed
 from gramian.report.facts import component_facts
-from gramian.report.summary import Outcome, summary_page
-from gramian.report.tables import feature_names, score_columns, write_table
+from gramian.report.summary import Fitted, summary_page
+from gramian.report.tables import feature_names, row_table, write_table
 from gramian.rows.table import Table
-from gramian.store import atomic_write
+from gramian.store import atomic_folder, atomic_write, finish_folder
 
 __all__ = ["Fitted", "Written", "check_folder", "grey_limits", "loadings", "write_results"]
 
@@ -31,33 +32,6 @@ OWN = re.compile(
     r"(model\.gramian|summary\.md|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|variances)\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fitted model with everything that its report tells.
-
-    Attributes
-    ----------
-    model : fitted PCA or KernelPCA
-    table : Table
-        What it was fitted on.
-    scores : ndarray of shape (n_samples, n_components)
-    command : tuple of str
-        What repeats it, as arguments.
-    seconds : float
-        How long fitting took.
-    loadings : {"unit", "correlation"}
-    format : {"csv", "parquet"}
-    """
-
-    model: Any
-    table: Table
-    scores: npt.NDArray[Any]
-    command: tuple[str, ...]
-    seconds: float
-    loadings: str = "unit"
-    format: str = "csv"
 
 
 @dataclass
@@ -77,6 +51,8 @@ class Written:
 def check_folder(folder: Path) -> None:
     """Refuse a place for results before any work: a file, or a folder with such files of somebody else.
 
+    What a killed process left in the folder is finished first.
+
     Raises
     ------
     FileError
@@ -84,7 +60,8 @@ def check_folder(folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file; results are written into a folder. Choose another name.")
-    taken = sorted(path.name for path in _own_files(folder))
+    finish_folder(folder)
+    taken = sorted({name.rpartition("/")[2] for name in _own_files(folder)})
     if taken and not (folder / MODEL).is_file():
         raise FileError(
             f"{folder} holds {', '.join(taken[:4])}, but not as results of gramian: they would be "
@@ -95,8 +72,8 @@ def check_folder(folder: Path) -> None:
 def write_results(folder: Path, fitted: Fitted) -> Written:
     """Write model, tables, charts, pictures and the page that explains them.
 
-    Results of an earlier fit in the same folder are removed first; other files stay. The page comes last,
-    so a folder with one is complete.
+    They take the place of the results of an earlier fit in the same folder when all of them are written;
+    other files stay.
 
     Parameters
     ----------
@@ -105,51 +82,26 @@ def write_results(folder: Path, fitted: Fitted) -> Written:
     fitted : Fitted
     """
     check_folder(folder)
-    _clear(folder)
-    written = Written(folder)
-    written.add(MODEL, fitted.model.save)
-    _write_tables(written, fitted)
-    if fitted.model.n_components_:
-        written.add("variances.svg", variances(fitted.model).save)
-        table = fitted.table
-        chart = draw_scores(fitted.model, fitted.scores, table.labels, table.label_name or "")
-        written.add("scores.svg", chart.save)
-        if table.picture_shape is not None and hasattr(fitted.model, "components_"):
-            _write_pictures(written, fitted)
-    outcome = Outcome(
-        fitted.model,
-        fitted.table,
-        fitted.command,
-        fitted.seconds,
-        fitted.loadings,
-        tuple(written.files),
-        tuple(written.notes),
-    )
-    written.add(PAGE, lambda path: _write_text(path, summary_page(outcome)))
-    return written
+    with atomic_folder(folder, _own_files(folder), last=PAGE) as place:
+        written = Written(place)
+        written.add(MODEL, fitted.model.save)
+        _write_tables(written, fitted)
+        if fitted.model.n_components_:
+            written.add("variances.svg", variances(fitted.model).save)
+            table = fitted.table
+            chart = draw_scores(fitted.model, fitted.scores, table.labels, table.label_name or "")
+            written.add("scores.svg", chart.save)
+            if table.picture_shape is not None and hasattr(fitted.model, "components_"):
+                _write_pictures(written, fitted)
+        with atomic_write(place / PAGE) as file:
+            file.write(summary_page(fitted, written.files, written.notes).encode())
+    return Written(folder, [*written.files, PAGE], written.notes)
 
 
-def _own_files(folder: Path) -> Iterable[Path]:
-    if not folder.is_dir():
-        return []
-    inside = [*folder.iterdir(), *(folder / "components").glob("*")]
-    return [path for path in inside if OWN.fullmatch(path.relative_to(folder).as_posix()) and path.is_file()]
-
-
-def _clear(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # The page goes first: what is half replaced must not be explained by it.
-        for path in sorted(_own_files(folder), key=lambda path: path.name != PAGE):
-            if path.name != MODEL:
-                path.unlink()
-    except OSError as error:
-        raise FileError(f"{folder} cannot be written to: {error.strerror}. Choose another place.") from error
-
-
-def _write_text(path: Path, text: str) -> None:
-    with atomic_write(path) as file:
-        file.write(text.encode())
+def _own_files(folder: Path) -> Iterable[str]:
+    inside = [*folder.glob("*"), *folder.glob("components/*")]
+    names = [path.relative_to(folder).as_posix() for path in inside if path.is_file()]
+    return [name for name in names if OWN.fullmatch(name)]
 
 
 # --------------------------------------------------------------------- tables
@@ -157,7 +109,7 @@ def _write_text(path: Path, text: str) -> None:
 
 def _write_tables(written: Written, fitted: Fitted) -> None:
     suffix = fitted.format
-    scores = score_columns(fitted.table, fitted.scores)
+    scores = row_table(fitted.table, fitted.scores)
     written.add(f"scores.{suffix}", lambda path: write_table(path, scores, suffix))
     facts = component_facts(fitted.model)
     written.add(f"eigenvalues.{suffix}", lambda path: write_table(path, facts, suffix))
@@ -204,11 +156,8 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
 
 def _deviations(values: npt.NDArray[Any], ddof: int, block: int = 1 << 22) -> npt.NDArray[np.float64]:
     n, d = values.shape
-    step = max(1, block // max(n, 1))
-    parts = [
-        np.std(values[:, at : at + step], axis=0, ddof=ddof, dtype=np.float64) for at in range(0, d, step)
-    ]
-    return np.concatenate(parts)
+    parts = slices(d, max(1, block // max(n, 1)))
+    return np.concatenate([np.std(values[:, part], axis=0, ddof=ddof, dtype=np.float64) for part in parts])
 
 
 # ------------------------------------------------------------------- pictures

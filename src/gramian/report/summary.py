@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.report.facts import component_facts, kernel_text, method_name, validity_text, versions
+import numpy.typing as npt
+
+from gramian.checks import counted, duration
+from gramian.report.facts import component_facts, kernel_text, method_name, size_text, validity_text, versions
 from gramian.rows.table import Table
 
-__all__ = ["Outcome", "component_lines", "headline", "methods_paragraph", "summary_page"]
+__all__ = ["Fitted", "component_lines", "headline", "methods_paragraph", "summary_page"]
 
 ROWS_SHOWN = 10
 METHODS = {
@@ -23,23 +27,37 @@ METHODS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What the page tells: see :class:`gramian.report.Fitted`; files and notes are those written so far."""
+class Fitted:
+    """A fitted model with everything that its report tells.
+
+    Attributes
+    ----------
+    model : fitted PCA or KernelPCA
+    table : Table
+        What it was fitted on.
+    scores : ndarray of shape (n_samples, n_components)
+    command : tuple of str
+        What repeats it, as arguments.
+    seconds : float
+        How long fitting took.
+    loadings : {"unit", "correlation"}
+    format : {"csv", "parquet"}
+    """
 
     model: Any
     table: Table
+    scores: npt.NDArray[Any]
     command: tuple[str, ...]
     seconds: float
-    loadings: str
-    files: tuple[str, ...]
-    notes: tuple[str, ...]
+    loadings: str = "unit"
+    format: str = "csv"
 
 
 def headline(model: Any, table: Table) -> str:
     """Return what was found, in a sentence."""
     k = model.n_components_
     n, size = len(table.values), _size(table)
-    count = f"{k:,} component{'s' if k != 1 else ''}"
+    count = counted(k, "component")
     shares = model.explained_variance_ratio_
     if shares is None:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
@@ -50,10 +68,7 @@ def headline(model: Any, table: Table) -> str:
 
 
 def _size(table: Table) -> str:
-    if table.picture_shape is not None:
-        height, width = table.picture_shape
-        return f"{height * width:,} pixels (pictures {height} high, {width} wide)"
-    return f"{table.values.shape[1]:,} columns"
+    return size_text(table.values.shape[1], table.picture_shape)
 
 
 def _percent(share: float) -> str:
@@ -66,25 +81,21 @@ def component_lines(model: Any, count: int = ROWS_SHOWN) -> list[str]:
     """Return the first components as the lines of a Markdown table."""
     facts = component_facts(model)
     lines = ["| | eigenvalue | standard deviation | share | cumulative |", "|---|---:|---:|---:|---:|"]
-    columns = (
-        facts["component"],
-        facts["eigenvalue"],
-        facts["standard deviation"],
-        facts["share"],
-        facts["cumulative"],
-    )
-    for name, value, deviation, share, total in list(zip(*columns, strict=True))[:count]:
-        parts = [_percent(part) if part is not None else "not known" for part in (share, total)]
-        lines.append(f"| {name} | {value:.6g} | {deviation:.6g} | {parts[0]} | {parts[1]} |")
+    columns = [
+        facts[name] for name in ("component", "eigenvalue", "standard deviation", "share", "cumulative")
+    ]
+    for name, value, deviation, *shares in list(zip(*columns, strict=True))[:count]:
+        parts = " | ".join("not known" if share is None else _percent(share) for share in shares)
+        lines.append(f"| {name} | {value:.6g} | {deviation:.6g} | {parts} |")
     return lines
 
 
-def summary_page(outcome: Outcome) -> str:
-    """Return the page as Markdown."""
-    model, files = outcome.model, outcome.files
+def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> str:
+    """Return the page as Markdown; ``files`` are beside it, ``notes`` are remarks about them."""
+    model = fitted.model
     holds = "holds" if model.certificate_.ok else "DOES NOT HOLD: see below"
-    lines = [f"# {method_name(model)} of {_code(outcome.table.source)}", ""]
-    lines += [headline(model, outcome.table), "", f"The certificate {holds}.", "", *component_lines(model)]
+    lines = [f"# {method_name(model)} of {_code(fitted.table.source)}", ""]
+    lines += [headline(model, fitted.table), "", f"The certificate {holds}.", "", *component_lines(model)]
     if model.n_components_ > ROWS_SHOWN:
         table = next(name for name in files if name.startswith("eigenvalues"))
         lines += ["", f"The other {model.n_components_ - ROWS_SHOWN:,} are in [{table}]({table})."]
@@ -95,9 +106,18 @@ def summary_page(outcome: Outcome) -> str:
     ):
         if name in files:
             lines += ["", f"![{words}]({name})"]
-    lines += ["", *_files(outcome), "", *_data(outcome), "", *_computed(outcome), "", *_guaranteed(model)]
-    lines += ["", "## For a methods section", "", methods_paragraph(model, outcome.table)]
-    lines += ["", *_repeat(outcome), "", "## Versions", ""]
+    lines += [
+        "",
+        *_files(fitted, files, notes),
+        "",
+        *_data(fitted),
+        "",
+        *_computed(fitted),
+        "",
+        *_guaranteed(model),
+    ]
+    lines += ["", "## For a methods section", "", methods_paragraph(model, fitted.table)]
+    lines += ["", *_repeat(fitted), "", "## Versions", ""]
     lines += [f"- {name} {number}" for name, number in versions().items()]
     return "\n".join(lines) + "\n"
 
@@ -107,8 +127,8 @@ def _code(text: str) -> str:
     return f"{fence}{text}{fence}"
 
 
-def _files(outcome: Outcome) -> list[str]:
-    kind = "correlations of columns with scores" if outcome.loadings == "correlation" else "unit vectors"
+def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[str]:
+    kind = "correlations of columns with scores" if fitted.loadings == "correlation" else "unit vectors"
     words = {
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
         "scores": "one row for each row of the data: its coordinates along the components",
@@ -118,16 +138,16 @@ def _files(outcome: Outcome) -> list[str]:
         "components": "the components as pictures, one file each in [components/](components/)",
     }
     lines = ["## Files", ""]
-    for name in outcome.files:
+    for name in files:
         stem, _, suffix = name.partition(".")
         if suffix == "svg" or "/" in name:
             continue
         lines.append(f"- [{name}]({name}): {words[stem]}")
-    return lines + [f"- {note}" for note in outcome.notes]
+    return lines + [f"- {note}" for note in notes]
 
 
-def _data(outcome: Outcome) -> list[str]:
-    table = outcome.table
+def _data(fitted: Fitted) -> list[str]:
+    table = fitted.table
     lines = ["## Data", "", f"- Source: {_code(table.source)}"]
     lines += [f"- SHA-256: `{table.sha256}`"] if table.sha256 else []
     lines.append(f"- Used: {len(table.values):,} rows x {_size(table)}, stored as {table.values.dtype}")
@@ -140,8 +160,8 @@ def _data(outcome: Outcome) -> list[str]:
     return lines + [f"- {note[:1].upper()}{note[1:]}" for note in table.notes]
 
 
-def _computed(outcome: Outcome) -> list[str]:
-    model = outcome.model
+def _computed(fitted: Fitted) -> list[str]:
+    model = fitted.model
     given = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
     lines = ["## How it was computed", "", f"- {type(model).__name__}({', '.join(given)})"]
     if kernel_text(model):
@@ -162,17 +182,12 @@ def _computed(outcome: Outcome) -> list[str]:
     lines += [f"- Number of components, by {choice.rule}: {choice.sentence}"] if choice is not None else []
     constant = len(getattr(model, "constant_features_", ()))
     if constant:
-        lines.append(f"- {constant:,} column{'s are' if constant > 1 else ' is'} constant")
+        lines.append(f"- {counted(constant, 'column is', 'columns are')} constant")
     if model.rank_ < model.n_components_:
         lines.append(
             f"- The numerical rank is {model.rank_}: the components beyond it have variance 0 and scores 0"
         )
-    return [
-        *lines,
-        f"- It took {outcome.seconds:.2g} seconds"
-        if outcome.seconds < 10
-        else f"- It took {outcome.seconds:.0f} seconds",
-    ]
+    return [*lines, f"- It took {duration(fitted.seconds)}"]
 
 
 def _guaranteed(model: Any) -> list[str]:
@@ -216,7 +231,7 @@ def _selection(model: Any) -> str:
     k, shares = model.n_components_, model.explained_variance_ratio_
     where = " in feature space" if hasattr(model, "kernel") else ""
     what = ("variance" if model.center else "second moments") + where
-    kept = f"{k:,} component{'s were' if k != 1 else ' was'} kept"
+    kept = f"{counted(k, 'component was', 'components were')} kept"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
         carried = "" if shares is None else f", carrying {_percent(float(sum(shares)))} of the {what}"
@@ -240,8 +255,8 @@ def _bound(model: Any) -> str:
     )
 
 
-def _repeat(outcome: Outcome) -> list[str]:
-    lines = ["## To repeat it", "", "```sh", shlex.join(outcome.command), "```"]
-    if "-" in outcome.command:
+def _repeat(fitted: Fitted) -> list[str]:
+    lines = ["## To repeat it", "", "```sh", shlex.join(fitted.command), "```"]
+    if "-" in fitted.command:
         lines += ["", "The data came from standard input: give the same bytes again (see the SHA-256 above)."]
     return lines

@@ -23,7 +23,7 @@ __all__ = [
     "format_of",
     "row_columns",
     "row_names",
-    "score_columns",
+    "row_table",
     "write_table",
 ]
 
@@ -77,20 +77,15 @@ def row_columns(table: Table) -> dict[str, Any]:
     return columns
 
 
-def score_columns(
-    table: Table, scores: npt.NDArray[Any], names: Iterable[str] | None = None
-) -> dict[str, Any]:
-    """Return names, labels and scores of every row; the scores are PC1, PC2, ... unless they have names."""
-    titles = component_names(scores.shape[1]) if names is None else names
-    named = dict(zip(titles, scores.T, strict=True))
-    return _joined(row_columns(table), named)
+def row_table(table: Table, values: npt.NDArray[Any], names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return names, labels and numbers of every row; the numbers are PC1, PC2, ... unless they have names.
 
-
-def _joined(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
-    # The numbers keep their names; what identifies the rows gives way.
-    titles, _ = unique_names([*right, *left])
-    moved = titles[len(right) :]
-    return dict(zip(moved, left.values(), strict=True)) | dict(right)
+    Where a name is there twice the numbers keep it.
+    """
+    titles = list(component_names(values.shape[1]) if names is None else names)
+    left = row_columns(table)
+    moved = unique_names([*titles, *left])[0][len(titles) :]
+    return dict(zip(moved, left.values(), strict=True)) | dict(zip(titles, values.T, strict=True))
 
 
 def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, kind: str) -> None:

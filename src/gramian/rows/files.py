@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.refusals import reason, shortened
+from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
 from gramian.rows.decoding import PictureFile, readable
 from gramian.rows.numpy_files import read_npy, read_npz
 from gramian.rows.pictures import (

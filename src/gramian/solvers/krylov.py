@@ -14,10 +14,12 @@ from gramian.arrays import (
     blas_threads,
     column_norms,
     from_numpy,
+    inner,
     is_numpy,
     namespace,
     orthonormal,
     random_normal,
+    without,
 )
 from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
@@ -65,7 +67,9 @@ class KrylovRoute:
     @property
     def solver(self) -> str:
         """The matrix of a table names the solver where it is formed; else ``"krylov"``."""
-        return self.form.matrix if self.form.whole and self.form.matrix in ("covariance", "gram") else "krylov"
+        return (
+            self.form.matrix if self.form.whole and self.form.matrix in ("covariance", "gram") else "krylov"
+        )
 
     def cost(self, costs: Costs, target: Target) -> Cost:
         """Return steps with their seconds, and bytes."""
@@ -351,7 +355,7 @@ class _Basis:
         self.Q[:, self.last] = V
         self.AQ[:, self.last] = AV
         self.size = self.last.stop
-        projected = as_float64(self.Q[:, : self.size].T @ AV)
+        projected = as_float64(inner(self.Q[:, : self.size], AV))
         self.T[: self.size, self.last] = projected
         self.T[self.last, : self.size] = projected.T
         corner = self.T[self.last, self.last]
@@ -370,13 +374,17 @@ class _Basis:
         coupling = np.eye(width)
         scale = float(column_norms(W).max()) if width else 0.0
         xp = namespace(W)
+        # The first projection is known, since the product has just been added to T.
+        W = without(W, Q, from_numpy(self.T[: self.size, self.last], W))
         for _ in range(3):
-            for _ in range(2):
-                W = W - Q @ (Q.T @ W)
+            W = without(W, Q, inner(Q, W))
             W, R = orthonormal(W)
             coupling = R @ coupling
-            if float(xp.max(xp.abs(Q.T @ W))) < 1e-12:
+            spread = np.abs(np.diag(R))
+            sound = float(spread.min(initial=1.0)) > 1e-3 * scale
+            if sound or float(xp.max(xp.abs(inner(Q, W)))) < 1e-12:
                 break
+            W = without(W, Q, inner(Q, W))
         # When what is left is rounding, the basis spans an invariant subspace and nothing can follow.
         if room < width or np.linalg.norm(coupling) <= 1e-15 * scale * self.operator.size**0.5:
             return None, coupling
@@ -393,7 +401,7 @@ class _Basis:
         Q = self.Q[:, : self.size]
         block = random_normal(rng, (self.operator.size, self.block), self.operator.like)
         for _ in range(2):
-            block, _ = orthonormal(block - Q @ (Q.T @ block))
+            block, _ = orthonormal(without(block, Q, inner(Q, block)))
         return block
 
     def restart(self, Y: FloatArray, keep: int) -> None:
@@ -414,7 +422,9 @@ def _estimates(coupling: FloatArray, Y: FloatArray, width: int) -> FloatArray:
 def _allowed(operator: Operator, values: FloatArray, tol: float) -> float:
     """Residual at which to stop, so that the error of the products still fits into the tolerance."""
     top = float(values[0])
-    left = tol - operator.error_bound / top if top > 0 else tol
+    # What a promoted operator repairs is no reason to stop later.
+    repaired = operator.error_bound > 0.25 * tol * top
+    left = tol if repaired or top <= 0 else tol - operator.error_bound / top
     return min(0.5 * tol, 0.9 * max(left, 0.1 * tol))
 
 

@@ -1,6 +1,23 @@
 """Keeps records on disk: safe files, no pickle, nothing that runs when read."""
 
-from gramian.store.atomic import atomic_write
-from gramian.store.model_file import FORMAT_VERSION, StoredModel, read_model, write_model
+from gramian.store.atomic import atomic_write, check_writable
+from gramian.store.contents import Array, Given, Shown, Sizes, conform
+from gramian.store.folders import atomic_folder, finish_folder
+from gramian.store.model_file import FORMAT_VERSION, StoredModel, read_model, versions, write_model
 
-__all__ = ["FORMAT_VERSION", "StoredModel", "atomic_write", "read_model", "write_model"]
+__all__ = [
+    "FORMAT_VERSION",
+    "Array",
+    "Given",
+    "Shown",
+    "Sizes",
+    "StoredModel",
+    "atomic_folder",
+    "atomic_write",
+    "check_writable",
+    "conform",
+    "finish_folder",
+    "read_model",
+    "versions",
+    "write_model",
+]

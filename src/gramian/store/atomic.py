@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.refusals import FULL, not_written, reason, shortened
+from gramian.errors import FULL, FileError, InputTypeError, ParameterError, not_written, reason, shortened
 
 __all__ = ["as_path", "atomic_write"]
 
@@ -35,12 +34,8 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
     FileError
         If the place cannot be written to, the disk or device is full, or the reader of a named pipe is gone.
     """
-    target = as_path(path)
-    if os.fspath(path).endswith(("/", os.sep)):
-        raise FileError(
-            f"{shortened(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
-        )
-    existing = _existing_mode(target)
+    target = _as_file(path)
+    existing = existing_mode(target)
     if existing is not None and not stat.S_ISREG(existing):
         with _written_directly(target, existing) as file:
             yield file
@@ -49,7 +44,7 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
     # A short name of its own: the target's name plus a suffix may exceed what the disk allows.
     temporary = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
     try:
-        with _as_file_error(target):
+        with as_file_error(target):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             descriptor = os.open(temporary, flags, mode)
         try:
@@ -59,7 +54,7 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        with _as_file_error(target):
+        with as_file_error(target):
             if existing is not None:
                 os.chmod(temporary, stat.S_IMODE(existing))
             os.replace(temporary, target)
@@ -69,12 +64,12 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
         if isinstance(error, OSError) and error.errno in FULL:
             raise not_written(target, error) from error
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 @contextmanager
 def _written_directly(target: Path, mode: int) -> Iterator[BinaryIO]:
-    with _as_file_error(target):
+    with as_file_error(target):
         opened = open(target, "wb")  # noqa: SIM115
     try:
         with opened as file:
@@ -101,8 +96,35 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def _existing_mode(target: Path) -> int | None:
-    with _as_file_error(target):
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that :func:`atomic_write` could not write, before any work.
+
+    Raises
+    ------
+    FileError
+        If it is a folder or protected, or its folder is not there or protected.
+    """
+    target = _as_file(path)
+    if existing_mode(target) is None:
+        with as_file_error(target):
+            os.stat(target.parent)
+        if not os.access(target.parent, os.W_OK):
+            raise FileError(
+                f"{target} cannot be written: {target.parent} is write-protected. Choose another place."
+            )
+
+
+def _as_file(path: str | os.PathLike[str]) -> Path:
+    target = as_path(path)
+    if os.fspath(path).endswith(("/", os.sep)):
+        raise FileError(
+            f"{shortened(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
+        )
+    return target
+
+
+def existing_mode(target: Path) -> int | None:
+    with as_file_error(target):
         try:
             mode = os.stat(target).st_mode
         except FileNotFoundError:
@@ -115,7 +137,7 @@ def _existing_mode(target: Path) -> int | None:
 
 
 @contextmanager
-def _as_file_error(target: Path) -> Iterator[None]:
+def as_file_error(target: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
@@ -123,6 +145,8 @@ def _as_file_error(target: Path) -> Iterator[None]:
             f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. "
             "Create it first."
         ) from error
+    except FileError:
+        raise
     except OSError as error:
         if error.errno in FULL:
             raise not_written(target, error) from error
@@ -132,7 +156,7 @@ def _as_file_error(target: Path) -> Iterator[None]:
         ) from error
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     # Makes the rename survive a power cut. Systems that cannot open a folder lose only that.
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -14,18 +14,17 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
-from gramian.refusals import reason, shortened
+from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError, reason, shortened
 from gramian.store.atomic import as_path, atomic_write
 from gramian.version import __version__
 
-__all__ = ["FORMAT_VERSION", "StoredModel", "read_model", "write_model"]
+__all__ = ["FORMAT_VERSION", "StoredModel", "read_model", "versions", "write_model"]
 
 FORMAT_VERSION = 1
 
@@ -43,19 +42,6 @@ _CHECKSUM_ENTRY = re.compile(r'\{"checksum":"([0-9a-f]{64})",')
 _LARGEST_EXACT_INT = 2**53
 # The safetensors limit on its own header; a larger figure is no length but some other file's bytes.
 _LARGEST_HEADER = 100_000_000
-_SIGNATURES = (
-    (b"\x89PNG", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"PK\x03\x04", "a zip archive, such as .npz or .pt"),
-    (b"\x93NUMPY", "a NumPy .npy file"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
-    (b"\x1f\x8b", "a gzip file"),
-    (b"BZh", "a bzip2 file"),
-    (b"\xfd7zXZ", "an xz file"),
-    (b"%PDF", "a PDF document"),
-)
 _PICKLE = re.compile(rb"\x80[\x02-\x05]|x[\x01\x5e\x9c\xda]")
 
 
@@ -123,7 +109,7 @@ def write_model(
         "format_version": FORMAT_VERSION,
         "header": _encode(header, "header"),
         "kind": kind,
-        "versions": _versions(),
+        "versions": versions(),
     }
     text = json.dumps(entry, allow_nan=False, sort_keys=True, separators=(",", ":"))
     sealed = f'{{"checksum":"{_checksum(text, ready)}",{text[1:]}'
@@ -148,10 +134,7 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
         if not stat.S_ISREG(os.stat(target).st_mode):
             raise FileError(f"{target} is not a file. Name the .gramian file itself.")
         with open(target, "rb") as file:
-            outer = _outer_header(target, file)
-            text = _own_text(target, outer)
-            entry = _parse_entry(target, text)
-            _check_dtypes(target, outer)
+            _check_head(target, file.read(9))
             file.seek(0)
             payload = file.read()
     except FileNotFoundError as error:
@@ -162,17 +145,23 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
         raise FileError(
             f"{shortened(target)} cannot be read: {reason(error)}. Check its name and permissions."
         ) from error
-    arrays = _arrays(target, payload)
+    text = _own_text(target, payload)
+    entry = _parse_entry(target, text)
     sealed = _CHECKSUM_ENTRY.match(text)
-    if sealed is None or sealed[1] != _checksum("{" + text[sealed.end() :], arrays):
+    try:
+        arrays = safetensors.numpy.load(payload)
+        matches = sealed is not None and sealed[1] == _checksum("{" + text[sealed.end() :], arrays)
+    except (AttributeError, LookupError, TypeError, ValueError, safetensors.SafetensorError) as error:
+        raise _damaged(target, f"its arrays are cut short or displaced ({error})") from error
+    if not matches:
         raise _damaged(target, "its content does not match its checksum")
-    kind, header, versions = (entry.get(name) for name in ("kind", "header", "versions"))
-    if not (isinstance(kind, str) and isinstance(header, dict) and isinstance(versions, dict)):
+    kind, header, writer = (entry.get(name) for name in ("kind", "header", "versions"))
+    if not (isinstance(kind, str) and isinstance(header, dict) and isinstance(writer, dict)):
         raise _damaged(target, "its kind, header or versions are missing or malformed")
     try:
-        return StoredModel(kind, _decode(header), arrays, versions)
-    except (TypeError, ValueError) as error:
-        raise _damaged(target, "a value of its header is no number") from error
+        return StoredModel(kind, _decode(header), arrays, writer)
+    except (RecursionError, TypeError, ValueError) as error:
+        raise _damaged(target, "a value of its header is no number, or too deep inside of others") from error
 
 
 def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -191,7 +180,8 @@ def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(array, dtype=little, order="C")
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of what computes and writes a model."""
     # Only writing asks for it, and it would be a quarter of what this module costs to import.
     from importlib.metadata import version
 
@@ -267,38 +257,29 @@ def _foreign(target: Path, what: str) -> ModelFileError:
     )
 
 
-def _outer_header(target: Path, file: BinaryIO) -> dict[str, Any]:
-    size = os.fstat(file.fileno()).st_size
-    head = file.read(4096)
+def _check_head(target: Path, head: bytes) -> None:
+    """Refuse what begins like no model, before all of it is read."""
     if not head:
         raise ModelFileError(f"{target} is empty. A model file has at least a header: save the model again.")
-    length = int.from_bytes(head[:8], "little")
-    if head[8:9] != b"{" or length > _LARGEST_HEADER:
-        raise _unknown(target, head)
-    if size < 8 + length:
-        raise _damaged(target, f"it ends after {size} of at least {8 + length} bytes")
-    file.seek(8)
+    if head[8:] == b"{" and int.from_bytes(head[:8], "little") <= _LARGEST_HEADER:
+        return
+    if _PICKLE.match(head):
+        raise _foreign(target, "a pickle or joblib file, which could run code when opened")
+    if len(head) < 9:
+        raise _damaged(target, f"it ends after {len(head)} bytes")
+    raise _foreign(target, "of another kind")
+
+
+def _own_text(target: Path, payload: bytes) -> str:
+    """Return the text of the description."""
+    end = 8 + int.from_bytes(payload[:8], "little")
+    if len(payload) < end:
+        raise _damaged(target, f"it ends after {len(payload)} of at least {end} bytes")
     try:
         # It begins with a brace, so that what parses is an object.
-        outer: dict[str, Any] = json.loads(file.read(length))
+        metadata = json.loads(payload[8:end]).get("__metadata__")
     except (ValueError, RecursionError) as error:
         raise _damaged(target, "its header is not JSON") from error
-    return outer
-
-
-def _unknown(target: Path, head: bytes) -> ModelFileError:
-    for signature, what in _SIGNATURES:
-        if head.startswith(signature):
-            return _foreign(target, what)
-    if _PICKLE.match(head):
-        return _foreign(target, "a pickle or joblib file, which could run code when opened")
-    if len(head) <= 8:
-        return _damaged(target, f"it ends after {len(head)} bytes")
-    return _foreign(target, "of another kind")
-
-
-def _own_text(target: Path, outer: Mapping[str, Any]) -> str:
-    metadata = outer.get("__metadata__")
     text = metadata.get(_KEY) if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         raise _foreign(target, "a safetensors file of another program")
@@ -317,8 +298,8 @@ def _parse_entry(target: Path, text: str) -> dict[str, Any]:
         raise _damaged(target, f"its format version is {found!r}")
     # Before the checksum, which a later format may compute in another way.
     if found > FORMAT_VERSION:
-        versions = entry.get("versions")
-        writer = versions.get("gramian", "unknown") if isinstance(versions, dict) else "unknown"
+        by = entry.get("versions")
+        writer = by.get("gramian", "unknown") if isinstance(by, dict) else "unknown"
         raise ModelFileError(
             f"{target} was written by gramian {writer}, format {found}; this gramian {__version__} "
             f"reads up to format {FORMAT_VERSION}: upgrade with pip install -U gramian"
@@ -328,21 +309,3 @@ def _parse_entry(target: Path, text: str) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
-
-
-def _check_dtypes(target: Path, outer: Mapping[str, Any]) -> None:
-    for name, tensor in outer.items():
-        code = tensor.get("dtype") if isinstance(tensor, dict) else None
-        if name != "__metadata__" and code not in _DTYPES:
-            raise ModelFileError(
-                f"{target} holds {name} with dtype {code!r}. "
-                f"Known are {', '.join(sorted(_DTYPES))}. "
-                "It was altered or written by another program: save the model again."
-            )
-
-
-def _arrays(target: Path, payload: bytes) -> dict[str, NDArray[Any]]:
-    try:
-        return safetensors.numpy.load(payload)
-    except safetensors.SafetensorError as error:
-        raise _damaged(target, f"its arrays are cut short or displaced ({error})") from error

@@ -1,0 +1,336 @@
+"""The file of a gallery: its tables, how it is made, opened and changed, and what goes wrong in plain words.
+
+One SQLite file, with a rollback journal and not a write-ahead log: beside the file nothing is left after a
+change, a reader needs no right to write, and what was removed is in no second file.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gramian.checks import check_number, listed
+from gramian.errors import FileError, reason, shortened
+from gramian.faces.gallery.records import Description
+from gramian.faces.names import shown
+from gramian.store.atomic import as_path
+from gramian.version import __version__
+
+__all__ = ["APPLICATION", "SCHEMA_VERSION", "TABLES", "GalleryFile", "create_file", "remove_leftovers"]
+
+T = TypeVar("T")
+# "GrFa", as the four bytes at offset 68 of the file.
+APPLICATION = 0x47724661
+SCHEMA_VERSION = 1
+
+# A picture's bytes are in a table of their own, so that reading the vectors does not pass over them.
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE pictures (
+    id INTEGER PRIMARY KEY,
+    person INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+    hash BLOB NOT NULL UNIQUE,
+    source TEXT NOT NULL,
+    enrolled TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    crc INTEGER NOT NULL
+);
+CREATE INDEX pictures_person ON pictures (person);
+CREATE TABLE originals (
+    picture INTEGER PRIMARY KEY REFERENCES pictures (id) ON DELETE CASCADE,
+    bytes BLOB NOT NULL
+);
+"""
+COLUMNS = (
+    "SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
+)
+# A view can answer without end, and a trigger keep what is removed.
+ALIVE = "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+
+REBUILD = "rebuild"  # in the table meta: the file is to be written anew, without its unused parts
+# What a gallery is called while it is written, which takes seconds, and not an hour.
+UNFINISHED = ".gramian-gallery-"
+HOUR = 3600.0
+
+REFUSALS = {
+    sqlite3.SQLITE_READONLY_ROLLBACK: "was left in the middle of a change, which must be undone first. Open "
+    "it once where it and its folder may be written to.",
+    sqlite3.SQLITE_BUSY: "is in use by another program. Try again later.",
+    sqlite3.SQLITE_LOCKED: "is in use by another program. Try again later.",
+    sqlite3.SQLITE_READONLY: "is write-protected or was opened for reading only. Nothing was changed.",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened, or its folder does not let a journal be written beside it. "
+    "Check permissions. Nothing was changed.",
+    sqlite3.SQLITE_NOTADB: "is not a gallery. Name a file made by: gramian faces enroll",
+    sqlite3.SQLITE_FULL: "was not changed: the disk is full. Free some space.",
+    sqlite3.SQLITE_IOERR: "cannot be read or written. Check the disk. Nothing was changed.",
+}
+
+
+class GalleryFile:
+    """One connection, used by one thread at a time, every refusal in plain words.
+
+    Parameters
+    ----------
+    path : str or path-like
+    read_only : bool
+        Change nothing. A change that was interrupted is undone all the same, where that is allowed.
+    timeout : float
+        Seconds to wait while another process changes the file.
+
+    Attributes
+    ----------
+    description : Description
+        What the gallery said about itself when it was opened.
+    guard : RLock
+        Held by whoever uses the connection.
+
+    Raises
+    ------
+    FileError
+        If it is missing, empty, damaged, foreign, of a newer gramian, in use, or may not be opened.
+    ParameterError
+        For a time that nobody can wait.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool, timeout: float) -> None:
+        self.path: Path = as_path(path)
+        self.read_only: bool = read_only
+        self.guard: AbstractContextManager[Any] = threading.RLock()
+        timeout = check_number("timeout", timeout, least=0, most=HOUR)
+        _check_place(self.path, read_only)
+        with _plainly(self.path):
+            uri = f"{Path(os.path.abspath(self.path)).as_uri()}?mode=rw"
+            self.connection: sqlite3.Connection = sqlite3.connect(
+                uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
+            )
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        with self.reading() as connection:
+            for setting in ("trusted_schema = OFF", "foreign_keys = ON", "temp_store = MEMORY"):
+                connection.execute(f"PRAGMA {setting}")
+            _check_gallery(self.path, connection)
+            meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            self.description: Description = Description.read(meta)
+            if self.read_only:
+                connection.execute("PRAGMA query_only = ON")
+                return
+            connection.execute("PRAGMA secure_delete = ON")
+            # Where another program chose a write-ahead log, old vectors would stay in it.
+            connection.execute("PRAGMA journal_mode = DELETE")
+        remove_leftovers(Path(os.path.realpath(self.path)).parent)
+        if REBUILD in meta:
+            self.rebuild()
+
+    def close(self) -> None:
+        """Close the file; may be called again."""
+        with self.guard:
+            self.connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection for questions."""
+        with self.guard, _plainly(self.path):
+            yield self.connection
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection for a change as a whole or not at all; others may read meanwhile."""
+        if self.read_only:
+            raise FileError(f"{self.path} was opened for reading only. Open it again without read_only.")
+        with self.reading() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # Where SQLite itself has rolled back, as for a full disk, there is nothing left to undo.
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    def want_rebuild(self) -> None:
+        """Note, inside of a change, that the file is to be rebuilt, now or by the next who opens it."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 1)", (REBUILD,))
+
+    def rebuild(self) -> None:
+        """Write the file anew without its unused parts.
+
+        Where another program moved rows without overwriting them, copies of them are left there.
+        """
+        with self.reading() as connection:
+            connection.execute("VACUUM")
+            connection.execute("DELETE FROM meta WHERE key = ?", (REBUILD,))
+
+    def version(self) -> tuple[int, int]:
+        """Return what changes whenever the file does, by this connection or by another process."""
+        with self.reading() as connection:
+            return int(connection.execute("PRAGMA data_version").fetchone()[0]), connection.total_changes
+
+
+# ------------------------------------------------------------------ opening
+
+
+def _check_place(path: Path, read_only: bool) -> None:
+    if not os.path.exists(path):
+        raise FileError(
+            f"{shortened(path)} does not exist. Check the name, or enroll somebody: "
+            "gramian faces enroll MODEL GALLERY PICTURES"
+        )
+    if not path.is_file():
+        raise FileError(
+            f"{path} is {'a folder' if path.is_dir() else 'no file'}. Name the file of the gallery."
+        )
+    if not path.stat().st_size:
+        raise FileError(f"{path} is empty, not a gallery. Remove it, or name another file.")
+    # Every change keeps a journal beside the file.
+    for place in () if read_only else (path, Path(os.path.realpath(path)).parent):
+        if not os.access(place, os.W_OK):
+            raise FileError(
+                f"{path} cannot be changed: {place} is write-protected. Lift the protection, or copy the "
+                "gallery to another place."
+            )
+
+
+def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse what is no gallery, of a newer gramian, damaged, or holds what acts by itself."""
+
+    def ask(question: str) -> list[Any]:
+        return [row[0] for row in connection.execute(question).fetchall()]
+
+    if ask("PRAGMA application_id") != [APPLICATION]:
+        raise FileError(
+            f"{path} is a database of another program, not a gallery. Name a file made by: "
+            "gramian faces enroll"
+        )
+    (version,) = ask("PRAGMA user_version")
+    if version > SCHEMA_VERSION:
+        raise FileError(
+            f"{path} was made by a newer gramian (schema {version}); this gramian {__version__} knows up "
+            f"to schema {SCHEMA_VERSION}: upgrade with pip install -U gramian"
+        )
+    with closing(sqlite3.connect(":memory:")) as model:
+        model.executescript(TABLES)
+        missing = {row[0] for row in model.execute(COLUMNS)} - set(ask(COLUMNS))
+    if missing:
+        raise sqlite3.DatabaseError(f"it lacks {listed(sorted(missing))}")
+    if alive := ask(ALIVE):
+        raise sqlite3.DatabaseError(f"another program put the {alive[0]} into it")
+    # SQLite would fill a page that is cut with zeros.
+    if path.stat().st_size % 512:
+        raise sqlite3.DatabaseError("its end is missing")
+    # Pictures that are kept may be large. They are checked when they are asked for.
+    for table in ("meta", "people", "pictures"):
+        for found in ask(f"PRAGMA integrity_check({table})"):
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+
+
+@contextmanager
+def _plainly(path: Path) -> Iterator[None]:
+    """Say in plain words what SQLite refuses."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise FileError(f"{shortened(path)} {_refusal(error)}") from error
+
+
+def _refusal(error: Exception) -> str:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return "has been closed. Open the gallery again."
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    damage = " ".join(shown(str(error)).split())
+    return (
+        REFUSALS.get(code)
+        or REFUSALS.get(code & 0xFF)
+        or f"is damaged: {damage}. Restore it from a copy, or enroll everybody again."
+    )
+
+
+# ------------------------------------------------------------------ making
+
+
+def create_file(
+    path: str | os.PathLike[str], meta: Mapping[str, Any], fill: Callable[[sqlite3.Connection], T]
+) -> T:
+    """Write a new gallery: complete under its name, or not at all, and never over another file.
+
+    Its owner alone may read and write it.
+
+    Parameters
+    ----------
+    path : str or path-like
+    meta : mapping of str to str, int or bytes
+    fill : callable
+        Puts in what the gallery begins with; what it returns is returned.
+
+    Raises
+    ------
+    FileError
+        If the name is taken, or the file cannot be written.
+    """
+    target = Path(os.path.realpath(as_path(path)))
+    _require_free(target)
+    with _plainly(target), closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(TABLES)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        result, content = fill(connection), connection.serialize()
+    remove_leftovers(target.parent)
+    temporary = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        _name(temporary, target)
+    except FileNotFoundError as error:
+        raise FileError(
+            f"{shown(target)} cannot be written: there is no folder {shown(target.parent)}. Create it first."
+        ) from error
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"{shortened(target)} cannot be written: {reason(error)}. Choose another place."
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return result
+
+
+def _require_free(target: Path) -> None:
+    if os.path.lexists(target):
+        raise FileError(f"{shown(target)} exists already. Open it, or name a new file for another gallery.")
+
+
+def _name(temporary: Path, target: Path) -> None:
+    """Give a file its final name unless that is taken, also by another process a moment ago."""
+    try:
+        os.link(temporary, target)
+    except OSError:
+        _require_free(target)
+        # A disk without hard links.
+        os.rename(temporary, target)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a process left that was killed while it wrote a new gallery, an hour ago or more."""
+    for path in folder.glob(f"{UNFINISHED}*.tmp"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - HOUR:
+                path.unlink()

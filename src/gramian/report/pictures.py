@@ -1,0 +1,123 @@
+"""Folders of pictures made of rows: one PNG file each, a table about them, and a sheet that compares some."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import evenly
+from gramian.errors import FileError
+from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow
+from gramian.report.results import grey_limits
+from gramian.report.tables import row_names, write_table
+from gramian.rows.pictures import PICTURE_SUFFIXES
+from gramian.rows.table import Table
+from gramian.store import atomic_folder, finish_folder
+
+__all__ = ["check_picture_folder", "picture_names", "write_picture_folder"]
+
+SHEET = "comparison.png"
+COMPARED = 8
+
+
+def check_picture_folder(folder: Path, listing: str) -> None:
+    """Refuse a folder that is in use for something else, so that no original is overwritten.
+
+    What a killed process left in it is finished first.
+
+    Parameters
+    ----------
+    folder : Path
+    listing : str
+        The table by which a folder of the same kind is known.
+
+    Raises
+    ------
+    FileError
+        If it is a file, or neither empty nor written by an earlier command of the same kind.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file; pictures are written into a folder. Choose another name.")
+    finish_folder(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / listing).is_file():
+        raise FileError(f"{folder} is not empty: pictures in it might be overwritten. Name a new folder.")
+
+
+def write_picture_folder(
+    folder: Path,
+    table: Table,
+    pictures: Iterable[npt.NDArray[np.uint8]],
+    listing: str,
+    *,
+    about: Callable[[], Mapping[str, Any]],
+    captions: Callable[[list[int]], Sequence[str]],
+) -> int:
+    """Write pictures made of rows, which appear together, and return the number of files.
+
+    Parameters
+    ----------
+    folder : Path
+    table : Table
+        The rows, pictures themselves.
+    pictures : iterable of ndarray of shape (height, width)
+        One for each row.
+    listing : str
+        Name of the table about them.
+    about, captions : callable
+        Columns of that table, and captions of the rows at some places; asked for after the last picture.
+
+    Raises
+    ------
+    FileError
+        If the folder holds other things, or cannot be written to.
+    MissingExtraError
+        If Pillow is not installed.
+    """
+    require_pillow()
+    check_picture_folder(folder, listing)
+    names = picture_names(row_names(table)[1])
+    chosen = evenly(len(names), COMPARED)
+    shown = [grey(table.values[index], *grey_limits(table)) for index in chosen]
+    with atomic_folder(folder, last=listing) as place:
+        for index, (name, pixels) in enumerate(zip(names, pictures, strict=True)):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            Picture(pixels).save(place / name)
+            if index in chosen:
+                shown.append(pixels)
+        texts = [names[index].removesuffix(".png") for index in chosen] + list(captions(chosen))
+        contact_sheet(shown, texts, columns=len(chosen)).save(place / SHEET)
+        write_table(place / listing, {"picture": names, **about()}, "csv")
+    return len(names) + 2
+
+
+def picture_names(names: Sequence[Any]) -> list[str]:
+    """Return file names for rows, all different and inside the folder they are written to.
+
+    Examples
+    --------
+    >>> picture_names(["s1/1.pgm", "../s1/1.jpg", 7])
+    ['s1/1.png', 's1/1_2.png', '7.png']
+    """
+    taken = {SHEET.casefold()}
+    result = []
+    for name in names:
+        stem = _safe(str(name))
+        new, repeat = f"{stem}.png", 1
+        # Some disks do not tell A.png from a.png.
+        while new.casefold() in taken:
+            repeat += 1
+            new = f"{stem}_{repeat}.png"
+        taken.add(new.casefold())
+        result.append(new)
+    return result
+
+
+def _safe(name: str) -> str:
+    parts = [re.sub(r'[<>:"|?*\x00-\x1f]', "_", part) for part in re.split(r"[/\\]", name)]
+    path = PurePosixPath(*([part.strip() for part in parts if part.strip(". ")] or ["picture"]))
+    return (path.with_suffix("") if path.suffix.lower() in PICTURE_SUFFIXES else path).as_posix()

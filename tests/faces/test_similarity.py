@@ -1,0 +1,239 @@
+"""Distances against literal double loops."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gramian.errors import DataError, ParameterError
+from gramian.faces import similarity
+from gramian.faces.similarity import SHRINKAGE, Matcher, as_vectors, discriminants, whitening, why_none
+
+
+def literal(queries, vectors, people, *, cosine, match):
+    """The definition: one picture of one person at a time, in float64."""
+    found = np.empty((len(queries), people.max() + 1))
+    for i, query in enumerate(queries.astype(float)):
+        for person in range(people.max() + 1):
+            own = vectors[people == person].astype(float)
+            if cosine:
+                own = np.array([v / np.linalg.norm(v) if v.any() else v for v in own])
+            if match == "mean":
+                own = own.mean(axis=0, keepdims=True)
+            likeness = []
+            for vector in own:
+                if cosine:
+                    lengths = np.linalg.norm(query) * np.linalg.norm(vector)
+                    likeness.append(sum(query * vector) / lengths if lengths else 0.0)
+                else:
+                    likeness.append(-np.sqrt(sum((query - vector) ** 2)))
+            found[i, person] = max(likeness)
+    return found
+
+
+def some_people(seed, n_people=7, d=5):
+    rng = np.random.default_rng(seed)
+    people = np.repeat(np.arange(n_people), rng.integers(1, 4, n_people))
+    vectors = 100 * rng.standard_normal((len(people), d)).astype(np.float32)
+    return vectors, people, 100 * rng.standard_normal((6, d)).astype(np.float32)
+
+
+def test_likeness_is_the_definition():
+    for match in ["nearest", "mean"]:
+        for cosine in [True, False]:
+            for seed in range(3):
+                vectors, people, queries = some_people(seed)
+                expected = literal(queries, vectors, people, cosine=cosine, match=match)
+                found = Matcher(vectors, people, cosine=cosine, match=match)
+                assert found.similarity(queries).dtype == np.float32
+                np.testing.assert_allclose(found.similarity(queries), expected, rtol=1e-4, atol=1e-6)
+                # One picture at a time takes another route to the same.
+                alone = np.concatenate([found.similarity(query[None]) for query in queries])
+                np.testing.assert_allclose(alone, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_blocks_of_queries_change_nothing(monkeypatch):
+    vectors, people, queries = some_people(0)
+    whole = Matcher(vectors, people, cosine=True).similarity(queries)
+    monkeypatch.setattr(similarity, "ENTRIES", 2 * len(vectors))
+    np.testing.assert_allclose(Matcher(vectors, people, cosine=True).similarity(queries), whole, atol=1e-6)
+
+
+def test_nobody_asked_is_nobody_answered():
+    vectors, people, queries = some_people(0)
+    assert Matcher(vectors, people, cosine=True).similarity(queries[:0]).shape == (0, 7)
+
+
+@given(st.integers(0, 50), st.sampled_from([1e-3, 7.0, 1e4]))
+def test_cosines_do_not_depend_on_length(seed, factor):
+    vectors, people, queries = some_people(seed)
+    index = Matcher(vectors, people, cosine=True)
+    np.testing.assert_allclose(
+        index.similarity(queries), index.similarity(np.float32(factor) * queries), atol=1e-5
+    )
+
+
+def test_a_vector_of_zeros_is_like_nobody():
+    vectors, people, queries = some_people(0)
+    assert not Matcher(vectors, people, cosine=True).similarity(0 * queries[:1]).any()
+
+
+def test_what_is_the_same_is_as_alike_as_can_be():
+    vectors, people, _ = some_people(1)
+    own = np.arange(len(people)), people
+    cosines = Matcher(vectors, people, cosine=True).similarity(vectors)
+    np.testing.assert_allclose(cosines[own], 1, atol=1e-6)
+    assert cosines.max() <= 1
+    # A difference of squares in float32 leaves this much of a distance of 0.
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert (-Matcher(vectors, people, cosine=False).similarity(vectors)[own] < 2e-3 * lengths).all()
+
+
+def test_whitening_divides_by_standard_deviations():
+    np.testing.assert_allclose(whitening([4.0, 0.25]), [0.5, 2.0])
+
+
+def test_a_component_without_variance_counts_for_nothing():
+    assert whitening([1.0, 1e-16, 0.0])[1:].tolist() == [0.0, 0.0]
+    assert whitening([0.0]).tolist() == [0.0]
+
+
+def test_what_is_no_variance():
+    for bad in [[1.0, np.nan], [-1.0], [[1.0]], [np.inf]]:
+        with pytest.raises(ParameterError, match="one finite number of at least 0"):
+            whitening(bad)
+
+
+def test_vectors_too_long_for_float32():
+    vectors, people, queries = some_people(0)
+    with pytest.raises(DataError, match="too long for distances in float32"):
+        Matcher(np.float32(1e25) * vectors, people, cosine=False)
+    with pytest.raises(DataError, match="too long for distances in float32"):
+        Matcher(vectors, people, cosine=False).similarity(np.float32(1e25) * queries)
+    assert np.isfinite(Matcher(np.float32(1e25) * vectors, people, cosine=True).similarity(queries)).all()
+
+
+# ------------------------------------------------------------------ discriminants
+
+
+def projection(vectors, people, shifts=None):
+    """What a matcher multiplies vectors by."""
+    model = discriminants(vectors, people, shifts)
+    return Matcher(np.float32(vectors), np.sort(people), model, cosine=False)._directions
+
+
+def people_at_places(n_people=12, n_pictures=4, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    people = np.repeat(np.arange(n_people), n_pictures)
+    noise = rng.standard_normal((len(people), d)) * np.geomspace(5, 0.5, d)
+    return 3 * rng.standard_normal((n_people, d))[people] + noise, people
+
+
+def test_directions_solve_the_shrunk_eigenproblem():
+    for shifted in [False, True]:
+        vectors, people = people_at_places()
+        k = vectors.shape[1]
+        change = np.random.default_rng(1).standard_normal((20, k))
+        shifts = change.T @ change / 20 if shifted else None
+        more = shifts if shifted else 0.0
+        within = np.zeros((k, k))
+        for person in range(12):
+            own = vectors[people == person] - vectors[people == person].mean(axis=0)
+            within += own.T @ own / len(people)
+        total = np.cov(vectors.T, ddof=0)
+
+        def shrunk(S, k=k):
+            return (1 - SHRINKAGE) * S + SHRINKAGE * np.trace(S) / k * np.eye(k)
+
+        _, expected = scipy.linalg.eigh(shrunk(total) - shrunk(within), shrunk(within) + more)
+        found = projection(vectors, people, shifts)
+        assert found.shape == (8, 8)
+        assert found.dtype == np.float32
+        for column, direction in zip(found.T, expected.T[::-1], strict=True):
+            np.testing.assert_allclose(np.abs(column), np.abs(direction), rtol=1e-3, atol=1e-4)
+        # People vary by one unit along each, so that distances there need no further scale.
+        np.testing.assert_allclose(found.T @ (shrunk(within) + more) @ found, np.eye(8), atol=1e-4)
+
+
+def test_one_direction_fewer_than_people():
+    vectors, people = people_at_places(n_people=4)
+    assert projection(vectors, people).shape == (8, 3)
+
+
+def test_more_components_than_pictures():
+    vectors, people = people_at_places(n_people=5, n_pictures=2, d=40)
+    assert np.isfinite(projection(vectors, people)).all()
+
+
+def test_people_with_one_picture_change_nothing():
+    vectors, people = people_at_places()
+    alone = np.vstack([vectors, vectors[:1] + 1])
+    expected = projection(vectors, people)
+    assert np.array_equal(projection(alone, np.append(people, 12)), expected)
+
+
+def test_why_there_are_none():
+    for people, expected in [
+        (np.repeat(np.arange(10), 2), ""),
+        (np.arange(10), "0 of 10 people have two pictures"),
+        (np.repeat(np.arange(3), 5), "3 of 3 people have two pictures"),
+    ]:
+        assert expected in why_none(people)
+        assert bool(expected) == bool(why_none(people))
+
+
+def test_of_very_many_people_an_even_part_is_enough(monkeypatch):
+    monkeypatch.setattr(similarity, "MOST", 6)
+    people = np.concatenate([np.repeat(np.arange(10), 2), [10, 10, 10, 11]])
+    kept = np.unique(people[similarity._chosen(people)])
+    # The one with three pictures for certain, five of those with two, none of those with one.
+    assert len(kept) == 6
+    assert 10 in kept
+    assert 11 not in kept
+    assert np.ptp(kept[kept < 10]) == 9
+    several = np.append(np.repeat(np.arange(5), 2), [5, 6, 7])
+    assert np.unique(several[similarity._chosen(several)]).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_nobody_has_two_pictures():
+    vectors, _ = people_at_places()
+    with pytest.raises(DataError, match="two people with two pictures each"):
+        discriminants(vectors, np.arange(len(vectors)))
+    with pytest.raises(DataError, match="two people with two pictures each"):
+        discriminants(vectors, np.zeros(len(vectors), dtype=int))
+
+
+def test_nobody_varies():
+    vectors, people = people_at_places()
+    with pytest.raises(DataError, match="All pictures of each person are the same"):
+        discriminants(vectors[people * 4], people)
+
+
+def test_along_discriminants_likeness_is_that_of_projections():
+    vectors, people = people_at_places()
+    along = projection(vectors, people)
+    for cosine in (True, False):
+        given = Matcher(np.float32(vectors), people, discriminants(vectors, people), cosine=cosine)
+        plain = Matcher(np.float32(vectors) @ along, people, cosine=cosine)
+        expected = plain.similarity(np.float32(vectors[:3]) @ along)
+        np.testing.assert_allclose(given.similarity(np.float32(vectors[:3])), expected, atol=1e-5)
+
+
+# ------------------------------------------------------------------ vectors
+
+
+def test_vectors_that_are_none():
+    for vectors, message in (
+        ([[1.0, 2.0], [np.nan, 1.0]], "Vector 1 holds NaN"),
+        ([1.0, 2.0], r"float64 of shape \(2,\)"),
+        (np.empty((0, 0)), r"of shape \(0, 0\)"),
+        ([["a"]], "Give real numbers"),
+        ([[1.0], [1.0, 2.0]], "The vectors are no array"),
+        ([[1e200]], "too large for float32"),
+    ):
+        with pytest.raises(DataError, match=message):
+            as_vectors(vectors)
+    assert as_vectors(np.empty((0, 3)), 3).shape == (0, 3)
+    with pytest.raises(DataError, match="have 5 components, and those of the people enrolled have 12"):
+        as_vectors(np.ones((2, 5)), 12)
