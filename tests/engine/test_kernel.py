@@ -29,7 +29,6 @@ def decompose(
     center=True,
     clip=False,
     tol=1e-6,
-    limit=PLENTY,
 ):
     """Run the whole line for a kernel, or for a matrix when there is none."""
     target = target or Target(count=3)
@@ -47,7 +46,7 @@ def decompose(
         given=function is None,
         fraction=target.fraction is not None,
     )
-    solved = solve(problem, Ask(target, tol, limit, solver))
+    solved = solve(problem, Ask(target, tol, PLENTY, solver))
     return solved, problem.coefficients(solved, target.count)
 
 
