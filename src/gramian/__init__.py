@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
-    from gramian.estimators.relations import relations
     from gramian.estimators.whitener import Whitener
+    from gramian.laws.relations import relations
     from gramian.loading import load
     from gramian.rows.scan import scan
     from gramian.selection.choose_kernel import choose_kernel
@@ -94,7 +94,7 @@ _HOME = {
     "choose_kernel": "gramian.selection.choose_kernel",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
-    "relations": "gramian.estimators.relations",
+    "relations": "gramian.laws.relations",
     "scan": "gramian.rows.scan",
 }
 

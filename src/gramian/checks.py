@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -80,7 +81,7 @@ def check_number(
     ParameterError
     """
     real = isinstance(value, Real) and not isinstance(value, bool)
-    if real and math.isfinite(value) and above < value < below and least <= value <= most:
+    if real and abs(value) <= sys.float_info.max and above < value < below and least <= value <= most:
         return float(value)
     bounds = [
         f"{word} {limit:g}"

@@ -24,6 +24,7 @@ __all__ = [
     "Components",
     "Cost",
     "FloatArray",
+    "IntArray",
     "Plan",
     "Repair",
     "Spectrum",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
 MATRICES = {
     "covariance": "covariance matrix",

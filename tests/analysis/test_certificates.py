@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -172,17 +173,17 @@ def test_every_bound_is_true_whatever_the_solver_hands_over(
     assert_true(certificate, exact)
 
 
-@pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("psd", [True, False])
-def test_statements_about_larger_matrices_that_need_the_probe(seed, psd):
-    rng = np.random.default_rng(seed)
-    values = np.concatenate([1.0 + 1e-9 * rng.random(4), [0.9, 0.8], 0.6 * rng.random(194)])
-    if not psd:
-        values[6:] *= rng.choice([-1.0, 1.0], 194)
-    exact, _ = with_spectrum(values, seed)
-    operator = Matrix(exact, psd=psd)
-    V = power_steps(exact @ exact if not psd else exact, 6, seed, seed)
-    assert_true(certificate_of(operator, handed_over(operator, V)), exact)
+def test_statements_about_larger_matrices_that_need_the_probe(psd):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        values = np.concatenate([1.0 + 1e-9 * rng.random(4), [0.9, 0.8], 0.6 * rng.random(194)])
+        if not psd:
+            values[6:] *= rng.choice([-1.0, 1.0], 194)
+        exact, _ = with_spectrum(values, seed)
+        operator = Matrix(exact, psd=psd)
+        V = power_steps(exact @ exact if not psd else exact, 6, seed, seed)
+        assert_true(certificate_of(operator, handed_over(operator, V)), exact)
 
 
 def test_converged_pairs_of_a_clustered_spectrum_are_certified():
@@ -207,15 +208,15 @@ def test_half_of_a_cluster_is_not_called_all_of_it():
 # ---------------------------------------------------- stopped too early
 
 
-@pytest.mark.parametrize("steps", [1, 2, 4, 8])
 @pytest.mark.parametrize("k", [1, 3, 7])
-def test_a_solver_stopped_early_is_not_certified(steps, k):
-    exact, _ = with_spectrum(np.linspace(1.0, 0.0, 80) ** 2)
-    operator = Matrix(exact)
-    certificate = certificate_of(operator, handed_over(operator, power_steps(exact, k, steps, 5)))
-    assert not certificate.ok
-    assert "not to 1.0e-06, because of the residuals" in certificate.reasons[0]
-    assert_true(certificate, exact)
+def test_a_solver_stopped_early_is_not_certified(k):
+    for steps in [1, 2, 4, 8]:
+        exact, _ = with_spectrum(np.linspace(1.0, 0.0, 80) ** 2)
+        operator = Matrix(exact)
+        certificate = certificate_of(operator, handed_over(operator, power_steps(exact, k, steps, 5)))
+        assert not certificate.ok
+        assert "not to 1.0e-06, because of the residuals" in certificate.reasons[0]
+        assert_true(certificate, exact)
 
 
 def test_random_vectors_are_not_certified():
@@ -278,19 +279,18 @@ def test_nothing_missed_is_certified_by_the_probe():
     assert_true(certificate, exact)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("left_out", [0, 2, 4])
 @pytest.mark.parametrize("n", [8, 60, 150])
-def test_an_eigenvalue_left_out_anywhere_is_never_certified(seed, left_out, n):
-    values = np.concatenate([[1.0, 0.9, 0.8, 0.7, 0.6], 0.1 * np.ones(n - 5)])
-    values[:5] *= 5.0 ** np.arange(0, -5, -1)
-    exact, Q = with_spectrum(values, seed)
-    operator = Matrix(exact)
-    kept = [j for j in range(6) if j != left_out]
-    certificate = certificate_of(operator, handed_over(operator, Q[:, kept]), seed=seed)
-    if values[left_out] > 1.4 * values[5]:
-        assert not certificate.ok
-    assert_true(certificate, exact)
+def test_an_eigenvalue_left_out_anywhere_is_never_certified(n):
+    for seed, left_out in product(range(5), [0, 2, 4]):
+        values = np.concatenate([[1.0, 0.9, 0.8, 0.7, 0.6], 0.1 * np.ones(n - 5)])
+        values[:5] *= 5.0 ** np.arange(0, -5, -1)
+        exact, Q = with_spectrum(values, seed)
+        operator = Matrix(exact)
+        kept = [j for j in range(6) if j != left_out]
+        certificate = certificate_of(operator, handed_over(operator, Q[:, kept]), seed=seed)
+        if values[left_out] > 1.4 * values[5]:
+            assert not certificate.ok
+        assert_true(certificate, exact)
 
 
 def test_a_small_rest_is_decomposed_and_leaves_nothing_to_chance():
@@ -598,8 +598,6 @@ def rows_of(kind, n, d, seed=0):
 KINDS = ["normal", "positive", "offset", "wide", "wide rows", "binary"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize(
     ("maker", "n", "d"),
     [
@@ -610,32 +608,32 @@ KINDS = ["normal", "positive", "offset", "wide", "wide rows", "binary"]
         (GramOperator, 60, 4000),
     ],
 )
-def test_float32_products_keep_their_error_bound(maker, n, d, kind, center):
-    X = rows_of(kind, n, d)
-    view = center_rows(as_rows(X), center=center, scale=None, ddof=1)
-    assert view.arithmetic == np.float32
-    operator = maker(view)
-    exact = exact_product(maker, X, center)
-    allowed = operator.error_bound
-    assert np.linalg.norm(operator.dense() - exact, 2) <= operator.dense_error
-    assert np.linalg.norm(applied(operator) - exact @ start(operator), 2) <= allowed
-    assert abs(operator.trace() - np.trace(exact)) <= (1 + math.sqrt(operator.size)) * allowed
-    assert allowed <= 1e-4 * np.trace(exact)
+def test_float32_products_keep_their_error_bound(maker, n, d):
+    for kind, center in product(KINDS, [True, False]):
+        X = rows_of(kind, n, d)
+        view = center_rows(as_rows(X), center=center, scale=None, ddof=1)
+        assert view.arithmetic == np.float32
+        operator = maker(view)
+        exact = exact_product(maker, X, center)
+        allowed = operator.error_bound
+        assert np.linalg.norm(operator.dense() - exact, 2) <= operator.dense_error
+        assert np.linalg.norm(applied(operator) - exact @ start(operator), 2) <= allowed
+        assert abs(operator.trace() - np.trace(exact)) <= (1 + math.sqrt(operator.size)) * allowed
+        assert allowed <= 1e-4 * np.trace(exact)
 
 
-@pytest.mark.parametrize("kind", ["signs", "equal"])
-@pytest.mark.parametrize("center", [True, False])
-def test_roundings_that_all_go_one_way(kind, center):
+def test_roundings_that_all_go_one_way():
     """Entries of one size round alike in every block: the bound for independent errors is no proof.
 
     What is certain is the worst case, and the bound says that it is not that.
     """
-    X = rows_of(kind, 30000, 3)
-    operator = CovarianceOperator(center_rows(as_rows(X), center=center, scale=None, ddof=1))
-    exact = exact_product(CovarianceOperator, X, center)
-    worst = 515 * 2.0**-24 * np.trace(exact)
-    assert operator.error_kind == "estimate"
-    assert np.linalg.norm(applied(operator) - exact @ start(operator), 2) <= worst
+    for kind, center in product(["signs", "equal"], [True, False]):
+        X = rows_of(kind, 30000, 3)
+        operator = CovarianceOperator(center_rows(as_rows(X), center=center, scale=None, ddof=1))
+        exact = exact_product(CovarianceOperator, X, center)
+        worst = 515 * 2.0**-24 * np.trace(exact)
+        assert operator.error_kind == "estimate"
+        assert np.linalg.norm(applied(operator) - exact @ start(operator), 2) <= worst
 
 
 def exact_product(maker, X, center):
@@ -654,17 +652,17 @@ def applied(operator):
     return operator.matmat(start(operator))
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("maker", [CovarianceOperator, GramOperator])
-def test_float64_products_keep_their_error_bound(maker, kind):
-    X = rows_of(kind, 300, 40).astype(np.float64)
-    operator = maker(center_rows(as_rows(X), center=True, scale=None, ddof=1))
-    exact = X.astype(np.longdouble)
-    exact = exact - exact.mean(axis=0)
-    exact = exact.T @ exact if maker is CovarianceOperator else exact @ exact.T
-    gap = (operator.dense() - exact).astype(np.float64)
-    if maker is GramOperator:
-        # Rounding of the mean shifts all rows alike, which moves no eigenvalue of the centred matrix.
-        gap = gap - gap.mean(axis=0) - gap.mean(axis=1)[:, None] + gap.mean()
-    assert np.linalg.norm(gap, 2) <= operator.dense_error
-    assert operator.error_kind == "deterministic"
+def test_float64_products_keep_their_error_bound(maker):
+    for kind in KINDS:
+        X = rows_of(kind, 300, 40).astype(np.float64)
+        operator = maker(center_rows(as_rows(X), center=True, scale=None, ddof=1))
+        exact = X.astype(np.longdouble)
+        exact = exact - exact.mean(axis=0)
+        exact = exact.T @ exact if maker is CovarianceOperator else exact @ exact.T
+        gap = (operator.dense() - exact).astype(np.float64)
+        if maker is GramOperator:
+            # Rounding of the mean shifts all rows alike, which moves no eigenvalue of the centred matrix.
+            gap = gap - gap.mean(axis=0) - gap.mean(axis=1)[:, None] + gap.mean()
+        assert np.linalg.norm(gap, 2) <= operator.dense_error
+        assert operator.error_kind == "deterministic"

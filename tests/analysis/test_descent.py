@@ -9,18 +9,23 @@ from gramian.analysis.descent import FixedPoint, LimitedMemory, Local, descend
 FREE = np.full(3, -np.inf)
 
 
+def smooth(values, gradient):
+    """What is known of a function without a centre to step to."""
+    return Local(values, gradient, *np.zeros((2, len(values), 1)))
+
+
 def quadratic(A, targets):
     """Half of (x - t) A (x - t) for each row, with its gradient."""
 
     def objective(X, rows):
         away = X - targets[rows]
-        return Local(0.5 * np.einsum("bd,de,be->b", away, A, away), away @ A)
+        return smooth(0.5 * np.einsum("bd,de,be->b", away, A, away), away @ A)
 
     return objective
 
 
 def rosenbrock(X, rows):
-    return Local(np.array([rosen(x) for x in X]), np.array([rosen_der(x) for x in X]))
+    return smooth(np.array([rosen(x) for x in X]), np.array([rosen_der(x) for x in X]))
 
 
 @pytest.fixture
@@ -61,7 +66,7 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
 
     def objective(X, rows):
         away = X @ B.T - right[rows]
-        return Local(0.5 * np.sum(away**2, axis=1), away @ B)
+        return smooth(0.5 * np.sum(away**2, axis=1), away @ B)
 
     found = descend(objective, np.full((5, 3), 2.0), LimitedMemory(5), floor=np.zeros(3), tol=1e-9, limit=200)
     assert found.converged.all()
@@ -99,7 +104,7 @@ def test_what_is_no_number_is_not_stepped_into():
     def objective(X, rows):
         inside = X[:, 0] > -1
         value = np.where(inside, X[:, 0], np.nan)
-        return Local(value, np.where(inside[:, None], [[50.0, 0.0, 0.0]], np.nan))
+        return smooth(value, np.where(inside[:, None], [[50.0, 0.0, 0.0]], np.nan))
 
     found = descend(objective, np.zeros((2, 3)), LimitedMemory(2), floor=FREE, tol=1e-8, limit=20)
     assert np.isfinite(found.points).all()
@@ -112,7 +117,7 @@ def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
         # Falls ever faster until |x| = 1000, and rises beyond.
         x = X[:, 0]
         value = np.where(np.abs(x) < 1000, -(x**2), (x**2) - 2e6)
-        return Local(
+        return smooth(
             value / 1e6, np.column_stack([np.where(np.abs(x) < 1000, -2 * x, 2 * x), 0 * x, 0 * x]) / 1e6
         )
 

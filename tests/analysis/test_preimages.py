@@ -47,50 +47,50 @@ def rows(n=25, seed=0, d=2):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("center", [True, False])
-def test_residuals_are_those_of_explicit_gram_matrices(name, center):
-    space = space_of(KERNELS[name], rows(), center=center)
-    X, Z = rows(6, seed=1), 0.5 * np.random.default_rng(2).standard_normal((6, 3))
-    expected = np.sqrt([definition(space, x[None], z)[0] for x, z in zip(X, Z, strict=True)])
-    np.testing.assert_allclose(residuals(space, X, Z), expected, rtol=1e-6)
+def test_residuals_are_those_of_explicit_gram_matrices(name):
+    for center in [True, False]:
+        space = space_of(KERNELS[name], rows(), center=center)
+        X, Z = rows(6, seed=1), 0.5 * np.random.default_rng(2).standard_normal((6, 3))
+        expected = np.sqrt([definition(space, x[None], z)[0] for x, z in zip(X, Z, strict=True)])
+        np.testing.assert_allclose(residuals(space, X, Z), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("center", [True, False])
-def test_the_nearest_fitted_row_is_the_nearest_in_feature_space(name, center, monkeypatch):
-    monkeypatch.setattr(preimages, "COLUMNS", 7)
-    space = space_of(KERNELS[name], rows(), r=8, center=center)
-    Z = 0.5 * np.random.default_rng(2).standard_normal((9, 8))
-    expected = [np.argmin(definition(space, space.rows, z)) for z in Z]
-    np.testing.assert_array_equal(nearest_rows(space, Z), expected)
+def test_the_nearest_fitted_row_is_the_nearest_in_feature_space(name, monkeypatch):
+    for center in [True, False]:
+        monkeypatch.setattr(preimages, "COLUMNS", 7)
+        space = space_of(KERNELS[name], rows(), r=8, center=center)
+        Z = 0.5 * np.random.default_rng(2).standard_normal((9, 8))
+        expected = [np.argmin(definition(space, space.rows, z)) for z in Z]
+        np.testing.assert_array_equal(nearest_rows(space, Z), expected)
 
 
 METHODS = [(name, "gradient") for name in KERNELS] + [(name, "fixed-point") for name in STATIONARY]
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS)
-@pytest.mark.parametrize("center", [True, False])
-def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method, center):
-    space = space_of(KERNELS[name], rows(), center=center)
-    bound = space.evaluator
-    left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
-    Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
-    found = minimised(space, Z, method)
-    assert found.converged.all()
-    errors = residuals(space, found.rows, Z)
-    least = residuals(space, space.rows[nearest_rows(space, Z)], Z)
-    assert np.all(errors <= least + 1e-12)
-    low = 0.0 if name == "chi2" else None
-    for x, z, error in zip(found.rows, Z, errors, strict=True):
-        local = minimize(
-            lambda x, z=z: definition(space, x[None], z)[0],
-            x,
-            method="L-BFGS-B",
-            bounds=[(low, None)] * 2,
-            options={"ftol": 1e-15, "gtol": 1e-9},
-        )
-        assert error**2 <= local.fun + 1e-7
-        np.testing.assert_allclose(x, local.x, atol=2e-3)
+def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
+    for center in [True, False]:
+        space = space_of(KERNELS[name], rows(), center=center)
+        bound = space.evaluator
+        left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
+        Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
+        found = minimised(space, Z, method)
+        assert found.converged.all()
+        errors = residuals(space, found.points, Z)
+        least = residuals(space, space.rows[nearest_rows(space, Z)], Z)
+        assert np.all(errors <= least + 1e-12)
+        low = 0.0 if name == "chi2" else None
+        for x, z, error in zip(found.points, Z, errors, strict=True):
+            local = minimize(
+                lambda x, z=z, space=space: definition(space, x[None], z)[0],
+                x,
+                method="L-BFGS-B",
+                bounds=[(low, None)] * 2,
+                options={"ftol": 1e-15, "gtol": 1e-9},
+            )
+            assert error**2 <= local.fun + 1e-7
+            np.testing.assert_allclose(x, local.x, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", ["rbf", "poly", "mixed"])
@@ -98,7 +98,7 @@ def test_a_search_of_the_whole_plane_finds_nothing_better(name):
     space = space_of(KERNELS[name], rows())
     Z = space.scores[:5] + 0.05
     found = minimised(space, Z, "fixed-point" if name == "rbf" else "gradient")
-    for z, error in zip(Z, residuals(space, found.rows, Z), strict=True):
+    for z, error in zip(Z, residuals(space, found.points, Z), strict=True):
         best = brute(
             lambda x, z=z: definition(space, x[None], z)[0], ((-1, 5), (-1, 5)), Ns=25, full_output=True
         )[1]
@@ -115,7 +115,7 @@ def test_the_fixed_point_is_that_of_mika_written_out():
         for _ in range(2000):
             weights = g * np.exp(-0.3 * np.sum((x - space.rows) ** 2, axis=1))
             x = weights @ space.rows / weights.sum()
-        np.testing.assert_allclose(found.rows[b], x, atol=1e-4)
+        np.testing.assert_allclose(found.points[b], x, atol=1e-4)
 
 
 def test_a_start_is_used_where_it_is_nearer():
@@ -125,10 +125,10 @@ def test_a_start_is_used_where_it_is_nearer():
     Z = np.zeros((1, 3))
     far = minimised(space, Z, "gradient", np.array([[0.01, 0.0]]))
     near = minimised(space, Z, "gradient")
-    assert residuals(space, far.rows, Z)[0] <= residuals(space, near.rows, Z)[0] + 1e-9
+    assert residuals(space, far.points, Z)[0] <= residuals(space, near.points, Z)[0] + 1e-9
     own = residuals(space, np.array([[0.3, 0.2]]), space.scores[:1])[0]
     started = minimised(space, space.scores[:1], "fixed-point", np.array([[0.3, 0.2]]))
-    assert residuals(space, started.rows, space.scores[:1])[0] < own
+    assert residuals(space, started.points, space.scores[:1])[0] < own
 
 
 def test_histograms_stay_histograms():
@@ -136,16 +136,16 @@ def test_histograms_stay_histograms():
     X[:, 0] = 0.0
     space = space_of(ChiSquared(0.7), X)
     found = minimised(space, 2 * space.scores, "gradient")
-    assert np.all(found.rows >= 0)
-    np.testing.assert_allclose(found.rows[:, 0], 0.0, atol=1e-12)
+    assert np.all(found.points >= 0)
+    np.testing.assert_allclose(found.points[:, 0], 0.0, atol=1e-12)
 
 
 def test_batches_do_not_matter(monkeypatch):
     space = space_of(KERNELS["mixed"], rows())
-    whole = minimised(space, space.scores, "gradient").rows
+    whole = minimised(space, space.scores, "gradient").points
     monkeypatch.setattr(preimages, "COLUMNS", 6)
     monkeypatch.setattr(preimages, "BLOCK_BYTES", 8)
-    np.testing.assert_allclose(minimised(space, space.scores, "gradient").rows, whole, atol=1e-5)
+    np.testing.assert_allclose(minimised(space, space.scores, "gradient").points, whole, atol=1e-5)
 
 
 def test_both_signs_of_a_square_are_as_good():
@@ -153,28 +153,28 @@ def test_both_signs_of_a_square_are_as_good():
     space = space_of(Polynomial(degree=2, gamma=1.0, coef0=0.0), X, r=3, center=False)
     found = minimised(space, space.scores, "gradient")
     # Three components hold all three monomials, so that nothing is lost but the sign.
-    np.testing.assert_allclose(residuals(space, found.rows, space.scores), 0.0, atol=1e-4)
-    away = np.minimum(np.linalg.norm(found.rows - X, axis=1), np.linalg.norm(found.rows + X, axis=1))
+    np.testing.assert_allclose(residuals(space, found.points, space.scores), 0.0, atol=1e-4)
+    away = np.minimum(np.linalg.norm(found.points - X, axis=1), np.linalg.norm(found.points + X, axis=1))
     assert away.max() < 1e-3
 
 
-@pytest.mark.parametrize("size", [1e6, 1e200])
-def test_points_far_outside_get_a_finite_row(size):
-    space = space_of(KERNELS["rbf"], rows())
-    found = minimised(space, np.array([[size, -size, 0.0]]), "fixed-point")
-    assert np.isfinite(found.rows).all()
-    assert np.isfinite(residuals(space, found.rows, np.array([[size, -size, 0.0]]))).all()
+def test_points_far_outside_get_a_finite_row():
+    for size in [1e6, 1e200]:
+        space = space_of(KERNELS["rbf"], rows())
+        found = minimised(space, np.array([[size, -size, 0.0]]), "fixed-point")
+        assert np.isfinite(found.points).all()
+        assert np.isfinite(residuals(space, found.points, np.array([[size, -size, 0.0]]))).all()
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_units_do_not_matter(scale):
-    X = rows()
-    small = space_of(RBF(sigma=1.0), X)
-    large = space_of(RBF(sigma=1.0 * scale), X * scale)
-    Z = small.scores[:5]
-    signs = np.sign(np.sum(small.scores * large.scores, axis=0))
-    found = minimised(large, Z * signs, "fixed-point").rows / scale
-    np.testing.assert_allclose(found, minimised(small, Z, "fixed-point").rows, atol=1e-4)
+def test_units_do_not_matter():
+    for scale in [1e-150, 1e-30, 1e30, 1e150]:
+        X = rows()
+        small = space_of(RBF(sigma=1.0), X)
+        large = space_of(RBF(sigma=1.0 * scale), X * scale)
+        Z = small.scores[:5]
+        signs = np.sign(np.sum(small.scores * large.scores, axis=0))
+        found = minimised(large, Z * signs, "fixed-point").points / scale
+        np.testing.assert_allclose(found, minimised(small, Z, "fixed-point").points, atol=1e-4)
 
 
 def test_a_function_without_distances_is_refused():
@@ -190,11 +190,11 @@ def test_equal_rows_and_constant_rows():
     X = np.repeat(rows(4), 6, axis=0)
     space = space_of(RBF(gamma=0.3), X, r=3)
     found = minimised(space, space.scores, "fixed-point")
-    np.testing.assert_allclose(found.rows, X, atol=1e-4)
+    np.testing.assert_allclose(found.points, X, atol=1e-4)
     X = np.full((5, 2), 3.0)
     bound = RBF(gamma=1.0).bind(X)
     none = np.zeros((5, 0))
     flat = FeatureSpace(bound, X, none, none, True, np.ones(5), 1.0)
     found = minimised(flat, np.zeros((2, 0)), "fixed-point")
-    np.testing.assert_array_equal(found.rows, np.full((2, 2), 3.0))
-    np.testing.assert_allclose(residuals(flat, found.rows, np.zeros((2, 0))), 0.0, atol=1e-7)
+    np.testing.assert_array_equal(found.points, np.full((2, 2), 3.0))
+    np.testing.assert_allclose(residuals(flat, found.points, np.zeros((2, 0))), 0.0, atol=1e-7)

@@ -24,7 +24,8 @@ def test_the_table_and_the_next_command(rings, gramian):
     ran = gramian("choose-kernel", "rings.csv", "--label", "ring", *FEW)
     assert ran.code == 0, ran.err
     assert ran.out.startswith("Kernel for 90 rows x 2 columns, by score\n")
-    assert "\n* rbf(sigma=0.5)" in ran.out
+    (chosen,) = (line for line in ran.out.splitlines() if line.startswith("*"))
+    assert chosen.endswith("  rbf(sigma=0.5)")
     *_, heading, command = ran.out.rstrip().splitlines()
     assert heading == "Fit it:"
     assert command.startswith("  gramian fit rings.csv --label ring --kernel 'rbf(sigma=0.5)' --components ")
@@ -124,10 +125,12 @@ def test_the_number_for_alignment_is_that_of_the_next_command(rings, gramian):
     assert gramian("choose-kernel", "rings.csv", *given).out.endswith("--components 3 -o out\n")
 
 
-@pytest.mark.parametrize("text", ["", "0", "2,", "2,0", "0.95", "-3", "2;3", "many", "1e2"])
-def test_numbers_that_cannot_be(text):
-    with pytest.raises(ParameterError, match=f"--components {text} is not understood. Give a whole number"):
-        read_numbers(text, "score")
+def test_numbers_that_cannot_be():
+    for text in ["", "0", "2,", "2,0", "0.95", "-3", "2;3", "many", "1e2"]:
+        with pytest.raises(
+            ParameterError, match=f"--components {text} is not understood. Give a whole number"
+        ):
+            read_numbers(text, "score")
 
 
 def test_numbers_that_can_be():
@@ -135,10 +138,9 @@ def test_numbers_that_can_be():
     assert found == [[7], [2, 5], [2, 5], None]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("--criterion", "best"), 2, "--criterion='best' is not known. Allowed: 'preimage'"),
+def test_what_is_wrong_is_said(rings, gramian):
+    for arguments, code, message in [
+        (("--criterion", "best"), 2, "--criterion best is not known. Allowed: 'preimage'"),
         (("--drop", "ring", "--criterion", "score"), 2, "--criterion score reads labels. Name their column"),
         (("--drop", "ring", "--criterion", "alignment"), 2, "--criterion alignment reads labels"),
         (("--candidate", "rbff"), 2, "Did you mean 'rbf'"),
@@ -174,21 +176,19 @@ def test_numbers_that_can_be():
         ),
         (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
         (("--drop", "ring", "--components", 80), 2, "n_components=80 but only 72 rows are left to fit on"),
-        (("--drop", "ring", "--cv", 1), 2, "cv=1 is no number of folds. Give at least 2"),
+        (("--drop", "ring", "--cv", 1), 2, "cv=1 must be a whole number of at least 2"),
         (
             ("--label", "ring", "--estimator", "ridge"),
             2,
             "--estimator ridge does not go with it. Take one of",
         ),
-        (("--label", "ring", "--estimator", "svm"), 2, "--estimator='svm' is not known. Allowed: 'logistic'"),
+        (("--label", "ring", "--estimator", "svm"), 2, "--estimator svm is not known. Allowed: 'knn'"),
         (("--label", "ring", "--scoring", "best"), 2, "scoring='best' cannot be used"),
         (("--seed", -1), 2, "--seed -1 must be a whole number from 0"),
         ((), 1, "holds no numbers: 'ring'"),
         (("--drop", "ring", "--rows", "0:2"), 1, "minimum of 3 is required by choose_kernel"),
         (("--label", "ring", "--candidate", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be judged"),
-    ],
-)
-def test_what_is_wrong_is_said(rings, gramian, arguments, code, message):
-    ran = gramian("choose-kernel", "rings.csv", *arguments)
-    assert (ran.code, ran.out) == (code, "")
-    assert message in ran.err
+    ]:
+        ran = gramian("choose-kernel", "rings.csv", *arguments)
+        assert (ran.code, ran.out) == (code, "")
+        assert message in ran.err

@@ -1,5 +1,7 @@
-"""The body of ``select``: what is kept, printed and written, and what is refused before."""
+"""``select``: what is kept, printed and written, and what is refused before."""
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,8 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.pipeline import Pipeline
 
 from gramian import ParameterError
-from gramian.cli.selecting import estimator, read_features
+from gramian.cli import selecting
+from gramian.cli.selecting import Selecting, estimator, read_features
 from gramian.selection.filters import FeatureFilter
 from gramian.selection.wrappers import SequentialFeatureSelector
 
@@ -36,13 +39,13 @@ def names(file="out.txt"):
 # --------------------------------------------------------------------------- filters
 
 
-@pytest.mark.parametrize("method", ["mutual-information", "f", "chi2", "correlation"])
-def test_filters_keep_what_the_selector_keeps(wine, gramian, method):
-    ran = gramian("select", "wine.csv", "--label", "grape", "--method", method, "-o", "out.txt")
-    assert (ran.code, ran.err) == (0, "")
-    model = FeatureFilter(method, random_state=0).fit(*wine)
-    assert names() == model.get_feature_names_out().tolist()
-    assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of the columns kept\n"
+def test_filters_keep_what_the_selector_keeps(wine, gramian):
+    for method in ["mutual-information", "f", "chi2", "correlation"]:
+        ran = gramian("select", "wine.csv", "--label", "grape", "--method", method, "-o", "out.txt")
+        assert (ran.code, ran.err) == (0, "")
+        model = FeatureFilter(method, random_state=0).fit(*wine)
+        assert names() == model.get_feature_names_out().tolist()
+        assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of the columns kept\n"
 
 
 def test_options_of_filters(wine, gramian):
@@ -194,9 +197,8 @@ def test_estimators():
     assert estimator("tree", True, seed=4).random_state == 4
 
 
-@pytest.mark.parametrize(
-    ("name", "discrete", "message"),
-    [
+def test_estimators_that_cannot_be():
+    for name, discrete, message in [
         (
             "ridge",
             True,
@@ -207,28 +209,27 @@ def test_estimators():
             False,
             "The label is a number, and --estimator lda does not go with it. Take one of ridge, knn",
         ),
-        ("forest", True, "--estimator='forest' is not known. Allowed: 'logistic', 'lda', 'knn', 'tree'"),
-    ],
-)
-def test_estimators_that_cannot_be(name, discrete, message):
-    with pytest.raises(ParameterError, match=message):
-        estimator(name, discrete)
+        (
+            "forest",
+            True,
+            "--estimator forest is not known. Allowed: 'knn', 'lda', 'logistic', 'ridge', 'tree'",
+        ),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            estimator(name, discrete)
 
 
-@pytest.mark.parametrize(
-    ("text", "method", "message"),
-    [
+def test_numbers_that_cannot_be():
+    for text, method, message in [
         ("best", "f", "--features best is not understood. --method f takes a number such as 10, a share"),
         ("cv", "forward", "--features cv is not understood. --method forward takes .* best or one-se"),
         ("0", "f", "--features 0 is out of range"),
         ("1.5", "f", "--features 1.5 is out of range"),
         ("nan", "f", "--features nan is out of range"),
         ("-3", "f", "--features -3 is out of range"),
-    ],
-)
-def test_numbers_that_cannot_be(text, method, message):
-    with pytest.raises(ParameterError, match=message):
-        read_features(text, method)
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            read_features(text, method)
 
 
 def test_numbers_that_can_be():
@@ -245,10 +246,9 @@ def test_numbers_that_can_be():
 # ------------------------------------------------------------------------------ refusals
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ("--method anova", 2, "--method='anova' is not known"),
+def test_refusals_leave_nothing_behind(wine, gramian):
+    for arguments, code, message in [
+        ("--method anova", 2, "--method anova is not known"),
         (
             "--method f --floating",
             2,
@@ -269,12 +269,12 @@ def test_numbers_that_can_be():
         ("--features 0.5 --scoring accuracy", 2, "--scoring belongs to --features cv"),
         ("--method forward --no-validate --cv 4", 2, "--no-validate holds no rows out"),
         ("--neighbors 3", 2, "--neighbors belongs to --estimator knn"),
-        ("--estimator knn --neighbors 0", 2, "--neighbors 0 must be a whole number from 1"),
+        ("--estimator knn --neighbors 0", 2, "--neighbors 0 must be a whole number of at least 1"),
         ("--seed -1", 2, "--seed -1 must be a whole number from 0"),
-        ("--redundancy mRMR", 2, "--redundancy='mRMR' is not known"),
+        ("--redundancy mRMR", 2, "--redundancy mRMR is not known"),
         ("--features fdr --redundancy mrmr", 2, "--features fdr keeps every significant column"),
         ("--features 7", 2, "--features 7 but wine.csv has 6 columns beside the label"),
-        ("--cv 1", 2, "cv=1 is not a number of folds"),
+        ("--cv 1", 2, "cv=1 must be a whole number of at least 2"),
         ("--scoring best", 2, "scoring='best' cannot be used"),
         ("--estimator ridge", 2, "--estimator ridge does not go with it"),
         ("-o none/out.txt", 1, "there is no folder none"),
@@ -284,19 +284,17 @@ def test_numbers_that_can_be():
         (
             "--estimator knn --neighbors 170",
             1,
-            "StandardScaler + KNeighborsClassifier could not be validated with K=1",
+            "Scoring StandardScaler + KNeighborsClassifier on",
         ),
         ("--drop alcohol,malic_acid,ash,alcalinity_of_ash,magnesium,total_phenols", 1, "column"),
-    ],
-)
-def test_refusals_leave_nothing_behind(wine, gramian, arguments, code, message):
-    before = sorted(Path().iterdir())
-    label = () if "--label" in arguments else ("--label", "grape")
-    ran = gramian("select", "wine.csv", *label, *arguments.split())
-    assert ran.err.startswith("gramian: ")
-    assert message in ran.err
-    assert (ran.code, ran.out) == (code, "")
-    assert sorted(Path().iterdir()) == before
+    ]:
+        before = sorted(Path().iterdir())
+        label = () if "--label" in arguments else ("--label", "grape")
+        ran = gramian("select", "wine.csv", *label, *arguments.split())
+        assert ran.err.startswith("gramian: ")
+        assert message in ran.err
+        assert (ran.code, ran.out) == (code, "")
+        assert sorted(Path().iterdir()) == before
 
 
 def test_a_label_is_needed(wine, gramian):
@@ -323,3 +321,40 @@ def test_names_with_line_breaks(folder, gramian):
     assert ran.code == 2
     assert "has a line break, and -o writes one name a line" in ran.err
     assert not Path("out.txt").exists()
+
+
+# ------------------------------------------------------------------------------- options
+
+
+def test_every_option_arrives(gramian, monkeypatch):
+    seen = []
+
+    def stopped(given, wanted):
+        seen.append((given, wanted))
+        raise ParameterError("enough")
+
+    monkeypatch.setattr(selecting, "_check_applicable", stopped)
+    given = Selecting(*("backward", "knn", "0.5", 0.1, 3, "mrmr", True, 4, True, True, "roc_auc", 7, 5))
+    arguments = (
+        "--method backward --estimator knn --features 0.5 --alpha 0.1 --cv 3 --redundancy mrmr --floating"
+    )
+    more = "--patience 4 --nested --no-validate --scoring roc_auc --neighbors 7 --seed 5"
+    assert gramian("select", "a.csv", *arguments.split(), *more.split()).code == 2
+    assert gramian("select", "a.csv").code == 2
+    assert seen == [(given, 0.5), (Selecting(), "cv")]
+
+
+def test_help_names_every_option_with_its_default(gramian):
+    text = " ".join(gramian("select", "--help").out.split())
+    for field in fields(Selecting):
+        assert f"--{field.name.replace('_', '-')}" in text
+    for default in (r"\[mutual-information\]", r"\[cv; best\]", r"\[5\]", r"\[0.05\]", r"\[accuracy; r2\]"):
+        assert re.search(default, text)
+    assert "Needs --label." in text
+
+
+def test_numbers_are_read_as_numbers(gramian):
+    for option in ("--cv", "--patience", "--neighbors", "--seed", "--alpha"):
+        ran = gramian("select", "a.csv", option, "many")
+        assert ran.code == 2
+        assert f"'{option}'" in ran.err

@@ -50,13 +50,13 @@ def test_names_stay_an_array_of_text():
     assert back["names"].tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize("value", [len, lambda x: x, np.sin])
-def test_functions_stay_outside(value):
-    with pytest.raises(ParameterError, match="a file holds numbers, not code"):
-        encode({"kernel": value}, "parameters", {})
+def test_functions_stay_outside():
+    for value in [len, lambda x: x, np.sin]:
+        with pytest.raises(ParameterError, match="a file holds numbers, not code"):
+            encode({"kernel": value}, "parameters", {})
 
 
-@pytest.mark.parametrize("value", [{"record": "Secret", "fields": {}}, {"kernel": "Secret"}, {"array": "x"}])
-def test_what_was_not_written_is_a_key_error(value):
-    with pytest.raises(KeyError, match=r"Secret|x"):
-        decode({"a": value}, {})
+def test_what_was_not_written_is_a_key_error():
+    for value in [{"record": "Secret", "fields": {}}, {"kernel": "Secret"}, {"array": "x"}]:
+        with pytest.raises(KeyError, match=r"Secret|x"):
+            decode({"a": value}, {})

@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import (
-    check_choice,
     check_ddof,
     check_features,
     check_scale,
@@ -23,48 +22,32 @@ from gramian.records import Target
 from gramian.rows import as_rows
 
 
-@pytest.mark.parametrize(
-    ("value", "target"),
-    [
+def test_targets():
+    for value, target in [
         (None, Target()),
         (3, Target(count=3)),
         (np.int32(3), Target(count=3)),
         (0.25, Target(fraction=0.25)),
         (np.float32(0.25), Target(fraction=0.25)),
         (Fraction(1, 4), Target(fraction=0.25)),
-    ],
-)
-def test_targets(value, target):
-    assert check_target(value, 9, (20, 9)) == target
+    ]:
+        assert check_target(value, 9, (20, 9)) == target
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
+def test_no_targets():
+    for value, message in [
         (10, "n_components=10 but 20 rows x 9 columns have at most 9 things. Ask for at most 9,"),
         (0, "not a positive number"),
         (1.0, "not a fraction between 0 and 1"),
         (-0.5, "not a fraction between 0 and 1"),
         (np.nan, "not a fraction between 0 and 1"),
-        (np.bool_(True), "is not a number"),
-        ("3", "n_components='3' is not a number"),
-        (np.array([3]), "is not a number"),
-        ({}, "is not a number"),
-    ],
-)
-def test_no_targets(value, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        check_target(value, 9, (20, 9), of="things")
-
-
-def test_choices():
-    assert check_choice("solver", "gram", ("auto", "gram")) == "gram"
-    expected = "solver='grams' is not known. Allowed: 'auto', 'gram'. Did you mean 'gram'?"
-    with pytest.raises(ParameterError, match=re.escape(expected)):
-        check_choice("solver", "grams", ("auto", "gram"))
-    for value in (None, 3, "zzz"):
-        with pytest.raises(ParameterError, match=r"is not known. Allowed: 'auto', 'gram'\.$"):
-            check_choice("solver", value, ("auto", "gram"))
+        (np.bool_(True), "not a fraction between 0 and 1"),
+        ("3", "n_components='3' is not a positive number of components, and not a fraction"),
+        (np.array([3]), "not a fraction between 0 and 1"),
+        ({}, "not a fraction between 0 and 1"),
+    ]:
+        with pytest.raises(ParameterError, match=re.escape(message)):
+            check_target(value, 9, (20, 9), of="things")
 
 
 def test_tolerances():
@@ -72,7 +55,7 @@ def test_tolerances():
     assert check_tol(None, np.dtype("f4")) == 1e-5
     assert check_tol(np.float32(0.5), np.dtype("f4")) == 0.5
     for value in (0, 1, -1e-3, np.nan, "1e-3", True, [1e-3]):
-        with pytest.raises(ParameterError, match="must lie between 0 and 1: it bounds residuals"):
+        with pytest.raises(ParameterError, match=r"above 0 and below 1\. It bounds residuals"):
             check_tol(value, np.dtype("f8"))
 
 
@@ -80,7 +63,7 @@ def test_ddof():
     assert check_ddof(0, 5) == 0
     assert check_ddof(np.int64(4), 5) == 4
     for value in (5, -1, 1.0, True, None, "1"):
-        with pytest.raises(ParameterError, match=r"must be 0 \(divide by n\) or 1"):
+        with pytest.raises(ParameterError, match=r"from 0 to 4\. Sums are divided by n - ddof"):
             check_ddof(value, 5)
 
 
@@ -91,10 +74,10 @@ def test_scales():
     assert given.dtype == np.float64
     assert given.tolist() == [1, 2, 3]
     for value in ([1, 2], [[1, 2, 3]], 2.0, [1, 0, 2], [1, -1, 2], [1, np.inf, 2], [1, np.nan, 2]):
-        with pytest.raises(ParameterError, match="it must hold 3 positive numbers, one for each"):
+        with pytest.raises(ParameterError, match="must hold 3 positive numbers, one for each"):
             check_scale(value, 3)
     for value in (["a", "b", "c"], {"a": 1}, [1j, 2, 3]):
-        with pytest.raises(ParameterError, match="cannot be read as 3 positive numbers"):
+        with pytest.raises(ParameterError, match="must hold 3 positive numbers"):
             check_scale(value, 3)
 
 

@@ -1,6 +1,7 @@
 """inverse_transform and denoise of kernel PCA: methods, kinds of data, what is said and what is refused."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -58,55 +59,58 @@ def squared_residual(model, x, z):
 
 
 # Without centring a large mean leaves the Gram matrix few digits for what differs.
-@pytest.mark.parametrize(("center", "offset"), [(True, 0.0), (True, 1e5), (False, 0.0), (False, 10.0)])
-@pytest.mark.parametrize("preimage", ["auto", "gradient", "ridge"])
-def test_the_linear_kernel_is_pca(center, preimage, offset):
-    A, new = X + offset, NEW + offset
-    model = KernelPCA(2, center=center, preimage=preimage, solver="dense").fit(A)
-    pca = PCA(2, center=center, solver="full").fit(A)
-    assert model.preimage_.method == "exact"
-    expected = pca.inverse_transform(pca.transform(new))
-    back, errors = model.inverse_transform(model.transform(new), return_error=True)
-    np.testing.assert_allclose(back, expected, rtol=0, atol=1e-12 * np.abs(A).max())
-    np.testing.assert_array_equal(errors, 0.0)
-    np.testing.assert_allclose(model.denoise(new), expected, rtol=0, atol=1e-12 * np.abs(A).max())
+def test_the_linear_kernel_is_pca():
+    for (center, offset), preimage in product(
+        [(True, 0.0), (True, 1e5), (False, 0.0), (False, 10.0)], ["auto", "gradient", "ridge"]
+    ):
+        A, new = X + offset, NEW + offset
+        model = KernelPCA(2, center=center, preimage=preimage, solver="dense").fit(A)
+        pca = PCA(2, center=center, solver="full").fit(A)
+        assert model.preimage_.method == "exact"
+        expected = pca.inverse_transform(pca.transform(new))
+        back, errors = model.inverse_transform(model.transform(new), return_error=True)
+        np.testing.assert_allclose(back, expected, rtol=0, atol=1e-12 * np.abs(A).max())
+        np.testing.assert_array_equal(errors, 0.0)
+        np.testing.assert_allclose(model.denoise(new), expected, rtol=0, atol=1e-12 * np.abs(A).max())
 
 
-@pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_residuals_are_distances_in_feature_space(kernel, center):
-    model = KernelPCA(3, kernel=kernel, center=center).fit(X)
-    assert model.preimage_.method == KERNELS[kernel]
-    Z = model.transform(NEW)
-    back, errors = model.inverse_transform(Z, return_error=True)
-    assert back.shape == NEW.shape
-    assert errors.shape == (9,)
-    expected = [squared_residual(model, x, z) for x, z in zip(back, Z, strict=True)]
-    np.testing.assert_allclose(errors**2, expected, rtol=1e-5, atol=1e-8)
-    np.testing.assert_array_equal(model.inverse_transform(Z), back)
+def test_residuals_are_distances_in_feature_space(kernel):
+    for center in [True, False]:
+        model = KernelPCA(3, kernel=kernel, center=center).fit(X)
+        assert model.preimage_.method == KERNELS[kernel]
+        Z = model.transform(NEW)
+        back, errors = model.inverse_transform(Z, return_error=True)
+        assert back.shape == NEW.shape
+        assert errors.shape == (9,)
+        expected = [squared_residual(model, x, z) for x, z in zip(back, Z, strict=True)]
+        np.testing.assert_allclose(errors**2, expected, rtol=1e-5, atol=1e-8)
+        np.testing.assert_array_equal(model.inverse_transform(Z), back)
 
 
-@pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("kernel", [name for name, method in KERNELS.items() if method != "ridge"])
-def test_nothing_nearby_is_nearer(kernel, center):
-    model = KernelPCA(3, kernel=kernel, center=center).fit(X)
-    Z = model.transform(NEW)
-    back, errors = model.inverse_transform(Z, return_error=True)
-    for x, z, error in zip(back, Z, errors, strict=True):
-        found = minimize(lambda x, z=z: squared_residual(model, x, z), x, options={"gtol": 1e-8})
-        size = model.kernel_.gram(x[None])[0, 0]
-        assert error**2 <= found.fun + 1e-7 * size
+def test_nothing_nearby_is_nearer(kernel):
+    for center in [True, False]:
+        model = KernelPCA(3, kernel=kernel, center=center).fit(X)
+        Z = model.transform(NEW)
+        back, errors = model.inverse_transform(Z, return_error=True)
+        for x, z, error in zip(back, Z, errors, strict=True):
+            found = minimize(
+                lambda x, z=z, model=model: squared_residual(model, x, z), x, options={"gtol": 1e-8}
+            )
+            size = model.kernel_.gram(x[None])[0, 0]
+            assert error**2 <= found.fun + 1e-7 * size
 
 
-@pytest.mark.parametrize("kernel", ["rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)"])
-def test_with_all_components_fitted_rows_come_back(kernel):
-    model = KernelPCA(kernel=kernel).fit(X)
-    back, errors = model.inverse_transform(model.transform(X), return_error=True)
-    if model.preimage_.method == "ridge":
-        assert np.sqrt(np.mean((back - X) ** 2)) < 0.5 * X.std()
-        return
-    np.testing.assert_allclose(back, X, atol=1e-3)
-    np.testing.assert_allclose(errors, 0.0, atol=1e-4 * np.sqrt(model.kernel_.gram(X).max()))
+def test_with_all_components_fitted_rows_come_back():
+    for kernel in ["rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)"]:
+        model = KernelPCA(kernel=kernel).fit(X)
+        back, errors = model.inverse_transform(model.transform(X), return_error=True)
+        if model.preimage_.method == "ridge":
+            assert np.sqrt(np.mean((back - X) ** 2)) < 0.5 * X.std()
+            continue
+        np.testing.assert_allclose(back, X, atol=1e-3)
+        np.testing.assert_allclose(errors, 0.0, atol=1e-4 * np.sqrt(model.kernel_.gram(X).max()))
 
 
 def test_the_mean_is_restored():
@@ -139,19 +143,22 @@ def test_a_noisy_circle_is_cleaned():
     assert np.abs(np.linalg.norm(noisy, axis=1) - 1).max() > 0.3
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian"])
-def test_every_kind_of_array(kernel, array_kind):
-    rows, new = array_kind.make(X), array_kind.make(NEW)
-    model = KernelPCA(3, kernel=kernel).fit(rows)
-    back, errors = model.denoise(new, return_error=True)
-    assert array_kind.same(back)
-    assert errors.dtype == np.float64
-    assert array_kind.same(model.inverse_transform(model.transform(new)))
-    wide = KernelPCA(3, kernel=kernel).fit(X)
-    single = array_kind.dtype == np.float32
-    np.testing.assert_allclose(
-        np.asarray(errors), wide.denoise(NEW, return_error=True)[1], rtol=0.02 if single else 1e-3, atol=1e-5
-    )
+def test_every_kind_of_array(array_kind):
+    for kernel in ["linear", "rbf", "poly", "laplacian"]:
+        rows, new = array_kind.make(X), array_kind.make(NEW)
+        model = KernelPCA(3, kernel=kernel).fit(rows)
+        back, errors = model.denoise(new, return_error=True)
+        assert array_kind.same(back)
+        assert errors.dtype == np.float64
+        assert array_kind.same(model.inverse_transform(model.transform(new)))
+        wide = KernelPCA(3, kernel=kernel).fit(X)
+        single = array_kind.dtype == np.float32
+        np.testing.assert_allclose(
+            np.asarray(errors),
+            wide.denoise(NEW, return_error=True)[1],
+            rtol=0.02 if single else 1e-3,
+            atol=1e-5,
+        )
 
 
 def test_frames_and_sparse_scores():
@@ -176,18 +183,19 @@ def test_pictures_come_back_as_pictures():
     assert errors.shape == (2,)
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian", "rbf.on(0, 2) + linear.on(1, 3)"])
-def test_a_saved_model_gives_the_same_rows(kernel, first, tmp_path):
-    model = KernelPCA(3, kernel=kernel).fit(X)
-    Z = model.transform(NEW)
-    before = model.inverse_transform(Z) if first else None
-    model.save(tmp_path / "m.gramian")
-    twin = gramian.load(tmp_path / "m.gramian")
-    assert twin.preimage_ == model.preimage_
-    np.testing.assert_array_equal(
-        twin.inverse_transform(Z), model.inverse_transform(Z) if before is None else before
-    )
+def test_a_saved_model_gives_the_same_rows(tmp_path):
+    for first, kernel in product(
+        [True, False], ["linear", "rbf", "poly", "laplacian", "rbf.on(0, 2) + linear.on(1, 3)"]
+    ):
+        model = KernelPCA(3, kernel=kernel).fit(X)
+        Z = model.transform(NEW)
+        before = model.inverse_transform(Z) if first else None
+        model.save(tmp_path / "m.gramian")
+        twin = gramian.load(tmp_path / "m.gramian")
+        assert twin.preimage_ == model.preimage_
+        np.testing.assert_array_equal(
+            twin.inverse_transform(Z), model.inverse_transform(Z) if before is None else before
+        )
 
 
 def test_a_model_of_an_earlier_version_goes_back_too(tmp_path):
@@ -226,9 +234,8 @@ def test_the_method_can_be_changed_without_a_fit():
     assert np.all(found["ridge"][1] >= found["gradient"][1] - 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("asked", "kernel", "reason"),
-    [
+def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit():
+    for asked, kernel, reason in [
         ("newton", "rbf", "preimage='newton' is not known. Allowed: 'auto', 'fixed-point'"),
         ("fixed-point", "poly", "needs a kernel of x - y alone.*poly.* is none. Use preimage='gradient'"),
         ("fixed-point", "linear", "needs a kernel of x - y alone"),
@@ -237,12 +244,10 @@ def test_the_method_can_be_changed_without_a_fit():
         ("gradient", "matern(nu=0.5)", "has a kink wherever two rows are equal"),
         ("gradient", "sigmoid", "is no valid kernel, so there is no distance"),
         ("ridge", "precomputed", "needs rows. A precomputed kernel has no rows to go back to"),
-    ],
-)
-def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit(asked, kernel, reason):
-    model = KernelPCA(2, kernel=kernel, preimage=asked)
-    with pytest.raises(ParameterError, match=reason):
-        model.fit(X @ X.T if kernel == "precomputed" else X)
+    ]:
+        model = KernelPCA(2, kernel=kernel, preimage=asked)
+        with pytest.raises(ParameterError, match=reason):
+            model.fit(X @ X.T if kernel == "precomputed" else X)
 
 
 def test_what_auto_takes_and_why():
@@ -298,47 +303,45 @@ def test_searches_that_do_not_end_are_counted(monkeypatch):
     assert np.isfinite(errors).all()
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", "linear"])
-def test_components_beyond_the_rank_count_for_nothing(kernel):
-    A = np.repeat(X[:4], 5, axis=0)
-    with pytest.warns(RankWarning, match="has rank 3"):
-        model = KernelPCA(6, kernel=kernel).fit(A)
-    Z = model.transform(A)
-    expected = model.inverse_transform(Z)
-    Z[:, 3:] = 100.0
-    np.testing.assert_array_equal(model.inverse_transform(Z), expected)
-    if kernel != "laplacian":
-        np.testing.assert_allclose(expected, A, atol=2e-3)
+def test_components_beyond_the_rank_count_for_nothing():
+    for kernel in ["rbf", "poly", "laplacian", "linear"]:
+        A = np.repeat(X[:4], 5, axis=0)
+        with pytest.warns(RankWarning, match="has rank 3"):
+            model = KernelPCA(6, kernel=kernel).fit(A)
+        Z = model.transform(A)
+        expected = model.inverse_transform(Z)
+        Z[:, 3:] = 100.0
+        np.testing.assert_array_equal(model.inverse_transform(Z), expected)
+        if kernel != "laplacian":
+            np.testing.assert_allclose(expected, A, atol=2e-3)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", "linear"])
-def test_constant_data(kernel):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankWarning)
-        model = KernelPCA(2, kernel=kernel).fit(np.full((6, 3), 5.0))
-    back, errors = model.denoise(np.full((2, 3), 5.0), return_error=True)
-    np.testing.assert_allclose(back, 5.0, rtol=1e-6)
-    np.testing.assert_allclose(errors, 0.0, atol=1e-5)
+def test_constant_data():
+    for kernel in ["rbf", "poly", "laplacian", "linear"]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)
+            model = KernelPCA(2, kernel=kernel).fit(np.full((6, 3), 5.0))
+        back, errors = model.denoise(np.full((2, 3), 5.0), return_error=True)
+        np.testing.assert_allclose(back, 5.0, rtol=1e-6)
+        np.testing.assert_allclose(errors, 0.0, atol=1e-5)
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e100, 1e150])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "cosine", "laplacian"])
-def test_extreme_units(kernel, scale):
-    gamma = {"gamma": "median"} if kernel in ("rbf", "laplacian") else {}
-    expected = KernelPCA(3, kernel=kernel, **gamma).fit(X).denoise(NEW)
-    back = KernelPCA(3, kernel=kernel, **gamma).fit(X * scale).denoise(NEW * scale)
-    np.testing.assert_allclose(back / scale, expected, rtol=1e-6)
+def test_extreme_units():
+    for scale, kernel in product([1e-150, 1e-100, 1e100, 1e150], ["rbf", "linear", "cosine", "laplacian"]):
+        gamma = {"gamma": "median"} if kernel in ("rbf", "laplacian") else {}
+        expected = KernelPCA(3, kernel=kernel, **gamma).fit(X).denoise(NEW)
+        back = KernelPCA(3, kernel=kernel, **gamma).fit(X * scale).denoise(NEW * scale)
+        np.testing.assert_allclose(back / scale, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "laplacian", "cosine"])
-@pytest.mark.parametrize("size", [1e6, 1e100, 1e300])
-def test_scores_far_outside_give_numbers(kernel, size):
-    model = KernelPCA(2, kernel=kernel).fit(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PreimageWarning)
-        back, errors = model.inverse_transform([[size, -size]], return_error=True)
-    assert np.isfinite(back).all()
-    assert np.isfinite(errors).all()
+def test_scores_far_outside_give_numbers():
+    for kernel, size in product(["rbf", "poly", "linear", "laplacian", "cosine"], [1e6, 1e100, 1e300]):
+        model = KernelPCA(2, kernel=kernel).fit(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PreimageWarning)
+            back, errors = model.inverse_transform([[size, -size]], return_error=True)
+        assert np.isfinite(back).all()
+        assert np.isfinite(errors).all()
 
 
 def test_rows_beyond_all_numbers_are_refused():

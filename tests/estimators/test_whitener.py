@@ -4,6 +4,7 @@ import copy
 import io
 import re
 import warnings
+from itertools import product
 
 import joblib
 import numpy as np
@@ -82,76 +83,79 @@ def covariance(Z, ddof=1):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", FULL)
-def test_whitened_data_has_identity_covariance(name, method):
-    X = FULL[name]
-    model = Whitener(method)
-    Z = model.fit_transform(X)
-    assert Z.shape == X.shape
-    assert model.rank_ == model.n_components_ == X.shape[1]
-    np.testing.assert_allclose(covariance(Z), np.eye(X.shape[1]), atol=2e-9)
-    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-8)
-    np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-12 * np.abs(X).max())
+def test_whitened_data_has_identity_covariance(method):
+    for name in FULL:
+        X = FULL[name]
+        model = Whitener(method)
+        Z = model.fit_transform(X)
+        assert Z.shape == X.shape
+        assert model.rank_ == model.n_components_ == X.shape[1]
+        np.testing.assert_allclose(covariance(Z), np.eye(X.shape[1]), atol=2e-9)
+        np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-8)
+        np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-12 * np.abs(X).max())
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", FULL)
-def test_float32_has_identity_covariance_too(name, method):
-    X = FULL[name].astype("f4")
-    model = Whitener(method)
-    Z = model.fit_transform(X)
-    assert Z.dtype == model.components_.dtype == model.mean_.dtype == np.float32
-    r = model.rank_
-    if r < X.shape[1]:
-        Z = Z if method.startswith("pca") else Z.astype("f8") @ model.components_[:r].T.astype("f8")
-    np.testing.assert_allclose(covariance(Z[:, :r]), np.eye(r), atol=1e-6)
-    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=3e-6 * np.abs(X).max())
-
-
-@pytest.mark.parametrize("ddof", [0, 1])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["separated", "offset", "units", "one column"])
-def test_the_matrix_is_the_definition(name, method, ddof):
-    X = FULL[name]
-    model = Whitener(method, ddof=ddof).fit(X)
-    W = definition(X, method, ddof=ddof)
-    np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-8 * np.abs(W).max())
-    new = np.random.default_rng(0).standard_normal((7, X.shape[1]))
-    expected = (new - X.mean(axis=0)) @ W.T
-    np.testing.assert_allclose(model.transform(new), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
-    np.testing.assert_allclose(covariance(model.transform(X), ddof), np.eye(X.shape[1]), atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["clustered", "flat"])
-@pytest.mark.parametrize("method", ["zca", "cholesky"])
-def test_roots_do_not_depend_on_the_choice_within_a_cluster(name, method):
-    X = FULL[name]
-    np.testing.assert_allclose(
-        Whitener(method).fit(X).whitening_matrix_, definition(X, method), rtol=1e-9, atol=1e-9
-    )
+def test_float32_has_identity_covariance_too(method):
+    for name in FULL:
+        X = FULL[name].astype("f4")
+        model = Whitener(method)
+        Z = model.fit_transform(X)
+        assert Z.dtype == model.components_.dtype == model.mean_.dtype == np.float32
+        r = model.rank_
+        if r < X.shape[1]:
+            Z = Z if method.startswith("pca") else Z.astype("f8") @ model.components_[:r].T.astype("f8")
+        np.testing.assert_allclose(covariance(Z[:, :r]), np.eye(r), atol=1e-6)
+        np.testing.assert_allclose(
+            model.inverse_transform(model.transform(X)), X, atol=3e-6 * np.abs(X).max()
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scale", [1e-150, 1e-40, 1e40, 1e150])
-def test_scale_far_from_one_changes_nothing(method, scale):
-    X = FULL["separated"]
-    plain, model = Whitener(method).fit(X), Whitener(method).fit(X * scale)
-    np.testing.assert_allclose(model.fit_transform(X * scale), plain.transform(X), atol=1e-10)
-    np.testing.assert_allclose(model.inverse_transform(plain.transform(X)) / scale, X, atol=1e-12)
-    np.testing.assert_allclose(model.whitening_matrix_ * scale, plain.whitening_matrix_, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(model.cross_correlation_, plain.cross_correlation_, atol=1e-9)
-    shrunk, at_one = (Whitener(method, regularization="oas").fit(x) for x in (X * scale, X))
-    assert shrunk.regularization_ == pytest.approx(at_one.regularization_)
-    np.testing.assert_allclose(shrunk.transform(X * scale), at_one.transform(X), atol=1e-10)
+def test_the_matrix_is_the_definition(method):
+    for ddof, name in product([0, 1], ["separated", "offset", "units", "one column"]):
+        X = FULL[name]
+        model = Whitener(method, ddof=ddof).fit(X)
+        W = definition(X, method, ddof=ddof)
+        np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-8 * np.abs(W).max())
+        new = np.random.default_rng(0).standard_normal((7, X.shape[1]))
+        expected = (new - X.mean(axis=0)) @ W.T
+        np.testing.assert_allclose(
+            model.transform(new), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max()
+        )
+        np.testing.assert_allclose(covariance(model.transform(X), ddof), np.eye(X.shape[1]), atol=1e-9)
+
+
+def test_roots_do_not_depend_on_the_choice_within_a_cluster():
+    for name, method in product(["clustered", "flat"], ["zca", "cholesky"]):
+        X = FULL[name]
+        np.testing.assert_allclose(
+            Whitener(method).fit(X).whitening_matrix_, definition(X, method), rtol=1e-9, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scale", [1e-36, 1e-25, 1e25, 1e36])
-def test_float32_up_to_its_range(method, scale):
-    X = FULL["separated"]
-    Z = Whitener(method).fit_transform((X * scale).astype("f4"))
-    np.testing.assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
-    np.testing.assert_allclose(Z, Whitener(method).fit_transform(X), atol=2e-3)
+def test_scale_far_from_one_changes_nothing(method):
+    for scale in [1e-150, 1e-40, 1e40, 1e150]:
+        X = FULL["separated"]
+        plain, model = Whitener(method).fit(X), Whitener(method).fit(X * scale)
+        np.testing.assert_allclose(model.fit_transform(X * scale), plain.transform(X), atol=1e-10)
+        np.testing.assert_allclose(model.inverse_transform(plain.transform(X)) / scale, X, atol=1e-12)
+        np.testing.assert_allclose(
+            model.whitening_matrix_ * scale, plain.whitening_matrix_, rtol=1e-9, atol=1e-9
+        )
+        np.testing.assert_allclose(model.cross_correlation_, plain.cross_correlation_, atol=1e-9)
+        shrunk, at_one = (Whitener(method, regularization="oas").fit(x) for x in (X * scale, X))
+        assert shrunk.regularization_ == pytest.approx(at_one.regularization_)
+        np.testing.assert_allclose(shrunk.transform(X * scale), at_one.transform(X), atol=1e-10)
+
+
+def test_float32_up_to_its_range():
+    for method, scale in product(METHODS, [1e-36, 1e-25, 1e25, 1e36]):
+        X = FULL["separated"]
+        Z = Whitener(method).fit_transform((X * scale).astype("f4"))
+        np.testing.assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
+        np.testing.assert_allclose(Z, Whitener(method).fit_transform(X), atol=2e-3)
 
 
 def test_small_variances_of_tiny_data_are_not_lost():
@@ -167,11 +171,11 @@ def test_float32_far_from_the_origin():
         np.testing.assert_allclose(model.transform(X).mean(axis=0), 0, atol=1e-5)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_small_directions_of_float32_are_centred(method):
-    X = (spectrum_matrix(3000, 40, np.geomspace(1, 1e-4, 40), seed=19) + 0.02).astype("f4")
-    Z = Whitener(method).fit_transform(X)
-    np.testing.assert_allclose(Z.mean(axis=0, dtype="f8"), 0, atol=1e-6)
+def test_small_directions_of_float32_are_centred():
+    for method in METHODS:
+        X = (spectrum_matrix(3000, 40, np.geomspace(1, 1e-4, 40), seed=19) + 0.02).astype("f4")
+        Z = Whitener(method).fit_transform(X)
+        np.testing.assert_allclose(Z.mean(axis=0, dtype="f8"), 0, atol=1e-6)
 
 
 def test_directions_that_are_not_quite_orthonormal_are_put_right(monkeypatch):
@@ -188,33 +192,33 @@ def test_directions_that_are_not_quite_orthonormal_are_put_right(monkeypatch):
     np.testing.assert_allclose(covariance(Whitener().fit_transform(X)), np.eye(6), atol=1e-6)
 
 
-@pytest.mark.parametrize("method", THIN)
 @pytest.mark.parametrize("name", DEFICIENT)
-def test_directions_without_variance_give_nothing(name, method):
-    X = DEFICIENT[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = Whitener(method)
-        Z = model.fit_transform(X)
-    n, d = X.shape
-    assert model.n_components_ == min(n - 1, d)
-    rank = np.linalg.matrix_rank(X - X.mean(axis=0), tol=1e-9)
-    assert model.rank_ == rank
-    new = np.random.default_rng(0).standard_normal((5, d)) * 100
-    W = definition(X, method, rank=rank)
-    expected = (new - X.mean(axis=0)) @ W.T
-    shown = model.transform(new)
-    if method.startswith("pca"):
-        assert (shown[:, rank:] == 0).all()
-        np.testing.assert_allclose(covariance(Z)[:rank, :rank], np.eye(rank), atol=1e-9)
-        shown = shown[:, :rank]
-    else:
-        projector = model.components_[:rank].T @ model.components_[:rank]
-        np.testing.assert_allclose(covariance(Z), projector, atol=1e-9)
-        np.testing.assert_allclose(shown, expected, atol=1e-7 * np.abs(expected).max())
-    assert np.abs(shown).max() <= 2 * np.abs(expected).max()
-    # All that the fitted rows have is kept, so they come back.
-    np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-11)
+def test_directions_without_variance_give_nothing(name):
+    for method in THIN:
+        X = DEFICIENT[name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = Whitener(method)
+            Z = model.fit_transform(X)
+        n, d = X.shape
+        assert model.n_components_ == min(n - 1, d)
+        rank = np.linalg.matrix_rank(X - X.mean(axis=0), tol=1e-9)
+        assert model.rank_ == rank
+        new = np.random.default_rng(0).standard_normal((5, d)) * 100
+        W = definition(X, method, rank=rank)
+        expected = (new - X.mean(axis=0)) @ W.T
+        shown = model.transform(new)
+        if method.startswith("pca"):
+            assert (shown[:, rank:] == 0).all()
+            np.testing.assert_allclose(covariance(Z)[:rank, :rank], np.eye(rank), atol=1e-9)
+            shown = shown[:, :rank]
+        else:
+            projector = model.components_[:rank].T @ model.components_[:rank]
+            np.testing.assert_allclose(covariance(Z), projector, atol=1e-9)
+            np.testing.assert_allclose(shown, expected, atol=1e-7 * np.abs(expected).max())
+        assert np.abs(shown).max() <= 2 * np.abs(expected).max()
+        # All that the fitted rows have is kept, so they come back.
+        np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-11)
 
 
 def test_whitened_rows_of_a_wide_table_are_all_equally_far_apart():
@@ -222,15 +226,15 @@ def test_whitened_rows_of_a_wide_table_are_all_equally_far_apart():
     np.testing.assert_allclose(Z @ Z.T, 19 * (np.eye(20) - 1 / 20), atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["rank 3", "wide"])
-def test_cholesky_of_less_than_full_rank_is_refused(name):
-    X = DEFICIENT[name]
-    n, d = X.shape
-    text = rf"covariance of full rank, but {n} rows x {d} columns have rank \d+ at most. Give regularization="
-    for rule in (None, 1e-300):
-        model = Whitener("cholesky", regularization=rule)
-        with pytest.raises(DataError, match=text):
-            model.fit(X)
+def test_cholesky_of_less_than_full_rank_is_refused():
+    for name in ["rank 3", "wide"]:
+        X = DEFICIENT[name]
+        n, d = X.shape
+        text = rf"of full rank, but {n} rows x {d} columns have rank \d+ at most. Give regularization="
+        for rule in (None, 1e-300):
+            model = Whitener("cholesky", regularization=rule)
+            with pytest.raises(DataError, match=text):
+                model.fit(X)
 
 
 def test_constant_columns_are_0_and_come_back():
@@ -265,32 +269,33 @@ def test_constant_data_gives_nothing():
 # ------------------------------------------------------------------ which is closest
 
 
-@pytest.mark.parametrize("name", ["separated", "units", "offset"])
-def test_zca_is_closest_and_zca_cor_closest_to_the_standardised(name):
-    X = FULL[name]
-    C = X - X.mean(axis=0)
-    standardised = C / X.std(axis=0, ddof=1)
-    whitened = {method: Whitener(method).fit_transform(X) for method in METHODS}
-    rng = np.random.default_rng(0)
-    for i in range(20):
-        # Any rotation of white coordinates is white.
-        whitened[str(i)] = whitened["pca"] @ np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))[0]
-    for target, best in ((C, "zca"), (standardised, "zca-cor")):
-        distance = {key: ((Z - target) ** 2).sum() for key, Z in whitened.items()}
-        assert min(distance, key=distance.get) == best
+def test_zca_is_closest_and_zca_cor_closest_to_the_standardised():
+    for name in ["separated", "units", "offset"]:
+        X = FULL[name]
+        C = X - X.mean(axis=0)
+        standardised = C / X.std(axis=0, ddof=1)
+        whitened = {method: Whitener(method).fit_transform(X) for method in METHODS}
+        rng = np.random.default_rng(0)
+        for i in range(20):
+            # Any rotation of white coordinates is white.
+            whitened[str(i)] = (
+                whitened["pca"] @ np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))[0]
+            )
+        for target, best in ((C, "zca"), (standardised, "zca-cor")):
+            distance = {key: ((Z - target) ** 2).sum() for key, Z in whitened.items()}
+            assert min(distance, key=distance.get) == best
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["separated", "units"])
-def test_cross_covariance_and_correlation_are_those_of_the_rows(name, method):
-    X = FULL[name]
-    model = Whitener(method).fit(X)
-    Z = model.transform(X)
-    d = X.shape[1]
-    together = np.cov(Z.T, X.T)
-    np.testing.assert_allclose(model.cross_covariance_, together[:d, d:], atol=1e-9)
-    np.testing.assert_allclose(model.cross_correlation_, np.corrcoef(Z.T, X.T)[:d, d:], atol=1e-9)
-    np.testing.assert_allclose(model.variances_, X.var(axis=0, ddof=1), rtol=1e-12)
+def test_cross_covariance_and_correlation_are_those_of_the_rows():
+    for method, name in product(METHODS, ["separated", "units"]):
+        X = FULL[name]
+        model = Whitener(method).fit(X)
+        Z = model.transform(X)
+        d = X.shape[1]
+        together = np.cov(Z.T, X.T)
+        np.testing.assert_allclose(model.cross_covariance_, together[:d, d:], atol=1e-9)
+        np.testing.assert_allclose(model.cross_correlation_, np.corrcoef(Z.T, X.T)[:d, d:], atol=1e-9)
+        np.testing.assert_allclose(model.variances_, X.var(axis=0, ddof=1), rtol=1e-12)
 
 
 def test_traces_choose_the_method():
@@ -301,70 +306,74 @@ def test_traces_choose_the_method():
     assert max(correlations, key=correlations.get) == "zca-cor"
 
 
-@pytest.mark.parametrize("rule", [None, 0.3, "oas"])
-@pytest.mark.parametrize("method", THIN)
-def test_cross_correlation_of_wide_data(method, rule):
-    X = np.insert(DEFICIENT["wide"], 4, 0.1, axis=1)
-    model = Whitener(method, regularization=rule).fit(X)
-    Z = model.transform(X)
-    k = Z.shape[1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        expected = np.nan_to_num(np.corrcoef(Z.T, X.T)[:k, k:])
-    expected[:, 4] = 0
-    if Z.shape[1] == X.shape[1]:
-        expected[4] = 0
-    np.testing.assert_allclose(model.cross_correlation_, expected, atol=1e-9)
+def test_cross_correlation_of_wide_data():
+    for rule, method in product([None, 0.3, "oas"], THIN):
+        X = np.insert(DEFICIENT["wide"], 4, 0.1, axis=1)
+        model = Whitener(method, regularization=rule).fit(X)
+        Z = model.transform(X)
+        k = Z.shape[1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            expected = np.nan_to_num(np.corrcoef(Z.T, X.T)[:k, k:])
+        expected[:, 4] = 0
+        if Z.shape[1] == X.shape[1]:
+            expected[4] = 0
+        np.testing.assert_allclose(model.cross_correlation_, expected, atol=1e-9)
 
 
 # ------------------------------------------------------------------- regularization
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["separated", "units", "clustered"])
-def test_a_number_is_added_to_the_eigenvalues(name, method):
-    X = FULL[name]
-    model = Whitener(method, regularization=0.2).fit(X)
-    expected = (X - X.mean(axis=0)) @ definition(X, method, added=0.2).T
-    if name == "clustered" and method.startswith("pca"):
-        expected = expected @ expected.T
-        np.testing.assert_allclose(model.transform(X) @ model.transform(X).T, expected, atol=1e-8)
-    else:
-        np.testing.assert_allclose(model.transform(X), expected, atol=1e-9 * np.abs(expected).max())
-    assert model.regularization_ == 0.2
-    np.testing.assert_allclose(model.regularized_eigenvalues_, model.eigenvalues_ + 0.2)
-    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12 * np.abs(X).max())
+def test_a_number_is_added_to_the_eigenvalues(method):
+    for name in ["separated", "units", "clustered"]:
+        X = FULL[name]
+        model = Whitener(method, regularization=0.2).fit(X)
+        expected = (X - X.mean(axis=0)) @ definition(X, method, added=0.2).T
+        if name == "clustered" and method.startswith("pca"):
+            expected = expected @ expected.T
+            np.testing.assert_allclose(model.transform(X) @ model.transform(X).T, expected, atol=1e-8)
+        else:
+            np.testing.assert_allclose(model.transform(X), expected, atol=1e-9 * np.abs(expected).max())
+        assert model.regularization_ == 0.2
+        np.testing.assert_allclose(model.regularized_eigenvalues_, model.eigenvalues_ + 0.2)
+        np.testing.assert_allclose(
+            model.inverse_transform(model.transform(X)), X, atol=1e-12 * np.abs(X).max()
+        )
 
 
 @pytest.mark.parametrize("method", ["zca", "cholesky", "zca-cor"])
-@pytest.mark.parametrize("rule", [0.05, "oas", "ledoit-wolf"])
-@pytest.mark.parametrize("name", ["wide", "rank 3", "wide, rank 3", "duplicated columns"])
-def test_regularized_directions_beside_the_rows_are_whitened_too(name, rule, method):
+def test_regularized_directions_beside_the_rows_are_whitened_too(method):
     """The low-rank form against the whole matrix, for rows that the fitted ones do not span."""
-    X = DEFICIENT[name]
-    model = Whitener(method, regularization=rule, ddof=0).fit(X)
-    new = np.random.default_rng(1).standard_normal((6, X.shape[1])) * 3
-    if isinstance(rule, str):
-        standardised = (X - X.mean(axis=0)) / X.std(axis=0)
-        shrink = {"oas": oas, "ledoit-wolf": ledoit_wolf}[rule](standardised if method == "zca-cor" else X)[1]
-        assert model.regularization_ == pytest.approx(shrink, rel=1e-9)
-        W = definition(X, method, ddof=0, shrink=shrink)
-    else:
-        W = definition(X, method, ddof=0, added=rule)
-    expected = (new - X.mean(axis=0)) @ W.T
-    np.testing.assert_allclose(model.transform(new), expected, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-9 * np.abs(W).max())
-    # W has an inverse, so every row comes back.
-    np.testing.assert_allclose(model.inverse_transform(model.transform(new)), new, atol=1e-11)
+    for rule, name in product(
+        [0.05, "oas", "ledoit-wolf"], ["wide", "rank 3", "wide, rank 3", "duplicated columns"]
+    ):
+        X = DEFICIENT[name]
+        model = Whitener(method, regularization=rule, ddof=0).fit(X)
+        new = np.random.default_rng(1).standard_normal((6, X.shape[1])) * 3
+        if isinstance(rule, str):
+            standardised = (X - X.mean(axis=0)) / X.std(axis=0)
+            shrink = {"oas": oas, "ledoit-wolf": ledoit_wolf}[rule](
+                standardised if method == "zca-cor" else X
+            )[1]
+            assert model.regularization_ == pytest.approx(shrink, rel=1e-9)
+            W = definition(X, method, ddof=0, shrink=shrink)
+        else:
+            W = definition(X, method, ddof=0, added=rule)
+        expected = (new - X.mean(axis=0)) @ W.T
+        np.testing.assert_allclose(model.transform(new), expected, atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-9 * np.abs(W).max())
+        # W has an inverse, so every row comes back.
+        np.testing.assert_allclose(model.inverse_transform(model.transform(new)), new, atol=1e-11)
 
 
-@pytest.mark.parametrize("rule", ["oas", "ledoit-wolf"])
-def test_the_shrunk_covariance_is_that_of_scikit_learn(rule):
-    X = np.random.default_rng(14).standard_normal((40, 12)) * np.linspace(1, 4, 12)
-    model = Whitener(regularization=rule, ddof=0).fit(X)
-    shrunk, intensity = {"oas": oas, "ledoit-wolf": ledoit_wolf}[rule](X)
-    assert model.regularization_ == pytest.approx(intensity, rel=1e-10)
-    inverse = np.linalg.inv(shrunk)
-    np.testing.assert_allclose(model.whitening_matrix_ @ model.whitening_matrix_, inverse, atol=1e-11)
+def test_the_shrunk_covariance_is_that_of_scikit_learn():
+    for rule in ["oas", "ledoit-wolf"]:
+        X = np.random.default_rng(14).standard_normal((40, 12)) * np.linspace(1, 4, 12)
+        model = Whitener(regularization=rule, ddof=0).fit(X)
+        shrunk, intensity = {"oas": oas, "ledoit-wolf": ledoit_wolf}[rule](X)
+        assert model.regularization_ == pytest.approx(intensity, rel=1e-10)
+        inverse = np.linalg.inv(shrunk)
+        np.testing.assert_allclose(model.whitening_matrix_ @ model.whitening_matrix_, inverse, atol=1e-11)
 
 
 def test_regularization_that_is_rounding_does_not_amplify():
@@ -385,25 +394,24 @@ def test_adding_nothing_is_no_regularization():
 # --------------------------------------------------------------------- n_components
 
 
-@pytest.mark.parametrize("rule", [None, 0.5])
 @pytest.mark.parametrize("method", THIN)
-@pytest.mark.parametrize("name", ["separated", "wide"])
-def test_few_directions_leave_the_others_at_0(name, method, rule):
-    X = {**FULL, **DEFICIENT}[name]
-    model = Whitener(method, n_components=3, regularization=rule, random_state=0)
-    Z = model.fit_transform(X)
-    divisor = X.std(axis=0, ddof=1) if method.endswith("-cor") else 1.0
-    C = (X - X.mean(axis=0)) / divisor
-    values, vectors = np.linalg.eigh(C.T @ C / (len(C) - 1))
-    U = vectors[:, ::-1][:, :3]
-    inner = C @ U / np.sqrt(values[::-1][:3] + (rule or 0))
-    if method.startswith("zca"):
-        np.testing.assert_allclose(Z, inner @ U.T, atol=1e-9)
-        np.testing.assert_allclose(model.transform(X), Z, atol=1e-12)
-    else:
-        np.testing.assert_allclose(np.abs(Z), np.abs(inner), atol=1e-9)
-    back = X.mean(axis=0) + C @ U @ U.T * divisor
-    np.testing.assert_allclose(model.inverse_transform(Z), back, atol=1e-11)
+def test_few_directions_leave_the_others_at_0(method):
+    for rule, name in product([None, 0.5], ["separated", "wide"]):
+        X = {**FULL, **DEFICIENT}[name]
+        model = Whitener(method, n_components=3, regularization=rule, random_state=0)
+        Z = model.fit_transform(X)
+        divisor = X.std(axis=0, ddof=1) if method.endswith("-cor") else 1.0
+        C = (X - X.mean(axis=0)) / divisor
+        values, vectors = np.linalg.eigh(C.T @ C / (len(C) - 1))
+        U = vectors[:, ::-1][:, :3]
+        inner = C @ U / np.sqrt(values[::-1][:3] + (rule or 0))
+        if method.startswith("zca"):
+            np.testing.assert_allclose(Z, inner @ U.T, atol=1e-9)
+            np.testing.assert_allclose(model.transform(X), Z, atol=1e-12)
+        else:
+            np.testing.assert_allclose(np.abs(Z), np.abs(inner), atol=1e-9)
+        back = X.mean(axis=0) + C @ U @ U.T * divisor
+        np.testing.assert_allclose(model.inverse_transform(Z), back, atol=1e-11)
 
 
 def test_n_components_is_that_of_pca():
@@ -419,15 +427,15 @@ def test_n_components_is_that_of_pca():
     )
 
 
-@pytest.mark.parametrize("rule", [None, 0.5])
-def test_more_components_than_rank_warn_once(rule):
-    X = DEFICIENT["rank 3"]
-    with pytest.warns(RankWarning, match="n_components=6 but the data has rank 3: the last 3") as caught:
-        model = Whitener("pca", n_components=6, regularization=rule).fit(X)
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
-    assert model.components_.shape == (6, 9)
-    np.testing.assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
+def test_more_components_than_rank_warn_once():
+    for rule in [None, 0.5]:
+        X = DEFICIENT["rank 3"]
+        with pytest.warns(RankWarning, match="n_components=6 but the data has rank 3: the last 3") as caught:
+            model = Whitener("pca", n_components=6, regularization=rule).fit(X)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert model.components_.shape == (6, 9)
+        np.testing.assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
 
 
 # ---------------------------------------------------------------- what the model says
@@ -487,40 +495,39 @@ def test_names():
 # ---------------------------------------------------------------------- kinds of data
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_array_kinds_give_their_own_kind(array_kind, method):
-    X = FULL["separated"]
-    expected = Whitener(method).fit(X)
-    model = Whitener(method, random_state=0)
-    Z = model.fit_transform(array_kind.make(X))
-    exact = array_kind.dtype == np.float64
-    outputs = {
-        "fit_transform": (Z, expected.transform(X)),
-        "transform": (model.transform(array_kind.make(X)), expected.transform(X)),
-        "inverse_transform": (model.inverse_transform(Z), X),
-        "components_": (model.components_, expected.components_),
-        "mean_": (model.mean_, expected.mean_),
-    }
-    for part, (value, wanted) in outputs.items():
-        assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
-        np.testing.assert_allclose(to_numpy(value), wanted, atol=1e-9 if exact else 1e-3)
-    for rule in (0.3, "ledoit-wolf"):
-        other = Whitener(method, regularization=rule)
-        Z = other.fit_transform(array_kind.make(DEFICIENT["wide"]))
-        wanted = Whitener(method, regularization=rule).fit_transform(DEFICIENT["wide"])
-        np.testing.assert_allclose(to_numpy(Z), wanted, atol=1e-9 if exact else 2e-3)
+def test_array_kinds_give_their_own_kind(array_kind):
+    for method in METHODS:
+        X = FULL["separated"]
+        expected = Whitener(method).fit(X)
+        model = Whitener(method, random_state=0)
+        Z = model.fit_transform(array_kind.make(X))
+        exact = array_kind.dtype == np.float64
+        outputs = {
+            "fit_transform": (Z, expected.transform(X)),
+            "transform": (model.transform(array_kind.make(X)), expected.transform(X)),
+            "inverse_transform": (model.inverse_transform(Z), X),
+            "components_": (model.components_, expected.components_),
+            "mean_": (model.mean_, expected.mean_),
+        }
+        for part, (value, wanted) in outputs.items():
+            assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
+            np.testing.assert_allclose(to_numpy(value), wanted, atol=1e-9 if exact else 1e-3)
+        for rule in (0.3, "ledoit-wolf"):
+            other = Whitener(method, regularization=rule)
+            Z = other.fit_transform(array_kind.make(DEFICIENT["wide"]))
+            wanted = Whitener(method, regularization=rule).fit_transform(DEFICIENT["wide"])
+            np.testing.assert_allclose(to_numpy(Z), wanted, atol=1e-9 if exact else 2e-3)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("rule", [None, 0.1])
-def test_fit_transform_is_fit_then_transform(method, rule):
-    for dtype in ("f8", "f4"):
-        X = FULL["large"].astype(dtype)
-        if method == "cholesky" and dtype == "f4" and rule is None:
-            continue
-        model = Whitener(method, regularization=rule)
-        together = model.fit_transform(X)
-        np.testing.assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
+def test_fit_transform_is_fit_then_transform():
+    for method, rule in product(METHODS, [None, 0.1]):
+        for dtype in ("f8", "f4"):
+            X = FULL["large"].astype(dtype)
+            if method == "cholesky" and dtype == "f4" and rule is None:
+                continue
+            model = Whitener(method, regularization=rule)
+            together = model.fit_transform(X)
+            np.testing.assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
 
 
 def test_pictures_come_back_as_pictures():
@@ -561,9 +568,8 @@ def test_integers_become_numbers():
 # -------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+def test_parameters_are_refused():
+    for parameters, message in [
         (
             {"method": "zac"},
             "method='zac' is not known. Allowed: 'pca', 'zca', 'zca-cor', 'pca-cor', 'cholesky'.",
@@ -573,42 +579,37 @@ def test_integers_become_numbers():
         ({"method": 3}, "method=3 is not known."),
         ({"regularization": -1}, "regularization=-1 must be a number of at least 0"),
         ({"regularization": "lw"}, "regularization='lw' is not known."),
-        ({"ddof": 60}, "ddof=60 must be 0"),
-        ({"ddof": -1}, "ddof=-1 must be 0"),
+        ({"ddof": 60}, "ddof=60 must be a whole number"),
+        ({"ddof": -1}, "ddof=-1 must be a whole number"),
         ({"n_components": 0}, "n_components=0"),
         ({"random_state": "x"}, "random_state='x'"),
-    ],
-)
-def test_parameters_are_refused(parameters, message):
-    for call in ("fit", "fit_transform"):
-        with pytest.raises(ParameterError, match=re.escape(message)):
-            getattr(Whitener(**parameters), call)(FULL["separated"])
+    ]:
+        for call in ("fit", "fit_transform"):
+            with pytest.raises(ParameterError, match=re.escape(message)):
+                getattr(Whitener(**parameters), call)(FULL["separated"])
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_nan_and_infinity_are_named(bad):
-    for shape in ((40, 5), (900, 1300)):
-        X = np.random.default_rng(18).standard_normal(shape)
-        model = Whitener(n_components=2).fit(X)
-        X[33, 4] = bad
-        for call in (Whitener().fit, model.transform, model.inverse_transform):
-            with pytest.raises(DataError, match="row 33, column 4"):
-                call(X)
+def test_nan_and_infinity_are_named():
+    for bad in [np.nan, np.inf, -np.inf]:
+        for shape in ((40, 5), (900, 1300)):
+            X = np.random.default_rng(18).standard_normal(shape)
+            model = Whitener(n_components=2).fit(X)
+            X[33, 4] = bad
+            for call in (Whitener().fit, model.transform, model.inverse_transform):
+                with pytest.raises(DataError, match="row 33, column 4"):
+                    call(X)
 
 
-@pytest.mark.parametrize(
-    ("X", "error", "message"),
-    [
+def test_what_is_no_dense_table_is_refused():
+    for X, error, message in [
         (np.ones((1, 3)), DataError, "minimum of 2 is required by Whitener"),
         (sp.csr_matrix(np.eye(5)), DataError, "Whitener takes dense data; X is sparse"),
         (np.ones((4, 3)) * 1j, DataError, "Complex data not supported"),
         ("faces.npz", InputTypeError, "gramian.scan('faces.npz')"),
         ([["a", "b"], ["c", "d"]], DataError, "could not convert string to float"),
-    ],
-)
-def test_what_is_no_dense_table_is_refused(X, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        Whitener().fit(X)
+    ]:
+        with pytest.raises(error, match=re.escape(message)):
+            Whitener().fit(X)
 
 
 def test_new_rows_of_another_width_are_refused():
@@ -642,31 +643,7 @@ def test_an_unfitted_model_says_so():
 # ---------------------------------------------------------------------- scikit-learn
 
 
-# These checks ask every estimator that has n_components for one of them.
-ONE_COMPONENT = dict.fromkeys(
-    (
-        "check_dont_overwrite_parameters",
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-        "check_fit2d_1feature",
-        "check_fit2d_predict1d",
-    ),
-    "Cholesky gives a value for every column",
-)
-
-
-@parametrize_with_checks(
-    [
-        Whitener(),
-        Whitener("pca"),
-        Whitener("zca-cor"),
-        Whitener("pca-cor", n_components=1),
-        Whitener(regularization="ledoit-wolf"),
-        Whitener("zca-cor", regularization=0.1),
-        Whitener("cholesky", regularization="oas"),
-    ],
-    expected_failed_checks=lambda estimator: ONE_COMPONENT if estimator.method == "cholesky" else {},
-)
+@parametrize_with_checks([Whitener(), Whitener("pca-cor", n_components=1, regularization="oas")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -692,19 +669,19 @@ def test_clone_copy_and_joblib():
         np.testing.assert_array_equal(twin.transform(FULL["units"]), model.transform(FULL["units"]))
 
 
-@pytest.mark.parametrize("rule", [None, 0.1, "oas"])
 @pytest.mark.parametrize("method", METHODS)
-def test_saved_models_open_again_bit_for_bit(tmp_path, method, rule):
-    X = FULL["units"].astype("f4")
-    model = Whitener(method, regularization=rule).fit(X)
-    model.save(tmp_path / "w.gramian")
-    twin = load(tmp_path / "w.gramian")
-    assert isinstance(twin, Whitener)
-    assert twin.get_params() == model.get_params()
-    assert twin.plan_ == model.plan_
-    for data in (X, FULL["units"]):
-        np.testing.assert_array_equal(twin.transform(data), model.transform(data))
-    Z = model.transform(X)
-    np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
-    np.testing.assert_array_equal(twin.whitening_matrix_, model.whitening_matrix_)
-    assert twin.regularization_ == model.regularization_
+def test_saved_models_open_again_bit_for_bit(tmp_path, method):
+    for rule in [None, 0.1, "oas"]:
+        X = FULL["units"].astype("f4")
+        model = Whitener(method, regularization=rule).fit(X)
+        model.save(tmp_path / "w.gramian")
+        twin = load(tmp_path / "w.gramian")
+        assert isinstance(twin, Whitener)
+        assert twin.get_params() == model.get_params()
+        assert twin.plan_ == model.plan_
+        for data in (X, FULL["units"]):
+            np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+        Z = model.transform(X)
+        np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
+        np.testing.assert_array_equal(twin.whitening_matrix_, model.whitening_matrix_)
+        assert twin.regularization_ == model.regularization_

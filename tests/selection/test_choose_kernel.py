@@ -1,17 +1,27 @@
 """Kernels compared on data whose answer is known."""
 
+import copy
+import json
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_circles
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.neural_network import MLPClassifier
 
 import gramian
 from gramian import KernelPCA
+from gramian.analysis.tried import Choice
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.kernels import RBF, Linear
-from gramian.selection.choose_kernel import choose_kernel
+from gramian.kernels import RBF, Linear, Sigmoid
+from gramian.rows import as_rows
+from gramian.selection.choose_kernel import Asked, KernelSelection, choose_kernel, prepare, spread_rows
+from gramian.selection.criteria import TriedKernel, over_folds
+from gramian.selection.kernel_candidates import as_candidates
+from gramian.selection.labels import as_labelled
 
 RINGS, RING = make_circles(150, factor=0.4, noise=0.05, random_state=0)
 FEW = ("linear", "rbf(sigma=1)", "rbf(sigma=0.4)")
@@ -102,54 +112,52 @@ def test_what_is_not_proven_is_doubted():
     remarks = [trial.remark for trial in choice.candidates]
     assert remarks[:2] == ["", "It is not proven to be a kernel."]
     assert remarks[2].startswith("It is no valid kernel; on these rows")
-    assert f"    {remarks[2]}" in str(choice).splitlines()
+    assert f"- {choice.candidates[2].expression}: {remarks[2]}" in str(choice).splitlines()
 
 
-@pytest.mark.parametrize("criterion", LABELLED)
-def test_clipping_can_be_asked_for(criterion):
-    choice = choose(RINGS * 3, RING, (KernelPCA(kernel="sigmoid", gamma=2, repair="clip"),), criterion)
-    assert choice.candidates[0].value is not None
-    assert choice.model.repair == "clip"
-    assert choice.candidates[0].remark.endswith("negative eigenvalues are set to 0.")
+def test_clipping_can_be_asked_for():
+    for criterion in LABELLED:
+        choice = choose(RINGS * 3, RING, (KernelPCA(kernel="sigmoid", gamma=2, repair="clip"),), criterion)
+        assert choice.candidates[0].value is not None
+        assert choice.model.repair == "clip"
+        assert choice.candidates[0].remark.endswith("negative eigenvalues are set to 0.")
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize(
-    "change", [lambda X: X * 2.0**498, lambda X: X * 2.0**-498, lambda X: (X + 100).astype(np.float32)]
-)
-def test_scale_and_offset_change_nothing(criterion, change):
-    X, y = plane(60)
-    y = y if criterion in LABELLED else None
-    width = "rbf(sigma='median')"
-    plain = choose(X, y, ("linear", width), criterion, **two_folds(criterion))
-    other = choose(change(X), y, ("linear", width), criterion, **two_folds(criterion))
-    assert other.place == plain.place
-    assert other.n_components == plain.n_components
-    for mine, its in zip(plain.candidates, other.candidates, strict=True):
-        assert its.value == pytest.approx(mine.value, rel=2e-3, abs=1e-6)
+def test_scale_and_offset_change_nothing():
+    for change in [lambda X: X * 2.0**498, lambda X: X * 2.0**-498, lambda X: (X + 100).astype(np.float32)]:
+        for criterion in CRITERIA:
+            X, y = plane(60)
+            y = y if criterion in LABELLED else None
+            width = "rbf(sigma='median')"
+            plain = choose(X, y, ("linear", width), criterion, **two_folds(criterion))
+            other = choose(change(X), y, ("linear", width), criterion, **two_folds(criterion))
+            assert other.place == plain.place
+            assert other.n_components == plain.n_components
+            for mine, its in zip(plain.candidates, other.candidates, strict=True):
+                assert its.value == pytest.approx(mine.value, rel=2e-3, abs=1e-6)
 
 
 def two_folds(criterion):
     return {"cv": 2} if criterion in ("preimage", "score") else {}
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_constant_columns_and_equal_rows_are_no_trouble(criterion):
-    X = np.repeat(np.column_stack([RINGS[:40], np.full(40, 0.1)]), 2, axis=0)
-    y = np.repeat(RING[:40], 2) if criterion in LABELLED else None
-    choice = choose(X, y, criterion=criterion)
-    assert all(np.isfinite(trial.value) for trial in choice.candidates)
+def test_constant_columns_and_equal_rows_are_no_trouble():
+    for criterion in CRITERIA:
+        X = np.repeat(np.column_stack([RINGS[:40], np.full(40, 0.1)]), 2, axis=0)
+        y = np.repeat(RING[:40], 2) if criterion in LABELLED else None
+        choice = choose(X, y, criterion=criterion)
+        assert all(np.isfinite(trial.value) for trial in choice.candidates)
 
 
-@pytest.mark.parametrize("criterion", ["parallel", "alignment"])
-def test_three_rows_are_enough_where_none_is_held_out(criterion):
-    choice = choose(RINGS[:3], [0, 1, 1] if criterion in LABELLED else None, criterion=criterion)
-    assert all(np.isfinite(trial.value) for trial in choice.candidates)
+def test_three_rows_are_enough_where_none_is_held_out():
+    for criterion in ["parallel", "alignment"]:
+        choice = choose(RINGS[:3], [0, 1, 1] if criterion in LABELLED else None, criterion=criterion)
+        assert all(np.isfinite(trial.value) for trial in choice.candidates)
 
 
 def test_three_rows_in_three_folds():
     assert np.isfinite(choose(RINGS[:3], criterion="preimage", cv=3).candidates[0].value)
-    with pytest.raises(DataError, match="cv=5 but there are 3 rows"):
+    with pytest.raises(DataError, match=r"cv=5 cannot split 3 rows: .*n_splits=5"):
         choose(RINGS[:3])
 
 
@@ -208,7 +216,7 @@ def test_several_kernels_at_the_same_time():
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_seed_decides(criterion):
     y = RING if criterion in LABELLED else None
-    assert choose(RINGS, y, criterion=criterion).rows() == choose(RINGS, y, criterion=criterion).rows()
+    assert str(choose(RINGS, y, criterion=criterion)) == str(choose(RINGS, y, criterion=criterion))
 
 
 def test_arrays_of_every_kind(array_kind):
@@ -220,12 +228,11 @@ def test_arrays_of_every_kind(array_kind):
 
 def test_pictures_are_rows():
     pictures = np.random.default_rng(0).standard_normal((20, 2, 2))
-    assert choose(pictures, criterion="parallel").about == "20 rows x 4 columns"
+    assert choose(pictures, criterion="parallel").about == "Kernel for 20 rows x 4 columns, by parallel"
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "given", "kind", "match"),
-    [
+def test_what_is_wrong_is_said():
+    for X, y, given, kind, match in [
         (RINGS, None, {"criterion": "pre-image"}, ParameterError, "Did you mean 'preimage'"),
         (RINGS, None, {"criterion": "score"}, DataError, "requires y to be passed"),
         (RINGS, None, {"criterion": "alignment"}, DataError, "requires y to be passed"),
@@ -238,8 +245,7 @@ def test_pictures_are_rows():
         (RINGS[:2], None, {}, DataError, "minimum of 3 is required by choose_kernel"),
         (sparse.csr_array(RINGS), None, {}, InputTypeError, "does not take sparse data yet. Use X.toarray()"),
         (sparse.csr_array(RINGS), RING, {}, InputTypeError, "does not take sparse data yet"),
-        (RINGS, None, {"n_jobs": 0}, ParameterError, "n_jobs=0 is no number of jobs"),
-        (RINGS, None, {"n_jobs": 1.5}, ParameterError, "n_jobs=1.5 is no number of jobs"),
+        (RINGS, None, {"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
         (
             RINGS,
             RING,
@@ -247,9 +253,230 @@ def test_pictures_are_rows():
             ParameterError,
             "estimator",
         ),
-        (RINGS, None, {"candidates": ()}, ParameterError, "candidates is empty"),
-    ],
+        (RINGS, None, {"candidates": ()}, InputTypeError, "is no list of kernels"),
+    ]:
+        with pytest.raises(kind, match=match):
+            choose(X, y, **given)
+
+
+# ------------------------------------------------- rows, folds and settings
+
+
+CLOUD = np.random.default_rng(0).standard_normal((60, 3))
+SIDE = (CLOUD[:, 0] > 0).astype(int)
+
+
+def judge(criterion="score", X=CLOUD, y=SIDE, kernels=("linear",), **given):
+    rows = as_rows(X)
+    labelled = as_labelled(X, y, estimator="test") if criterion in ("score", "alignment") else None
+    tried = as_candidates(list(kernels), rows)
+    return prepare(Asked(criterion, rows.in_memory(), labelled, tried, **given), 0)
+
+
+def ask(*arguments, kernels=("linear",), X=CLOUD, **given):
+    one = as_candidates(list(kernels), as_rows(X))[0]
+    return judge(*arguments, kernels=kernels, X=X, **given).ask(one)
+
+
+def test_the_same_seed_gives_the_same_judgement():
+    for criterion in ["preimage", "parallel", "alignment", "score"]:
+        assert ask(criterion).mean == ask(criterion).mean
+
+
+def test_what_values_are_called():
+    assert [judge(c).measure for c in ("preimage", "parallel", "alignment", "score")] == [
+        "error",
+        "energy",
+        "alignment",
+        "accuracy",
+    ]
+    assert judge(y=CLOUD[:, 0]).measure == "r2"
+    assert judge(scoring="f1").measure == "f1"
+    assert judge(estimator=Ridge(), y=CLOUD[:, 0]).measure == "r2"
+    assert judge(scoring=lambda *_: 1.0).measure == "<lambda>"
+
+
+def test_of_many_rows_some_are_looked_at():
+    for criterion, count in [("preimage", 300), ("parallel", 400), ("score", 500), ("alignment", 2000)]:
+        many = np.random.default_rng(0).standard_normal((2100, 2))
+        assert judge(criterion, X=many, y=(many[:, 0] > 0).astype(int)).rows == count
+        assert judge(criterion).rows == 60
+
+
+def test_of_many_columns_fewer_rows_are_looked_at():
+    wide = np.random.default_rng(0).standard_normal((150, 20_000))
+    labels = np.arange(150) % 2
+    assert judge("parallel", X=wide).rows == 100
+    assert judge("alignment", X=wide, y=labels).rows == 150
+
+
+def test_of_many_classes_more_rows_are_looked_at():
+    labels = (np.arange(1000) % 150).astype(str)
+    many = np.random.default_rng(0).standard_normal((1000, 2))
+    found = judge("score", X=many, y=labels)
+    assert 750 <= found.rows <= 1000
+    assert np.isfinite(ask("score", X=many, y=labels, n_components=2).value)
+
+
+def test_splits_given_as_numbers_of_rows_are_about_all_of_them():
+    many = np.random.default_rng(0).standard_normal((600, 2))
+    splits = list(KFold(2).split(many))
+    assert judge("preimage", X=many, cv=splits).rows == 600
+    assert judge("preimage", X=many, cv=KFold(2)).rows == 300
+
+
+def test_one_split_has_no_standard_error():
+    assert np.isnan(ask("score", cv=ShuffleSplit(1, random_state=0)).standard_error)
+
+
+def test_rows_are_taken_evenly():
+    np.testing.assert_array_equal(spread_rows(7, 7), np.arange(7))
+    np.testing.assert_array_equal(spread_rows(9, 5), [0, 2, 4, 6, 8])
+    labels = np.tile(np.arange(10), 100)
+    picked = spread_rows(1000, 100, labels)
+    np.testing.assert_array_equal(np.bincount(labels[picked]), [10] * 10)
+
+
+def test_rare_classes_are_kept():
+    labels = np.zeros(10_000, dtype=int)
+    labels[4567:4572] = 1
+    picked = spread_rows(10_000, 100, labels, least=5)
+    assert np.sum(labels[picked] == 1) == 5
+    assert len(picked) <= 110
+    many = np.random.default_rng(0).standard_normal((10_000, 2))
+    assert np.isfinite(ask("score", X=many, y=labels).value)
+
+
+def test_numbers_of_components():
+    assert ask("score", n_components=2).n_components == 2
+    assert ask("score", n_components=[3, 1]).n_components in (1, 3)
+    assert ask("preimage", n_components=range(1, 3)).n_components == 2
+    assert ask("alignment", n_components=np.int64(2)).n_components == 2
+    assert ask("alignment").n_components is None
+
+
+def test_settings_that_cannot_be():
+    for criterion, given, kind, match in [
+        ("preimage", {"estimator": Ridge()}, ParameterError, "estimator belongs to criterion='score'"),
+        ("parallel", {"scoring": "f1"}, ParameterError, "scoring belongs to criterion='score'"),
+        ("parallel", {"cv": 3}, ParameterError, "holds no rows out, so that cv=3 has no meaning"),
+        ("alignment", {"cv": KFold(5)}, ParameterError, "holds no rows out"),
+        ("parallel", {"n_components": 2}, ParameterError, "finds the number of components itself"),
+        (
+            "alignment",
+            {"n_components": [2, 3]},
+            ParameterError,
+            r"does not choose between n_components=\[2, 3\]",
+        ),
+        ("parallel", {"X": CLOUD[:, :1]}, DataError, "permutes columns against each other, and X has one"),
+        ("score", {"estimator": Ridge}, InputTypeError, "is no estimator with fit"),
+        ("score", {"scoring": "best"}, ParameterError, "scoring='best' cannot be used"),
+        ("score", {"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
+        ("score", {"cv": True}, ParameterError, "cv=True must be a whole number"),
+        ("score", {"y": [0] + [1] * 59}, DataError, "The class 0 has 1 row, fewer than the 5 folds"),
+        ("preimage", {"X": CLOUD[:4]}, DataError, "cv=5 cannot split 4 rows"),
+        ("score", {"n_components": 0}, ParameterError, "n_components=0 must be a whole number of at least 1"),
+        ("score", {"n_components": 0.5}, ParameterError, "n_components=0.5 must be a whole number"),
+        ("score", {"n_components": "all"}, ParameterError, "n_components='all' must be"),
+        (
+            "score",
+            {"n_components": [2, 49]},
+            ParameterError,
+            "n_components=49 but only 48 rows are left to fit",
+        ),
+    ]:
+        with pytest.raises(kind, match=match):
+            judge(criterion, **given)
+
+
+def test_rows_that_are_looked_at_must_differ():
+    many = np.zeros((601, 2))
+    many[1] = 1.0
+    with pytest.raises(DataError, match="The 300 rows looked at are all equal"):
+        judge("preimage", X=many)
+
+
+def test_an_estimator_of_ones_own():
+    assert ask("score", estimator=LogisticRegression(C=1e-9)).value < ask("score").value
+
+
+# ------------------------------------------------------------------- the record
+
+
+LONG = RBF(sigma=(1.25, 2.5, 3.75, 4.125, 5.0625)) + 0.5 * Linear()
+
+
+def tried(kernel, value, error, number, remark=""):
+    return TriedKernel(KernelPCA(kernel=kernel, preimage="ridge"), number, value, error, remark=remark)
+
+
+CHOICE = KernelSelection(
+    tried=(
+        tried(Linear(), 0.5, 0.01, 2),
+        tried(RBF(sigma=2), 0.98765, np.nan, 4),
+        tried(Sigmoid(), np.nan, np.nan, None, "It is no kernel on these rows. " * 6),
+        tried(LONG, 0.75, 0.125, None),
+    ),
+    about="Kernel for 10 rows x 2 columns, by score",
+    choice=Choice(1, "rbf is the best of them."),
+    notes=("First note.", "Second note."),
+    criterion="score",
+    measure="accuracy",
 )
-def test_what_is_wrong_is_said(X, y, given, kind, match):
-    with pytest.raises(kind, match=match):
-        choose(X, y, **given)
+
+
+def test_the_best_is_ready_to_be_fitted():
+    assert CHOICE.best == RBF(sigma=2)
+    model = CHOICE.model
+    assert (model.n_components, model.kernel, model.preimage) == (4, RBF(sigma=2), "ridge")
+    assert model.fit_transform(np.random.default_rng(0).standard_normal((10, 2))).shape == (10, 4)
+
+
+def test_it_prints_as_a_table():
+    lines = str(CHOICE).splitlines()
+    assert lines[:6] == [
+        "Kernel for 10 rows x 2 columns, by score",
+        "",
+        "   components  accuracy  ± s.e.",
+        "            2    0.5000  0.0100  linear()",
+        "*           4    0.9877       -  rbf(sigma=2)",
+        "                      -       -  sigmoid()",
+    ]
+    assert lines[6] == f"                 0.7500  0.1250  {LONG!r}"
+    assert "- sigmoid(): It is no kernel on these rows." in "\n".join(lines)
+    assert max(map(len, lines)) <= 110
+    assert lines[8] == "rbf is the best of them."
+    assert lines[-2:] == ["- First note.", "- Second note."]
+    assert repr(CHOICE) == str(CHOICE)
+    assert CHOICE._repr_html_().startswith("<pre>Kernel for")
+
+
+def test_rows_and_plain_values():
+    assert CHOICE.rows()[0] == ("linear()", 0.5, 0.01, 2, False, "")
+    assert CHOICE.candidates[2].value is None
+    facts = json.loads(json.dumps(CHOICE.to_dict(), allow_nan=False))
+    assert (facts["kernel"], facts["components"], facts["measure"]) == ("rbf(sigma=2)", 4, "accuracy")
+    assert [row["best"] for row in facts["candidates"]] == [False, True, False, False]
+    assert facts["candidates"][2]["value"] is None
+
+
+def test_to_frame():
+    frame = CHOICE.to_frame()
+    assert list(frame.columns) == ["accuracy", "standard_error", "components", "best", "remark"]
+    assert frame.loc["linear()", "components"] == 2
+    assert np.isnan(frame.loc["sigmoid()", "accuracy"])
+
+
+def test_copies_know_the_best_too():
+    for again in [copy.deepcopy, lambda choice: pickle.loads(pickle.dumps(choice))]:
+        assert str(again(CHOICE)) == str(CHOICE)
+
+
+def test_judgements_are_means_over_folds():
+    values = np.array([[0.2, 0.5], [0.4, 0.9], [0.3, 0.4]])
+    found = over_folds(KernelPCA(), values, 1, (2, 8), rank=5, said=("a",))
+    assert found.value == pytest.approx(0.6)
+    assert found.standard_error == pytest.approx(np.std([0.5, 0.9, 0.4], ddof=1) / np.sqrt(3))
+    assert (found.n_components, found.said) == (5, ("a",))
+    assert np.isnan(over_folds(KernelPCA(), values[:1], 0, (8,), rank=5).standard_error)
+    assert over_folds(KernelPCA(), values[:1, :1], 0, (8,), rank=5).n_components == 8

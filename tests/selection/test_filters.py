@@ -3,21 +3,42 @@
 import warnings
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
 from sklearn.feature_selection import SelectFdr, SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PCA, DataError, InputTypeError, KernelPCA, ParameterError, scan
-from gramian.selection.filters import FeatureFilter
+from gramian.analysis.tried import Tried
+from gramian.selection import filters
+from gramian.selection.filters import (
+    FeatureFilter,
+    choose_folds,
+    near_one,
+    number_of_features,
+    reason_for_number,
+    tried_sizes,
+    why_so_many,
+)
+from gramian.selection.labels import as_labelled
 from gramian.selection.mutual_information import mutual_information
 
 IRIS = load_iris(return_X_y=True)
@@ -42,9 +63,7 @@ def logistic():
 @parametrize_with_checks(
     [
         FeatureFilter(cv=2, random_state=0),
-        FeatureFilter("correlation", k=1),
         FeatureFilter("f", k=0.5, redundancy="mrmr"),
-        FeatureFilter("f", k="fdr", alpha=0.999),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -54,22 +73,22 @@ def test_scikit_learn_checks(estimator, check):
 # ----------------------------------------------------------- scores and ranking
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_attributes(score):
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    model = FeatureFilter(score, k=4, random_state=0).fit(X, y)
-    assert model.scores_.shape == model.ranking_.shape == model.support_.shape == (13,)
-    assert sorted(model.ranking_.tolist()) == list(range(1, 14))
-    assert (np.diff(model.scores_[np.argsort(model.ranking_)]) <= 0).all()
-    assert model.k_ == model.support_.sum() == 4
-    np.testing.assert_array_equal(model.support_, model.ranking_ <= 4)
-    assert model.get_feature_names_out().tolist() == X.columns[model.support_].tolist()
-    assert model.get_support(indices=True).tolist() == np.flatnonzero(model.support_).tolist()
-    assert (model.task_, model.n_samples_, model.n_features_in_) == ("classes", 178, 13)
-    assert model.classes_.tolist() == [0, 1, 2]
-    assert model.cv_results_ is model.estimator_ is None
-    assert model.reason_ == "So many were asked for: k=4."
-    assert (model.pvalues_ is None) == (score == "mutual-information")
+def test_attributes():
+    for score in SCORES:
+        X, y = load_wine(return_X_y=True, as_frame=True)
+        model = FeatureFilter(score, k=4, random_state=0).fit(X, y)
+        assert model.scores_.shape == model.ranking_.shape == model.support_.shape == (13,)
+        assert sorted(model.ranking_.tolist()) == list(range(1, 14))
+        assert (np.diff(model.scores_[np.argsort(model.ranking_)]) <= 0).all()
+        assert model.k_ == model.support_.sum() == 4
+        np.testing.assert_array_equal(model.support_, model.ranking_ <= 4)
+        assert model.get_feature_names_out().tolist() == X.columns[model.support_].tolist()
+        assert model.get_support(indices=True).tolist() == np.flatnonzero(model.support_).tolist()
+        assert (model.task_, model.n_samples_, model.n_features_in_) == ("classes", 178, 13)
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert model.cv_results_ is model.estimator_ is None
+        assert model.reason_ == "So many were asked for: k=4."
+        assert (model.pvalues_ is None) == (score == "mutual-information")
 
 
 def test_scores_are_those_of_the_functions():
@@ -101,13 +120,11 @@ def test_the_kind_of_label_is_that_of_the_estimator():
     assert FeatureFilter("f", k=1).fit(X, np.array(["a", "b", "c"])[y]).classes_.tolist() == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("k", "kept"), [(1, 1), (13, 13), (0.5, 7), (0.01, 1), (1.0, 13), (3 / 26, 2), (np.int64(2), 2)]
-)
-def test_how_many_are_kept(k, kept):
-    model = FeatureFilter("f", k=k).fit(*WINE)
-    assert model.k_ == kept
-    assert f"k={k:g}" in model.reason_
+def test_how_many_are_kept():
+    for k, kept in [(1, 1), (13, 13), (0.5, 7), (0.01, 1), (1.0, 13), (3 / 26, 2), (np.int64(2), 2)]:
+        model = FeatureFilter("f", k=k).fit(*WINE)
+        assert model.k_ == kept
+        assert f"k={k:g}" in model.reason_
 
 
 def test_a_share_is_rounded_half_up():
@@ -132,25 +149,25 @@ def test_mrmr_passes_over_copies():
 # ------------------------------------------------------------- cross-validation of K
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "default"),
-    [(*WINE, logistic()), (*NUMBERS, make_pipeline(StandardScaler(), Ridge()))],
-)
-def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it(X, y, default):
-    model = FeatureFilter("f").fit(X, y)
-    found = model.cv_results_
-    assert found["k"].tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(found["k"])]
-    for place in (0, 2, len(found["k"]) - 1):
-        pipeline = make_pipeline(FeatureFilter("f", k=int(found["k"][place])), default)
-        expected = cross_val_score(pipeline, X, y, cv=5)
-        np.testing.assert_allclose(found["fold_scores"][place], expected, rtol=1e-8)
-    mean, error = found["mean_score"], found["standard_error"]
-    np.testing.assert_allclose(mean, found["fold_scores"].mean(axis=1))
-    best = int(np.argmax(mean))
-    assert found["best_k"] == found["k"][best]
-    assert model.k_ == found["one_standard_error_k"] == found["k"][mean >= mean[best] - error[best]].min()
-    assert f"{model.k_} features validated" in model.reason_
-    assert repr(model.estimator_) == repr(default)
+def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
+    for X, y, default in [(*WINE, logistic()), (*NUMBERS, make_pipeline(StandardScaler(), Ridge()))]:
+        model = FeatureFilter("f").fit(X, y)
+        found = model.cv_results_
+        assert found["k"].tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(found["k"])]
+        for place in (0, 2, len(found["k"]) - 1):
+            pipeline = make_pipeline(FeatureFilter("f", k=int(found["k"][place])), default)
+            expected = cross_val_score(pipeline, X, y, cv=5)
+            np.testing.assert_allclose(found["fold_scores"][place], expected, rtol=1e-8)
+        mean, error = found["mean_score"], found["standard_error"]
+        np.testing.assert_allclose(mean, found["fold_scores"].mean(axis=1))
+        best = int(np.argmax(mean))
+        assert found["best_k"] == found["k"][best]
+        assert model.k_ == found["one_standard_error_k"] == found["k"][mean >= mean[best] - error[best]].min()
+        assert f"{model.k_} features validated" in model.reason_
+        assert repr(model.estimator_) == repr(default)
+        assert [tried.size for tried in model.selection_] == found["k"].tolist()
+        assert model.selection_.chosen.mean == mean[found["k"].tolist().index(model.k_)]
+        assert model.selection_.to_frame().loc[model.k_, "chosen"]
 
 
 def test_other_estimators_scorings_and_folds():
@@ -258,39 +275,39 @@ def score(request):
     return request.param
 
 
-@pytest.mark.parametrize("k", [1, 0.5, "cv"])
-@pytest.mark.parametrize("redundancy", [None, "mrmr"])
-def test_constant_and_equal_columns(score, k, redundancy):
-    X, y = IRIS
-    X = np.column_stack([np.zeros(150), X, X, np.full(150, 0.1)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = FeatureFilter(score, k, redundancy=redundancy, random_state=0, cv=2).fit(X, y)
-    assert model.scores_[[0, -1]].tolist() == [0, 0]
-    assert np.isfinite(model.scores_).all()
-    if model.pvalues_ is not None:
-        assert model.pvalues_[[0, -1]].tolist() == [1, 1]
-    if redundancy is None:
-        assert {model.ranking_[0], model.ranking_[-1]} == {9, 10}
+def test_constant_and_equal_columns(score):
+    for redundancy in [None, "mrmr"]:
+        for k in [1, 0.5, "cv"]:
+            X, y = IRIS
+            X = np.column_stack([np.zeros(150), X, X, np.full(150, 0.1)])
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                model = FeatureFilter(score, k, redundancy=redundancy, random_state=0, cv=2).fit(X, y)
+            assert model.scores_[[0, -1]].tolist() == [0, 0]
+            assert np.isfinite(model.scores_).all()
+            if model.pvalues_ is not None:
+                assert model.pvalues_[[0, -1]].tolist() == [1, 1]
+            if redundancy is None:
+                assert {model.ranking_[0], model.ranking_[-1]} == {9, 10}
 
 
-@pytest.mark.parametrize("k", [1, "fdr"])
-def test_all_columns_constant(score, k):
-    model = FeatureFilter(score, k, random_state=0).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
-    assert model.scores_.tolist() == [0, 0, 0]
-    assert model.ranking_.tolist() == [1, 2, 3]
-    assert model.k_ == (1 if k == 1 else 0)
-    assert "Kept" in model.summary()
+def test_all_columns_constant(score):
+    for k in [1, "fdr"]:
+        model = FeatureFilter(score, k, random_state=0).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
+        assert model.scores_.tolist() == [0, 0, 0]
+        assert model.ranking_.tolist() == [1, 2, 3]
+        assert model.k_ == (1 if k == 1 else 0)
+        assert "Kept" in model.summary()
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_scale_changes_nothing(score, scale):
-    X, y = IRIS
-    plain, scaled = (FeatureFilter(score, random_state=0, cv=3).fit(x, y) for x in (X, X * scale))
-    np.testing.assert_array_equal(plain.ranking_, scaled.ranking_)
-    np.testing.assert_allclose(
-        plain.cv_results_["fold_scores"], scaled.cv_results_["fold_scores"], rtol=1e-12
-    )
+def test_scale_changes_nothing(score):
+    for scale in [1e-150, 1e150]:
+        X, y = IRIS
+        plain, scaled = (FeatureFilter(score, random_state=0, cv=3).fit(x, y) for x in (X, X * scale))
+        np.testing.assert_array_equal(plain.ranking_, scaled.ranking_)
+        np.testing.assert_allclose(
+            plain.cv_results_["fold_scores"], scaled.cv_results_["fold_scores"], rtol=1e-12
+        )
 
 
 def test_labels_of_any_scale():
@@ -326,14 +343,14 @@ def test_two_rows(score):
         model = FeatureFilter(score, k=1).fit(X, y)
         assert np.isfinite(model.scores_).all()
         assert model.support_.tolist() == [True, False, False]
-    with pytest.raises(DataError, match="Each of the 2 classes has one row"):
+    with pytest.raises(DataError, match="No row can be held out: each of the 2 classes has one row"):
         FeatureFilter(score).fit(X, y)
 
 
 def test_few_rows_with_numbers():
     X, y = NUMBERS[0][:6], NUMBERS[1][:6] + 0.5
     with pytest.raises(
-        ParameterError, match="In fold 0, which trains on 3 rows: n_neighbors=3 but there are 3"
+        ParameterError, match="In fold 1, which trains on 3 rows: n_neighbors=3 but there are 3"
     ):
         FeatureFilter(cv=2).fit(X, y)
     assert FeatureFilter(cv=2, n_neighbors=2, random_state=0).fit(X, y).k_ >= 1
@@ -347,17 +364,16 @@ def test_a_class_of_one_row(score):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = FeatureFilter(score, random_state=0).fit(X, y)
-    assert "Class 2 has a single row, which nothing can predict when it is held out." in model.notes_
+    assert "Classes of a single row, which nothing predicts when it is held out: 2." in model.notes_
     assert np.isfinite(model.cv_results_["mean_score"]).all()
 
 
 # ------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        ({"k": 14}, ParameterError, "k=14 but there are 13 features. Give a number from 1 to 13"),
+def test_parameters_that_cannot_be():
+    for given, error, message in [
+        ({"k": 14}, ParameterError, "k=14 must be a whole number from 1 to 13. Give a number from 1 to 13"),
         ({"score_func": "mutual"}, ParameterError, "score_func='mutual' is not known"),
         (
             {"score_func": f_classif, "k": "fdr", "redundancy": "mrmr"},
@@ -369,30 +385,47 @@ def test_a_class_of_one_row(score):
             ParameterError,
             "k='fdr' needs p-values, and score_func=",
         ),
-        ({"cv": 1}, ParameterError, "cv=1 is not a number of folds"),
+        ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
         ({"scoring": "best"}, ParameterError, "scoring='best' cannot be used"),
         ({"random_state": "x"}, ParameterError, "random_state='x' cannot start"),
-        ({"estimator": Ridge, "k": "cv"}, InputTypeError, "is no estimator of scikit-learn"),
-    ],
-)
-def test_parameters_that_cannot_be(given, error, message):
-    with pytest.raises(error, match=message):
-        FeatureFilter(**{"score_func": "f"} | given).fit(*WINE)
+        (
+            {"estimator": Ridge},
+            InputTypeError,
+            "is no estimator with fit. Give one, such as LogisticRegression",
+        ),
+        ({"estimator": "ridge"}, InputTypeError, "estimator='ridge' is no estimator with fit"),
+        ({"score_func": "corelation"}, ParameterError, "Did you mean 'correlation'"),
+        ({"redundancy": "mRMR"}, ParameterError, "redundancy='mRMR' is not known. Allowed: 'mrmr'"),
+        ({"n_neighbors": 0}, ParameterError, "n_neighbors=0 must be a whole number of at least 1"),
+        (
+            {"alpha": 0},
+            ParameterError,
+            "alpha=0 must be a number above 0 and below 1. It is a false discovery",
+        ),
+        (
+            {"k": 0},
+            ParameterError,
+            "k=0 must be a whole number from 1 to 13. Give a number from 1 to 13, a share",
+        ),
+        ({"k": True}, ParameterError, "k=True must be a whole number"),
+        ({"k": 1.5}, ParameterError, "k=1.5 must be a number above 0 and of at most 1"),
+        ({"k": [1, 2]}, ParameterError, r"k=\[1, 2\] must be a number"),
+        ({"k": "all"}, ParameterError, "k='all' is not known. Allowed: 'cv', 'fdr'"),
+    ]:
+        with pytest.raises(error, match=message):
+            FeatureFilter(**{"score_func": "f"} | given).fit(*WINE)
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "error", "message"),
-    [
+def test_data_that_cannot_be():
+    for X, y, error, message in [
         (sp.csr_matrix(WINE[0]), WINE[1], InputTypeError, "does not take sparse data"),
         (WINE[0], None, DataError, "requires y to be passed"),
         (WINE[0], np.ones(178), DataError, "same 1 class"),
         (WINE[0], WINE[1][:5], DataError, "y has 5 labels but X has 178 rows"),
         (np.where(WINE[0] > 1000, np.nan, WINE[0]), WINE[1], DataError, "NaN"),
-    ],
-)
-def test_data_that_cannot_be(X, y, error, message):
-    with pytest.raises(error, match=message):
-        FeatureFilter("f").fit(X, y)
+    ]:
+        with pytest.raises(error, match=message):
+            FeatureFilter("f").fit(X, y)
 
 
 def test_what_cannot_be_validated_is_refused_before_the_ranking():
@@ -497,3 +530,273 @@ def test_digits_need_few_of_their_pixels():
     model = FeatureFilter("f", estimator=KNeighborsClassifier(), cv=3).fit(X[:600], y[:600])
     assert model.k_ < 64
     assert (model.scores_[np.ptp(X[:600], axis=0) == 0] == 0).all()
+
+
+# ------------------------------------------------------------------------ text
+
+
+WINE_FRAME = load_wine(return_X_y=True, as_frame=True)
+
+
+def test_ranking_choice_and_reason():
+    model = FeatureFilter("f").fit(*WINE_FRAME)
+    text = model.summary()
+    lines = text.splitlines()
+    assert lines[0] == "13 features by f with 3 classes, 178 rows"
+    assert lines[1].split() == ["rank", "feature", "F", "p"]
+    assert lines[2].split()[:3] == ["1", "flavanoids", "233.93"]
+    assert lines[2].endswith("████████████████████ kept")
+    best = [line for line in lines if line.startswith("*")]
+    assert f"Kept {model.k_}. {model.reason_}" in " ".join(text.split())
+    assert len(best) == 1
+    assert int(best[0].split()[1]) == model.k_
+    assert "Validated: StandardScaler + LogisticRegression" in text
+    assert sum(line.endswith("kept") for line in lines) == model.k_
+    assert str(model).startswith("FeatureFilter(")
+
+
+def test_thirty_are_listed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 100)), np.repeat([0, 1], 25)
+    text = FeatureFilter("f", 40).fit(X, y).summary()
+    assert sum(line.split()[:1] != [] and line.split()[0].isdecimal() for line in text.splitlines()) >= 30
+    assert "... and 70 more, 10 of them kept" in text
+    assert "... and 95 more, 35 of them kept" in FeatureFilter("f", 40).fit(X, y).summary(5)
+    assert "more" not in FeatureFilter("f", 40).fit(X, y).summary(100).split("Kept")[0]
+    assert "... and 70 more\n" in FeatureFilter("f", 3).fit(X, y).summary()
+
+
+def test_heads_and_labels():
+    X, y = WINE_FRAME
+    assert "  nats" in FeatureFilter(k=1, random_state=0).fit(X, y).summary()
+    assert (
+        FeatureFilter("correlation", 1)
+        .fit(X, y + 0.5)
+        .summary()
+        .startswith("13 features by correlation with a number, 178 rows")
+    )
+    text = FeatureFilter(f_classif, 1, redundancy="mrmr").fit(X, y).summary()
+    assert text.startswith("13 features by f_classif, less redundancy (mrmr) with 3 classes")
+    assert " score " in text
+
+
+def test_infinite_scores_have_full_bars():
+    y = np.array([0, 0, 1, 1])
+    X = np.column_stack([y, [1.0, 2.0, 2.5, 4.0], np.ones(4)])
+    lines = FeatureFilter("f", 1).fit(X, y).summary().splitlines()
+    assert "inf" in lines[2]
+    assert lines[2].endswith("█" * 20 + " kept")
+    assert lines[4].split() == ["3", "x2", "0.000", "1"]
+    lines = FeatureFilter("f", 1).fit(X[:, [0, 2]], y).summary().splitlines()
+    assert lines[2].endswith("█" * 20 + " kept")
+
+
+def test_scores_of_any_size_are_aligned():
+    X, y = WINE_FRAME
+    width = max(map(len, X.columns))
+    for scale, first in ((1e-120, "1.654e-116"), (1.0, "16,540.07"), (1e120, "1.654e+124")):
+        lines = FeatureFilter("chi2", 3).fit(X * scale, y).summary().splitlines()[2:15]
+        scores = [line[6 + width : 6 + width + 11] for line in lines]
+        assert scores[0].strip() == first
+        assert all(score[-1].isdigit() for score in scores)
+
+
+def test_notes_come_last():
+    X, y = load_iris(return_X_y=True)
+    text = FeatureFilter("f").fit(X[:101], y[:101]).summary()
+    assert text.endswith("Classes of a single row, which nothing predicts when it is held out: 2.")
+
+
+def in_folds(sizes, scores):
+    return [Tried.in_folds(k, k, row) for k, row in zip(sizes, np.array(scores), strict=True)]
+
+
+def test_reasons():
+    scores, sizes = [[0.5, 0.5], [0.8, 0.9], [0.9, 0.9], [0.8, 1.0]], (1, 2, 1000, 2000)
+    assert why_so_many(in_folds(sizes, scores), "accuracy") == (
+        "1,000 features validated best, with a mean accuracy of 0.9 over 2 folds, and no smaller number is "
+        "within one standard error (0) of that."
+    )
+    scores[3] = [0.84, 1.0]
+    assert why_so_many(in_folds(sizes, scores), "R2") == (
+        "2 features validated with a mean R2 of 0.85 over 2 folds, the fewest within one standard error "
+        "(0.08) of the best, 0.92 with 2,000."
+    )
+    assert why_so_many(in_folds(sizes, np.ones((4, 2))), "R2") == (
+        "1 feature validated best, with a mean R2 of 1 over 2 folds."
+    )
+    assert reason_for_number(np.int64(3), 10) == "So many were asked for: k=3."
+    assert (
+        reason_for_number(0.25, 10) == "k=0.25 is a share of 10 features: 2.5, rounded half up, at least one."
+    )
+
+
+def test_numbers_and_shares():
+    assert [number_of_features(k, 9) for k in (1, 9, np.int32(4), 0.5, 0.05, 1.0, np.float64(0.28))] == [
+        *(1, 9, 4, 5, 1, 9, 3)
+    ]
+    assert number_of_features("cv", 9) is number_of_features("fdr", 9) is None
+
+
+def test_near_one_rounds_nothing():
+    X = np.random.default_rng(0).standard_normal((5, 4)) * [1e-300, 1e300, 1, 0]
+    near = near_one(X)
+    assert (np.abs(near[:, :3]).max(axis=0) < 1).all()
+    assert (np.abs(near[:, :3]).max(axis=0) >= 0.5).all()
+    for j in range(3):
+        factor = X[0, j] / near[0, j]
+        assert np.frexp(factor)[0] == 0.5
+        np.testing.assert_array_equal(near[:, j] * factor, X[:, j])
+    assert near_one(np.ones((2, 2), "f4")).dtype == np.float64
+
+
+# --------------------------------------------------------------- validation of K
+
+
+def test_scores_are_those_of_a_pipeline_with_the_filter_in_it():
+    for X, y, score, estimator, cv in (
+        (
+            *WINE,
+            "f",
+            DecisionTreeClassifier(random_state=0),
+            StratifiedKFold(4, shuffle=True, random_state=0),
+        ),
+        (*NUMBERS, "f", Ridge(), KFold(3)),
+    ):
+        found = FeatureFilter(score, estimator=estimator, cv=cv).fit(X, y).cv_results_
+        for place, size in ((0, 1), (2, 3), (6, 10)):
+            pipeline = make_pipeline(FeatureFilter(score, k=size), estimator)
+            expected = cross_val_score(pipeline, X, y, cv=cv)
+            np.testing.assert_allclose(found["fold_scores"][place], expected, rtol=1e-10)
+        folds = found["fold_scores"].shape[1]
+        error = found["fold_scores"].std(axis=1, ddof=1) / folds**0.5
+        np.testing.assert_allclose(found["standard_error"], error)
+
+
+def test_the_ranking_sees_training_rows_only():
+    seen = []
+
+    def score(X, y):
+        seen.append(X[:, 0].tolist())
+        return np.arange(X.shape[1])
+
+    X, y = WINE
+    X = X.copy()
+    X[:, 0] = np.arange(len(X))
+    FeatureFilter(score, estimator=DecisionTreeClassifier(), cv=3).fit(X, y)
+    # The first ranking is that of all rows.
+    assert seen[1:] == [train.tolist() for train, _ in StratifiedKFold(3).split(X, y)]
+
+
+def test_jobs_do_not_change_the_result():
+    one = FeatureFilter("f", cv=3).fit(*WINE)
+    with joblib.parallel_config(backend="threading"):
+        two = FeatureFilter("f", cv=3, n_jobs=2).fit(*WINE)
+    np.testing.assert_array_equal(one.cv_results_["fold_scores"], two.cv_results_["fold_scores"])
+
+
+def test_warnings_of_the_estimator_are_said_once():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
+    assert len(found.notes_) == 1
+    assert found.notes_[0].startswith("While validating: ConvergenceWarning: lbfgs failed to converge")
+    assert found.notes_[0].endswith("times)")
+
+
+class Stubborn(ClassifierMixin, BaseEstimator):
+    """Refuses more than two features, and scores NaN with two."""
+
+    def fit(self, X, y):
+        if X.shape[1] > 2:
+            raise ValueError("too many for me.")
+        self.classes_ = np.unique(y)
+        self.width_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def score(self, X, y):
+        return np.nan if self.width_ == 2 else 0.5
+
+
+def test_what_cannot_be_fitted_or_scored_is_named(monkeypatch):
+    monkeypatch.setattr(filters, "tried_sizes", lambda d, n: np.array([1, 3]))
+    with pytest.raises(
+        DataError, match=r"Fitting Stubborn on .* in fold 1 of 3 failed. ValueError: too many"
+    ):
+        FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
+    monkeypatch.setattr(filters, "tried_sizes", lambda d, n: np.array([1, 2]))
+    with pytest.raises(DataError, match="in fold 1 of 3 gave nan, which cannot be compared, with 60 rows"):
+        FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
+
+
+def test_tried_sizes():
+    assert tried_sizes(1, 10).tolist() == [1]
+    assert tried_sizes(6, 10).tolist() == [1, 2, 3, 4, 5, 6]
+    assert tried_sizes(54, 1000).tolist() == [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 54]
+    sizes = tried_sizes(5000, 420)
+    assert sizes[-4:].tolist() == [200, 300, 400, 420]
+    assert tried_sizes(5000, 10)[-1] == 100
+    for d in range(1, 300):
+        sizes = tried_sizes(d, 10**6)
+        assert sizes[-1] == d
+        assert (np.diff(sizes) > 0).all()
+
+
+# ---------------------------------------------------------------------- the folds
+
+
+def labelled(y, d=3):
+    return as_labelled(np.random.default_rng(0).standard_normal((len(y), d)), y, estimator="test")
+
+
+def test_folds_are_those_of_scikit_learn():
+    data = labelled(np.repeat(["a", "b"], 10))
+    folds, notes = choose_folds(None, data)
+    assert notes == ()
+    for (train, test), (expected, held) in zip(folds, StratifiedKFold(5).split(data.X, data.y), strict=True):
+        np.testing.assert_array_equal(train, expected)
+        np.testing.assert_array_equal(test, held)
+    folds, _ = choose_folds(4, labelled(np.arange(30) + 0.5))
+    assert [test.tolist() for _, test in folds] == [t.tolist() for _, t in KFold(4).split(np.zeros(30))]
+    assert len(choose_folds(RepeatedKFold(n_splits=2, n_repeats=3), labelled(np.arange(30) + 0.5))[0]) == 6
+    own = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
+    assert len(choose_folds(own, labelled(np.tile([0, 1], 10)))[0]) == 2
+
+
+def test_fewer_folds_than_asked_for():
+    folds, notes = choose_folds(5, labelled(["a"] * 10 + ["b"] * 3))
+    assert len(folds) == 3
+    assert notes == ("3 folds instead of 5: class 'b' has 3 rows.",)
+    folds, notes = choose_folds(5, labelled(np.array([0] * 10 + [1] * 9 + [2])))
+    assert len(folds) == 5
+    assert notes == ("Classes of a single row, which nothing predicts when it is held out: 2.",)
+    folds, notes = choose_folds(5, labelled(np.array([0] * 4 + [1] * 4 + [2, 3])))
+    assert notes[0] == "4 folds instead of 5: class 0 has 4 rows."
+    assert notes[1].endswith("when it is held out: 2, 3.")
+    folds, notes = choose_folds(5, labelled(np.array([0.1, 0.2, 0.3, 0.7])))
+    assert [len(test) for _, test in folds] == [2, 2]
+    assert notes == ("2 folds instead of 5: there are 4 rows.",)
+
+
+def test_folds_that_cannot_be():
+    for cv, y, error, message in [
+        (1, [0, 1] * 5, ParameterError, "cv=1 must be a whole number of at least 2"),
+        (True, [0, 1] * 5, ParameterError, "cv=True must be a whole number of at least 2"),
+        ("five", [0, 1] * 5, ParameterError, "cv='five' cannot be used"),
+        (GroupKFold(2), [0, 1] * 5, DataError, "cannot split 10 rows: The 'groups' parameter"),
+        ([], [0, 1] * 5, DataError, "holds no splits"),
+        ([([0, 1, 2], [99])], [0, 1] * 5, DataError, "index 99 is out of bounds"),
+        (
+            3,
+            [0.1, 0.2, 0.3],
+            DataError,
+            "a minimum of 4 samples is needed, and there are 3. Give k as a number",
+        ),
+        (3, ["a", "b", "c"], DataError, "No row can be held out: each of the 3 classes has one row"),
+        (5, [0] * 6 + [1], DataError, r"training rows of fold \d all have the same label"),
+    ]:
+        with pytest.raises(error, match=message):
+            choose_folds(cv, labelled(np.array(y)))

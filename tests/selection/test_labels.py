@@ -10,9 +10,8 @@ X = np.arange(12.0).reshape(6, 2)
 TWO = [0, 1, 0, 1, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("y", "discrete"),
-    [
+def test_what_looks_discrete():
+    for y, discrete in [
         (["a", "b"], True),
         ([True, False], True),
         ([1, 2, 3], True),
@@ -22,10 +21,8 @@ TWO = [0, 1, 0, 1, 0, 1]
         (np.arange(500) % 22, True),
         (np.arange(500) % 23, False),
         ([-1e300, 1e300], True),
-    ],
-)
-def test_what_looks_discrete(y, discrete):
-    assert looks_discrete(np.asarray(y)) is discrete
+    ]:
+        assert looks_discrete(np.asarray(y)) is discrete
 
 
 def test_classes_are_coded_in_order():
@@ -60,9 +57,8 @@ def test_labels_come_with_a_file(tmp_path):
     assert as_labelled(scan(path, label="kind"), None, estimator="test").classes.tolist() == ["x", "y"]
 
 
-@pytest.mark.parametrize(
-    ("y", "match"),
-    [
+def test_labels_that_cannot_be_used():
+    for y, match in [
         (None, r"test requires y to be passed, but the target y is None"),
         ([0, 1], r"y has 2 labels but X has 6 rows"),
         ([[0, 1]] * 6, r"y must hold one label for each row"),
@@ -73,11 +69,9 @@ def test_labels_come_with_a_file(tmp_path):
         (["a"] * 6, r"All 6 labels are the same 1 class"),
         ([0.5] * 6, r"All 6 labels are 0.5. There is nothing to predict"),
         ([1j, 2j, 3j, 4j, 5j, 6j], r"Complex data not supported"),
-    ],
-)
-def test_labels_that_cannot_be_used(y, match):
-    with pytest.raises(DataError, match=match):
-        as_labelled(X, y, estimator="test")
+    ]:
+        with pytest.raises(DataError, match=match):
+            as_labelled(X, y, estimator="test")
 
 
 def test_text_is_no_number_and_fractions_are_no_classes():

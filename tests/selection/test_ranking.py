@@ -4,12 +4,21 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import norm, rankdata
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.feature_selection import chi2, f_classif
 
 from gramian import DataError, ParameterError
 from gramian.selection.mutual_information import mutual_information
-from gramian.selection.ranking import SCORES, Ranker
+from gramian.selection.ranking import (
+    SCORES,
+    Ranker,
+    alike,
+    greedy_order,
+    pooled_p_values,
+    shared_correlation,
+    shared_information,
+)
 from gramian.selection.scores import correlation_score
 
 X, Y = load_wine(return_X_y=True)
@@ -31,13 +40,12 @@ def greedy(relevance, table):
     return order
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_order_is_by_falling_score(score):
-    found = ranker(score).rank(X, Y, 13, random_state=0)
-    values = found.scores.values[found.order]
-    assert (np.diff(values) <= 0).all()
-    assert sorted(found.order.tolist()) == list(range(13))
-    np.testing.assert_array_equal(ranker(score).order(X, Y, 13, 0), found.order)
+def test_order_is_by_falling_score():
+    for score in SCORES:
+        found = ranker(score).rank(X, Y, 13, random_state=0)
+        values = found.scores.values[found.order]
+        assert (np.diff(values) <= 0).all()
+        assert sorted(found.order.tolist()) == list(range(13))
 
 
 def test_mutual_information_is_that_of_the_function():
@@ -66,25 +74,25 @@ def test_a_class_that_a_fold_has_no_row_of():
         np.testing.assert_array_equal(found.scores.values, expected.scores.values)
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_mrmr_is_the_greedy_definition(score):
-    found = ranker(score, redundancy="mrmr").rank(X, Y, 13, random_state=0)
-    plain = ranker(score).rank(X, Y, 13, random_state=0)
-    np.testing.assert_array_equal(found.scores.values, plain.scores.values)
-    if score == "mutual-information":
-        from scipy.stats import norm, rankdata
-
-        normal = norm.ppf((rankdata(X, axis=0) - 0.5) / len(X))
-        with np.errstate(divide="ignore"):
-            table = np.minimum(-0.5 * np.log(1 - np.minimum(np.corrcoef(normal.T) ** 2, 1.0)), np.log(len(X)))
-        relevance = plain.scores.values
-    else:
-        table = np.abs(np.corrcoef(X.T))
-        relevance = correlation_score(X, Y, discrete=True).values
-        if score == "chi2":
-            relevance = plain.scores.values / plain.scores.values.max()
-    assert found.order.tolist() == greedy(relevance, table)
-    assert found.order.tolist() != plain.order.tolist()
+def test_mrmr_is_the_greedy_definition():
+    for score in SCORES:
+        found = ranker(score, redundancy="mrmr").rank(X, Y, 13, random_state=0)
+        plain = ranker(score).rank(X, Y, 13, random_state=0)
+        np.testing.assert_array_equal(found.scores.values, plain.scores.values)
+        if score == "mutual-information":
+            normal = norm.ppf((rankdata(X, axis=0) - 0.5) / len(X))
+            with np.errstate(divide="ignore"):
+                table = np.minimum(
+                    -0.5 * np.log(1 - np.minimum(np.corrcoef(normal.T) ** 2, 1.0)), np.log(len(X))
+                )
+            relevance = plain.scores.values
+        else:
+            table = np.abs(np.corrcoef(X.T))
+            relevance = correlation_score(X, Y, discrete=True).values
+            if score == "chi2":
+                relevance = plain.scores.values / plain.scores.values.max()
+        assert found.order.tolist() == greedy(relevance, table)
+        assert found.order.tolist() != plain.order.tolist()
 
 
 def test_mrmr_of_infinite_and_missing_scores():
@@ -124,29 +132,24 @@ def test_a_score_that_is_no_number_ranks_last():
     assert found.scores.notes == ("score=lost gave no number for 1 features: they rank last.",)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ((1, 2, 3), "returned 3 things. It must return one score for each feature"),
-        (np.zeros(4), r"returned scores of shape \(4,\) for 13 features"),
-        ((np.zeros(13), np.zeros(4)), r"returned p-values of shape \(4,\) for 13 features"),
-        ((None, np.zeros(13)), "returned no scores"),
-        ("abc", "returned what is no number for each feature: could not convert"),
-    ],
-)
-def test_functions_that_return_something_else(given, message):
-    def mine(X, y):
-        return given
-
-    with pytest.raises(DataError, match=f"score=mine {message}"):
-        ranker(mine).measure(X, Y)
+def test_functions_that_return_something_else():
+    for given, message in (
+        (
+            (1, 2, 3),
+            "score=<lambda> must return one number for each feature, or a pair of scores and p-values",
+        ),
+        (np.ones(5), "it returned 5 and 5 for 13 features"),
+        ((np.ones(13), np.ones(4)), "it returned 13 and 4 for 13 features"),
+        (["a"] * 13, "could not convert string to float"),
+        (None, "must return one number for each feature"),
+    ):
+        with pytest.raises(DataError, match=message):
+            ranker(lambda X, y, given=given: given).measure(X, Y)
 
 
-def test_chi2_names_the_column_and_wants_classes():
-    with pytest.raises(DataError, match="column 'x1' has the negative value -1"):
-        ranker("chi2").measure(X * np.where(np.arange(13) == 1, -1 / X[:, 1].max(), 1), Y)
+def test_chi2_reads_classes():
     with pytest.raises(ParameterError, match="the label is a number"):
-        ranker("chi2", classes=None).measure(X, Y)
+        ranker("chi2", classes=None).measure(np.abs(NUMBERS[0]), NUMBERS[1])
 
 
 def test_p_values_of_mutual_information_by_permutation():
@@ -181,4 +184,159 @@ def test_p_values_without_relation_are_uniform():
 
 def test_a_ranker_can_be_sent_to_another_process():
     sent = pickle.loads(pickle.dumps(ranker("f", redundancy="mrmr")))
-    np.testing.assert_array_equal(sent.order(X, Y, 5, 0), ranker("f", redundancy="mrmr").order(X, Y, 5, 0))
+    expected = ranker("f", redundancy="mrmr").rank(X, Y, 5, 0)
+    np.testing.assert_array_equal(sent.rank(X, Y, 5, 0).order, expected.order)
+
+
+# ------------------------------------------------------------- redundancy (mRMR)
+
+
+WINE_ROWS = X
+
+
+def definition(relevance, table, count):
+    """The difference criterion, one feature at a time."""
+    order = []
+    while len(order) < count:
+        best, value = None, -np.inf
+        for j in range(len(relevance)):
+            if j in order:
+                continue
+            mean = sum(table[j][s] for s in order) / len(order) if order else 0.0
+            if relevance[j] - mean > value + 1e-12:
+                best, value = j, relevance[j] - mean
+        order.append(best)
+    return order
+
+
+def copula_information(X):
+    """-1/2 ln(1 - rho^2) of normal scores, pair by pair, at most ln n."""
+    n, d = X.shape
+    normal = np.column_stack([norm.ppf((rankdata(X[:, j]) - 0.5) / n) for j in range(d)])
+    table = np.empty((d, d))
+    for i in range(d):
+        for j in range(d):
+            rho = np.corrcoef(normal[:, i], normal[:, j])[0, 1]
+            table[i, j] = min(-0.5 * np.log(max(1 - rho**2, 1e-300)), np.log(n))
+    return table
+
+
+def test_greedy_order_is_the_definition():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        relevance = rng.random(12)
+        table = np.abs(np.corrcoef(rng.standard_normal((12, 20))))
+        assert greedy_order(relevance, table.__getitem__, 12).tolist() == definition(relevance, table, 12)
+
+
+def test_ties_go_to_the_first_column():
+    relevance = np.array([0.2, 0.5, 0.5, 0.5])
+    table = np.eye(4)
+    assert greedy_order(relevance, table.__getitem__, 4).tolist() == [1, 2, 3, 0]
+    # The same sums in another order.
+    relevance = np.array([0.1 + 0.2, 0.3])
+    assert greedy_order(relevance[::-1], np.zeros((2, 2)).__getitem__, 2).tolist() == [0, 1]
+
+
+def test_the_rest_follows_by_what_it_has_after_the_last_step():
+    rng = np.random.default_rng(0)
+    relevance, table = rng.random(8), np.abs(np.corrcoef(rng.standard_normal((8, 9))))
+    order = greedy_order(relevance, table.__getitem__, 3).tolist()
+    assert order[:3] == definition(relevance, table, 3)
+    value = relevance - table[:, order[:3]].mean(axis=1)
+    assert order[3:] == sorted(set(range(8)) - set(order[:3]), key=lambda j: -value[j])
+
+
+def test_a_copy_comes_after_what_is_new():
+    X = np.column_stack([WINE_ROWS, WINE_ROWS[:, 6]])
+    relevance = np.array([0.1] * 6 + [1.0] + [0.5] * 6 + [1.0])
+    order = greedy_order(relevance, shared_correlation(X), 14).tolist()
+    assert order[0] == 6
+    assert order.index(13) > 1
+
+
+def test_shared_correlation():
+    X = WINE_ROWS
+    shared = shared_correlation(np.column_stack([X, np.full(len(X), 3.3)]))
+    expected = np.abs(np.corrcoef(X.T))
+    for j in range(13):
+        np.testing.assert_allclose(shared(j), [*expected[j], 0], atol=1e-12)
+    assert (shared(13) == 0).all()
+
+
+def test_shared_information_is_that_of_the_gaussian_copula():
+    X = WINE_ROWS
+    shared = shared_information(X)
+    expected = copula_information(X)
+    for j in range(13):
+        np.testing.assert_allclose(shared(j), expected[j], rtol=1e-9, atol=1e-12)
+
+
+def test_shared_information_does_not_change_under_increasing_maps():
+    X = np.random.default_rng(1).standard_normal((50, 4)) @ np.random.default_rng(2).standard_normal((4, 4))
+    plain, mapped = (
+        shared_information(X),
+        shared_information(np.column_stack([np.exp(X[:, :2]), X[:, 2:] ** 3])),
+    )
+    for j in range(4):
+        np.testing.assert_array_equal(plain(j), mapped(j))
+
+
+def test_shared_information_of_normal_variables():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(20000)
+    X = np.column_stack([x, 0.8 * x + 0.6 * rng.standard_normal(20000)])
+    assert shared_information(X)(0)[1] == pytest.approx(-0.5 * np.log(1 - 0.8**2), abs=0.02)
+    assert shared_information(X)(0)[0] == pytest.approx(np.log(20000), rel=1e-6)
+
+
+def test_constant_columns_share_nothing():
+    X = np.column_stack([np.arange(5.0), np.full(5, 1e300), -np.arange(5.0)])
+    assert shared_information(X)(1).tolist() == [0, 0, 0]
+    np.testing.assert_allclose(shared_information(X)(0), [np.log(5), 0, np.log(5)])
+
+
+# ------------------------------------------------------------ pooled p-values
+
+
+def test_pooled_p_values_count_scores_of_the_same_kind():
+    rng = np.random.default_rng(1)
+    kinds = np.array([3, 0, 3, 7, 3])
+    drawn = {}
+
+    def measure(columns, permutations):
+        drawn[tuple(columns)] = found = rng.standard_normal((1 + permutations, len(columns)))
+        found[0, 0] = 100.0
+        return found
+
+    p, most = pooled_p_values(measure, kinds, 0.1)
+    assert set(drawn) == {(0, 2, 4), (3,)}
+    # N >= 2 d / alpha: a lone discovery needs 0.1 / 5.
+    assert {key: len(found) - 1 for key, found in drawn.items()} == {(0, 2, 4): 34, (3,): 100}
+    assert most == 100
+    assert p[1] == 1
+    for columns, found in drawn.items():
+        for place, j in enumerate(columns):
+            larger = sum(value >= found[0, place] for value in found[1:].ravel())
+            assert p[j] == (1 + larger) / (1 + found[1:].size)
+    assert p[0] < 0.1 / 5
+    assert p[3] < 0.1 / 5
+
+
+def test_at_least_20_permutations_and_equal_scores_count():
+    p, most = pooled_p_values(lambda columns, b: np.zeros((1 + b, len(columns))), np.ones(4, int), 0.5)
+    assert most == 20
+    assert (p == 1).all()
+
+
+def test_kinds_are_distinct_values_and_discreteness():
+    rng = np.random.default_rng(2)
+    X = np.column_stack(
+        [np.zeros(60), rng.permutation(60) % 2, rng.permutation(60) % 3, rng.random(60), np.arange(60) // 2]
+    )
+    discrete = np.array([True, True, True, False, False])
+    kinds = alike(X, discrete)
+    assert kinds[0] == 0
+    assert len(set(kinds[:4])) == 4
+    assert kinds[3] == kinds[4]
+    assert alike(X, ~discrete)[1] != kinds[1]

@@ -9,8 +9,8 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import FunctionTransformer
 
 from gramian import DataError
-from gramian.selection.candidates import CrossValidated, Trial, scorer_of
 from gramian.selection.remembered import Memory, Remembering, fingerprint, remembering
+from gramian.selection.validating import Validation, scorer_of
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 5))
@@ -19,20 +19,22 @@ FOLDS = list(KFold(4).split(X))
 NONE = np.array([], dtype=np.intp)
 
 
-def trial(estimator=None):
+def validation(estimator=None, kind=Validation):
     estimator = estimator or Ridge()
-    return Trial(estimator, X, y, FOLDS, scorer_of(estimator, None), tuple("abcde"))
+    return kind(estimator, X, y, FOLDS, scorer_of(estimator, None), tuple("abcde"))
 
 
-class Counting(CrossValidated):
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.fitted = []
+class Counting(Validation):
+    """Notes which subsets are fitted."""
 
-    def each(self, kept, groups, adding):
-        for group, row in zip(groups, super().each(kept, groups, adding), strict=True):
-            self.fitted.append(set(kept.tolist()) ^ set(group.tolist()))
-            yield row
+    def scores(self, columns):
+        row = super().scores(columns)
+        self.__dict__.setdefault("fitted", []).append(set(columns.tolist()))
+        return row
+
+
+def counting(estimator=None):
+    return validation(estimator, Counting)
 
 
 def singles(*columns):
@@ -40,7 +42,7 @@ def singles(*columns):
 
 
 def test_no_subset_is_fitted_twice():
-    general = Counting(trial())
+    general = counting()
     memory = Remembering(general, None, {})
     first = memory.scores(np.array([0]), singles(1, 2), True)
     again = memory.scores(np.array([0]), singles(1, 2), True)
@@ -52,12 +54,12 @@ def test_no_subset_is_fitted_twice():
     assert back[0].tolist() == other[0].tolist() == first[1].tolist()
     assert back[1].tolist() == other[1].tolist()
     assert (memory.new, memory.computed) == (3, 3)
-    expected = CrossValidated(trial()).scores(np.array([0]), singles(1, 2), True)
+    expected = np.array([validation().scores(np.array([0, j])) for j in (1, 2)])
     assert first.tolist() == expected.tolist()
 
 
 def test_groups_are_keyed_by_their_columns():
-    memory = Remembering(Counting(trial()), None, {})
+    memory = Remembering(counting(), None, {})
     pair = memory.scores(NONE, [np.array([0, 1])], True)
     assert memory.scores(np.array([1]), singles(0), True).tolist() == pair.tolist()
     assert memory.new == 1
@@ -65,10 +67,10 @@ def test_groups_are_keyed_by_their_columns():
 
 def test_a_later_search_finds_what_an_earlier_one_knew():
     known = {}
-    Remembering(Counting(trial()), None, known).scores(NONE, singles(0, 1), True)
-    general = Counting(trial())
+    Remembering(counting(), None, known).scores(NONE, singles(0, 1), True)
+    general = counting()
     told = []
-    memory = Remembering(general, None, known, lambda done, total: told.append((done, total)))
+    memory = Remembering(general, None, known, tell=lambda done, total: told.append((done, total)))
     memory.scores(NONE, singles(0, 1, 2, 3), True)
     assert general.fitted == [{2}, {3}]
     # New to this search are four of them, of which two had to be computed.
@@ -84,8 +86,8 @@ def test_what_was_scored_before_something_failed_is_kept():
             return super().fit(X, y)
 
     known = {}
-    with pytest.raises(DataError, match=r"on \{c\}.*stop"):
-        Remembering(Counting(trial(Stops())), None, known).scores(NONE, singles(0, 1, 2, 3), True)
+    with pytest.raises(DataError, match=r"on {'c'}.*stop"):
+        Remembering(counting(Stops()), None, known).scores(NONE, singles(0, 1, 2, 3), True)
     assert len(known) == 2
 
 
@@ -96,20 +98,20 @@ def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
             found[1, 2] = np.nan
             return found
 
-    general = Counting(trial())
+    general = counting()
     found = Remembering(general, Fast(), {}).scores(NONE, singles(3, 4, 2), True)
     assert general.fitted == [{4}]
     assert (found[[0, 2]] == 9).all()
-    assert found[1].tolist() == CrossValidated(trial()).scores(NONE, singles(4), True)[0].tolist()
+    assert found[1].tolist() == validation().scores(np.array([4])).tolist()
 
 
-@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(alpha=3)])
-def test_the_fast_scorer_is_there_for_least_squares(estimator):
-    memory = remembering(trial(estimator), None, None)
-    assert memory._fast is not None
-    exact = CrossValidated(trial(estimator)).scores(np.array([1, 2]), singles(0, 3), True)
-    np.testing.assert_allclose(memory.scores(np.array([1, 2]), singles(0, 3), True), exact, atol=1e-9)
-    assert remembering(trial(Ridge(positive=True)), None, None)._fast is None
+def test_the_fast_scorer_is_there_for_least_squares():
+    for estimator in [LinearRegression(), Ridge(alpha=3)]:
+        memory = remembering(validation(estimator), None, None)
+        assert memory._fast is not None
+        exact = [validation(estimator).scores(np.array(c)) for c in ([0, 1, 2], [1, 2, 3])]
+        np.testing.assert_allclose(memory.scores(np.array([1, 2]), singles(0, 3), True), exact, atol=1e-9)
+        assert remembering(validation(Ridge(positive=True)), None, None)._fast is None
 
 
 def test_fingerprint_is_equal_where_scores_are():
@@ -136,11 +138,18 @@ def test_what_cannot_be_hashed_is_compared_as_it_is():
     step = FunctionTransformer(lambda v: v)
     assert fingerprint(scoring, splits, step) == fingerprint(scoring, splits, step)
     assert fingerprint(scoring) != fingerprint(lambda estimator, X, y: 0.0)
-    before = fingerprint(step)
-    step.set_params(validate=True)
-    assert fingerprint(step) != before
 
 
 def test_memory_is_empty_at_first():
     memory = Memory(FOLDS)
-    assert (memory.known, memory.seconds, memory.mark) == ({}, {}, None)
+    assert (memory.known, memory.mark) == ({}, None)
+
+
+def test_jobs_give_the_same_in_the_same_order():
+    groups = singles(3, 0, 2)
+    alone, many = (
+        Remembering(validation(), None, {}, n_jobs).scores(np.array([1]), groups, True)
+        for n_jobs in (None, 2)
+    )
+    assert many.tolist() == alone.tolist()
+    assert Remembering(validation(), None, {}).scores(np.array([1]), [], True).shape[0] == 0

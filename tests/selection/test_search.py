@@ -7,10 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.selection.history import Step
-from gramian.selection.search import Space, backward, choose, first_best, forward, tolerance
+from gramian import ParameterError
+from gramian.analysis.tried import tolerance
+from gramian.selection.history import SearchStep
+from gramian.selection.search import Search, choose, search_of
+from gramian.selection.space import Space, space_of
 
 FOLDS = 3
+NAMES = tuple(f"x{j}" for j in range(10))
+
+
+def forward(scorer, space, **given):
+    return Search(space, True, **given).steps(scorer)
+
+
+def backward(scorer, space, **given):
+    return Search(space, False, **given).steps(scorer)
 
 
 class Told:
@@ -150,10 +162,6 @@ def test_groups_move_together_in_the_order_of_their_first_column():
 
 
 def test_ties_go_to_the_first():
-    assert first_best(np.array([0.1, 0.7, 0.7])) == 1
-    assert first_best(np.array([0.1, 0.7 - 1e-13, 0.7])) == 1
-    assert first_best(np.array([0.1, 0.7 - 1e-11, 0.7])) == 2
-    assert first_best(np.array([-1e6 - 1e-7, -1e6])) == 0
     assert tolerance(-1e6) == pytest.approx(1e-6)
     assert [s.moved for s in forward(Told(lambda s: 1.0), singles(3))] == [(0,), (1,), (2,)]
     assert [s.moved for s in backward(Told(lambda s: 1.0), singles(3))] == [(), (0,), (1,)]
@@ -281,7 +289,8 @@ def test_floating_with_groups_counts_groups():
 
 
 def step(size, *scores, start=0):
-    return Step(1, "add", (0,), tuple(range(start, start + size)), np.array(scores), (), np.empty((0, 1)))
+    subset = tuple(range(start, start + size))
+    return SearchStep.in_folds(subset, size, np.array(scores), number=1, action="add", moved=(0,))
 
 
 def test_best_takes_the_fewest_of_tied():
@@ -308,3 +317,100 @@ def test_size_takes_the_best_of_the_largest_up_to_the_limit():
     steps = [step(2, 0.5, 0.5), step(3, 0.9, 0.9), step(2, 0.6, 0.6)]
     assert choose(steps, "size", 2).place == 2
     assert choose(steps, "size", 4).place == 1
+
+
+# --------------------------------------------------------------- what is asked
+
+
+def search(wanted="best", *, adding=True, floating=False, patience=None, **space):
+    return search_of(
+        space_of(space.get("groups"), space.get("fixed"), NAMES), wanted, adding, floating, patience
+    )
+
+
+def test_rule_and_limit():
+    for wanted, rule, limit in [
+        ("best", "best", None),
+        ("one-se", "one-se", None),
+        (1, "size", 1),
+        (np.int64(10), "size", 10),
+        (0.3, "size", 3),
+        (0.39, "size", 3),
+        (0.01, "size", 1),
+        (np.float32(0.5), "size", 5),
+    ]:
+        found = search(wanted)
+        assert (found.rule, found.limit) == (rule, limit)
+
+
+def test_share_is_not_lost_to_rounding():
+    names = tuple(f"x{j}" for j in range(100))
+    assert int(0.29 * 100) == 28
+    assert search_of(space_of(None, None, names), 0.29, True, False, None).limit == 29
+
+
+def test_numbers_refused():
+    for wanted, said in [
+        ("auto", "'auto' is not known. Allowed: 'best', 'one-se'"),
+        (
+            0,
+            "=0 must be a whole number from 1 to 10. Give 'best', 'one-se', a number of features from",
+        ),
+        (11, "=11 must be a whole number from 1 to 10"),
+        (True, "=True must be a whole number from 1 to 10"),
+        (None, "=None must be a number above 0 and below 1. Give 'best'"),
+        (1.0, "=1.0 must be a number above 0 and below 1"),
+        (float("nan"), "=nan must be a number above 0 and below 1"),
+    ]:
+        with pytest.raises(ParameterError, match=f"n_features_to_select{said}" if said[0] == "=" else said):
+            search(wanted)
+
+
+def test_numbers_that_cannot_be_reached():
+    with pytest.raises(ParameterError, match=r"=2 is 2 features, but 3 are fixed. Give 3 or more"):
+        search(2, fixed=[0, 1, 2])
+    assert search(3, fixed=[0, 1, 2]).limit == 3
+    with pytest.raises(
+        ParameterError,
+        match=r"=0\.4 is 4 features, but 5 are in the smallest group; features are counted, not groups",
+    ):
+        search(0.4, groups=[[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]])
+
+
+def test_patience():
+    assert search(patience=np.int32(2)).patience == 2
+    for bad in (0, -1, 1.5, True, "3"):
+        with pytest.raises(ParameterError, match=f"patience={bad!r} must be a whole number of at least 1"):
+            search(patience=bad)
+    with pytest.raises(
+        ParameterError, match="patience=2 is for 'best' and 'one-se', but n_features_to_select=3 has"
+    ):
+        search(3, patience=2)
+
+
+def test_moves_to_come():
+    assert search().moves == 10
+    assert search(adding=False).moves == 9
+    assert search(adding=False, fixed=[0]).moves == 9
+    assert search(4).moves == 4
+    assert search(4, adding=False).moves == 6
+    assert search(4, fixed=[0]).moves == 3
+    assert search(4, groups=[[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]).moves == 2
+    assert search(10).moves == 10
+
+
+def test_names_and_moved():
+    assert search().name == "forward"
+    assert search(adding=False, floating=True).name == "backward floating"
+
+    class Flat:
+        def scores(self, kept, groups, adding):
+            return np.zeros((len(groups), 2))
+
+    found = search(6, groups=[[0, 1], [2, 3]], fixed=[4])
+    steps = list(found.steps(Flat()))
+    assert [found.moved(step) for step in steps] == [0, 1, 2, 3]
+    assert [s.subset for s in steps] == [s.subset for s in forward(Flat(), found.space, limit=6)]
+    back = search(8, adding=False)
+    assert [back.moved(step) for step in back.steps(Flat())] == [0, 1, 2]
+    assert found.space.n_features == 10

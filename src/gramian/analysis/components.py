@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import ComponentChoice
+from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
 from gramian.records import FloatArray
 

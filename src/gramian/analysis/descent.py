@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.records import FloatArray
 
-__all__ = ["Descended", "Direction", "FixedPoint", "LimitedMemory", "Local", "descend"]
+__all__ = ["Descended", "FixedPoint", "LimitedMemory", "Local", "descend"]
 
 IndexArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
@@ -34,52 +33,27 @@ class Local:
     values : ndarray of shape (b,)
         In units in which they are about 1 in size.
     gradient : ndarray of shape (b, d)
-    stiffness, damping : ndarray of shape (b, d) or None
+    stiffness, damping : ndarray of shape (b, 1) or (b, d)
         Where the gradient is ``stiffness * (x - centre)``: that factor, and the same of the magnitudes of all
-        weights in it, which is positive and at least as large.
+        weights in it, which is positive and at least as large; 0 where it is not.
     """
 
     values: FloatArray
     gradient: FloatArray
-    stiffness: FloatArray | None = None
-    damping: FloatArray | None = None
+    stiffness: FloatArray
+    damping: FloatArray
 
     def taken(self, rows: IndexArray) -> Local:
         """Return the same of some rows."""
-        return Local(
-            self.values[rows],
-            self.gradient[rows],
-            None if self.stiffness is None else self.stiffness[rows],
-            None if self.damping is None else self.damping[rows],
-        )
+        return Local(*(getattr(self, fact.name)[rows] for fact in fields(self)))
 
     def replaced(self, rows: IndexArray, new: Local) -> None:
         """Write new facts about some rows over the old ones."""
-        self.values[rows] = new.values
-        self.gradient[rows] = new.gradient
-        if self.stiffness is not None and new.stiffness is not None:
-            self.stiffness[rows] = new.stiffness
-        if self.damping is not None and new.damping is not None:
-            self.damping[rows] = new.damping
+        for fact in fields(self):
+            getattr(self, fact.name)[rows] = getattr(new, fact.name)
 
 
 Objective = Callable[[FloatArray, IndexArray], Local]
-
-
-class Direction(Protocol):
-    """Where to go from points, given what is known there."""
-
-    def __call__(self, here: Local, free: FloatArray) -> FloatArray:
-        """Return the steps, shape (b, d); ``free`` is 0 where an entry may not move, else 1."""
-        ...
-
-    def learn(self, step: FloatArray, change: FloatArray) -> None:
-        """Take note of accepted steps and of how the gradient changed."""
-        ...
-
-    def keep(self, rows: IndexArray) -> None:
-        """Forget all rows but these."""
-        ...
 
 
 class FixedPoint:
@@ -92,9 +66,7 @@ class FixedPoint:
     """
 
     def __call__(self, here: Local, free: FloatArray) -> FloatArray:
-        """Return ``centre - x``, or a part of it."""
-        assert here.stiffness is not None
-        assert here.damping is not None
+        """Return ``centre - x``, or a part of it; ``free`` is 0 where an entry is held fast, else 1."""
         divisor = np.maximum(here.stiffness, DAMPING * here.damping)
         seen = divisor > 0
         return np.where(seen, -here.gradient * free / np.where(seen, divisor, 1.0), 0.0)
@@ -116,9 +88,8 @@ class LimitedMemory:
     """
 
     def __init__(self, rows: int) -> None:
-        self.steps: list[FloatArray] = []
-        self.changes: list[FloatArray] = []
-        self.inverses: list[FloatArray] = []
+        # Step, change of the gradient, and one over their product; for each row its own.
+        self.pairs: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         self.scale = np.zeros(rows)
 
     def __call__(self, here: Local, free: FloatArray) -> FloatArray:
@@ -129,12 +100,12 @@ class LimitedMemory:
         # Of the first step nothing is known but the units, in which the data has size 1.
         self.scale = scale = np.where(fresh, 0.1 / np.maximum(length, 0.1), self.scale)
         shares = []
-        for s, y, inverse in reversed(list(zip(self.steps, self.changes, self.inverses, strict=True))):
+        for s, y, inverse in reversed(self.pairs):
             share = inverse * _dot(s, q)
             q = q - share[:, None] * y
             shares.append(share)
         q = q * scale[:, None]
-        for s, y, inverse in zip(self.steps, self.changes, self.inverses, strict=True):
+        for s, y, inverse in self.pairs:
             q = q + (shares.pop() - inverse * _dot(y, q))[:, None] * s
         p = -q * free
         # What is no descent, by rounding or by entries held fast, gives way to the gradient.
@@ -146,20 +117,16 @@ class LimitedMemory:
         curvature, size = _dot(step, change), _dot(change, change)
         good = curvature > 1e-10 * np.sqrt(size * _dot(step, step))
         inverse = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)
-        self.steps.append(np.where(good[:, None], step, 0.0))
-        self.changes.append(np.where(good[:, None], change, 0.0))
-        self.inverses.append(inverse)
+        kept = good[:, None]
+        self.pairs.append((np.where(kept, step, 0.0), np.where(kept, change, 0.0), inverse))
+        del self.pairs[:-MEMORY]
         moved = np.any(step != 0, axis=1)
         fallen = np.where(moved & ~good, 4.0 * self.scale, self.scale)
         self.scale = np.where(good, curvature / np.where(good, size, 1.0), fallen)
-        if len(self.steps) > MEMORY:
-            del self.steps[0], self.changes[0], self.inverses[0]
 
     def keep(self, rows: IndexArray) -> None:
         """Forget all rows but these."""
-        self.steps = [s[rows] for s in self.steps]
-        self.changes = [y[rows] for y in self.changes]
-        self.inverses = [r[rows] for r in self.inverses]
+        self.pairs = [(s[rows], y[rows], inverse[rows]) for s, y, inverse in self.pairs]
         self.scale = self.scale[rows]
 
 
@@ -186,7 +153,7 @@ class Descended:
 def descend(
     objective: Objective,
     start: FloatArray,
-    direction: Direction,
+    direction: FixedPoint | LimitedMemory,
     *,
     floor: FloatArray,
     tol: float,
@@ -199,7 +166,8 @@ def descend(
     objective : callable
         From points (a, d) and the numbers (a,) of the rows they belong to, to :class:`Local`.
     start : ndarray of shape (b, d)
-    direction : Direction
+    direction : FixedPoint or LimitedMemory
+        Where to go from points, given what is known there.
     floor : ndarray of shape (d,)
         Least value of every entry, minus infinity for most.
     tol : float

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from gramian.analysis.descent import Descended, FixedPoint, LimitedMemory, Local, descend
 from gramian.arrays import parallel_map
+from gramian.checks import slices
 from gramian.errors import IndefiniteKernelError
 from gramian.kernels import Evaluator
 from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 
-__all__ = ["LIMIT", "TOL", "FeatureSpace", "Preimages", "minimised", "nearest_rows", "residuals"]
+__all__ = ["LIMIT", "TOL", "FeatureSpace", "minimised", "nearest_rows", "residuals"]
 
 # Norm of the gradient at which a pre-image is found, the data and k(x, x) being of size 1, and most steps.
 TOL = 1e-5
@@ -80,6 +81,11 @@ class FeatureSpace:
         return largest * float(np.sqrt(np.mean(np.sum((away / largest) ** 2, axis=1))))
 
     @cached_property
+    def floor(self) -> FloatArray:
+        """Least value of every entry that the kernel takes."""
+        return np.asarray(self.evaluator.kernel.floor(self.rows.shape[1]))
+
+    @cached_property
     def norms(self) -> FloatArray:
         """Squared distance of every fitted row from the mean, in feature space."""
         diagonal = np.asarray(self.evaluator.diagonal(self.rows), dtype=np.float64)
@@ -91,22 +97,6 @@ class FeatureSpace:
         if self.centered:
             found += 1.0 / len(self.rows)
         return np.asarray(found)
-
-
-@dataclass(frozen=True, eq=False)
-class Preimages:
-    """Rows found for points in feature space.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (b, d)
-    converged : ndarray of shape (b,), bool
-    iterations : int
-    """
-
-    rows: FloatArray
-    converged: npt.NDArray[np.bool_]
-    iterations: int = 0
 
 
 def nearest_rows(space: FeatureSpace, Z: FloatArray) -> npt.NDArray[np.intp]:
@@ -121,13 +111,12 @@ def nearest_rows(space: FeatureSpace, Z: FloatArray) -> npt.NDArray[np.intp]:
     found = np.zeros(len(Z), dtype=np.intp)
     # Halved and scaled like the scores, so that large ones do not overflow.
     size = max(1.0, float(np.abs(Z).max(initial=0.0)))
-    for start in range(0, len(space.rows), COLUMNS):
-        part = slice(start, start + COLUMNS)
+    for part in slices(len(space.rows), COLUMNS):
         gaps = 0.5 * space.norms[part] / size - (Z / size) @ space.scores[part].T
         best = gaps.argmin(axis=1)
         value = gaps[np.arange(len(Z)), best]
         closer = value < least
-        least[closer], found[closer] = value[closer], start + best[closer]
+        least[closer], found[closer] = value[closer], part.start + best[closer]
     return found
 
 
@@ -154,7 +143,7 @@ def residuals(space: FeatureSpace, X: FloatArray, Z: FloatArray) -> FloatArray:
         values = cross_times(space.evaluator, space.evaluator.encode(X[part])[0], space.right, sums)
         return np.asarray(values)
 
-    values = np.concatenate(parallel_map(work, _slices(len(X), size)))
+    values = np.concatenate(parallel_map(work, slices(len(X), size)))
     own = np.asarray(space.evaluator.diagonal(X), dtype=np.float64)
     norms = own - 2.0 * values[:, -1] + space.mean
     scores = values[:, :-1] - space.row_means @ space.coefficients
@@ -179,7 +168,7 @@ def residuals(space: FeatureSpace, X: FloatArray, Z: FloatArray) -> FloatArray:
     return np.asarray(unit * np.sqrt(np.maximum(squares, 0.0)))
 
 
-def minimised(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArray | None = None) -> Preimages:
+def minimised(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArray | None = None) -> Descended:
     """Return rows whose images are nearest to the points with the scores Z, by descent.
 
     Parameters
@@ -202,11 +191,12 @@ def minimised(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArray
 
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
-        found = parallel_map(work, _slices(len(Z), min(size, largest)))
-    return Preimages(
-        np.concatenate([f.points for f in found]) * space.spread + space.center,
-        np.concatenate([f.converged for f in found]),
-        max(f.iterations for f in found),
+        found = parallel_map(work, slices(len(Z), min(size, largest)))
+    return Descended(
+        np.concatenate([part.points for part in found]) * space.spread + space.center,
+        np.concatenate([part.values for part in found]),
+        np.concatenate([part.converged for part in found]),
+        max(part.iterations for part in found),
     )
 
 
@@ -220,7 +210,7 @@ def _descended(space: FeatureSpace, Z: FloatArray, method: str, start: FloatArra
         nearer = objective(own, every).values < objective(begin, every).values
         begin = np.where(nearer[:, None], own, begin)
     direction = FixedPoint() if method == "fixed-point" else LimitedMemory(len(Z))
-    floor = (space.evaluator.kernel.floor(space.rows.shape[1]) - space.center) / space.spread
+    floor = (space.floor - space.center) / space.spread
     return descend(objective, begin, direction, floor=floor, tol=TOL, limit=LIMIT)
 
 
@@ -229,44 +219,31 @@ def _objective(
 ) -> Callable[[FloatArray, npt.NDArray[np.intp]], Local]:
     """Return ``k(x, x) - 2 sum_i g_i k(x, x_i)`` as a function of x in units of the data's spread."""
     evaluator, n, unit = space.evaluator, len(space.rows), space.spread
-    floor = evaluator.kernel.floor(space.rows.shape[1])
 
     def raw(X: FloatArray, rows: Any) -> tuple[FloatArray, ...]:
         own = evaluator.diagonal_slopes(X)
         value, gradient = own.values.astype(np.float64), own.gradient.astype(np.float64)
-        stiff: Any = 0.0
-        damping: Any = 0.0
-        for first in range(0, n, COLUMNS):
-            part = slice(first, min(n, first + COLUMNS))
+        stiffness, damping = np.zeros((2, len(X), 1))
+        for part in slices(n, COLUMNS):
             W = g[rows, part]
             slopes = evaluator.slopes(X, space.right[part])
             value = value - 2.0 * np.einsum("bn,bn->b", W, slopes.values)
             gradient = gradient - 2.0 * slopes.pull(W)
             if slopes.stiffness is not None:
-                stiff = stiff + 2.0 * slopes.stiffness(W)
+                stiffness = stiffness + 2.0 * slopes.stiffness(W)
                 damping = damping + 2.0 * slopes.stiffness(np.abs(W))
-        return value, gradient, stiff, damping
+        return value, gradient, stiffness, damping
 
     own = evaluator.diagonal_slopes(begin).values
     size = np.abs(own) + np.abs(raw(begin, slice(None))[0] - own)
     size = np.where(size > 0, size, 1.0)
 
     def local(U: FloatArray, rows: npt.NDArray[np.intp]) -> Local:
-        X = np.maximum(U * unit + space.center, floor)
-        value, gradient, stiff, damping = raw(X, rows)
+        value, gradient, *curvature = raw(np.maximum(U * unit + space.center, space.floor), rows)
         scale = (unit / size[rows])[:, None]
-        return Local(
-            value / size[rows],
-            gradient * scale,
-            None if np.ndim(stiff) == 0 else stiff * scale * unit,
-            None if np.ndim(damping) == 0 else damping * scale * unit,
-        )
+        return Local(value / size[rows], gradient * scale, *(part * scale * unit for part in curvature))
 
     return local
-
-
-def _slices(n: int, size: int) -> list[slice]:
-    return [slice(start, min(n, start + size)) for start in range(0, n, size)]
 
 
 def _scaled_mean(rows: FloatArray) -> FloatArray:

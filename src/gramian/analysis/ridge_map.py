@@ -9,6 +9,7 @@ from scipy.linalg import eigh, svd
 from scipy.spatial.distance import cdist
 
 from gramian.arrays import blas_threads, parallel_map, power_of_two
+from gramian.checks import evenly
 from gramian.records import FloatArray
 
 __all__ = ["RidgeMap", "learn_map"]
@@ -21,6 +22,8 @@ WIDTHS = (0.5, 1.0, 2.0, 4.0)
 PENALTIES = np.logspace(-12, 1, 40)
 # Of the rows; with more degrees of freedom cross-validation divides rounding by rounding.
 MOST_FREEDOM = 0.9
+# Criterion, penalty, degrees of freedom, coefficients.
+Fit = tuple[float, float, float, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +104,12 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     mean = scores.mean(axis=0)
     unit = float(np.abs(scores - mean).max(initial=0.0)) or 1.0
     Z = (scores - mean) / unit
-    picked = np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).round().astype(np.int64))
+    picked = evenly(n, LANDMARKS)
     squares = cdist(Z, Z[picked], "sqeuclidean") if Z.shape[1] else np.zeros((n, 0))
     apart = squares[squares > 0]
     median = float(np.sqrt(np.median(apart))) if apart.size else 0.0
 
-    def tried(width: float) -> _Fit:
+    def fit(width: float) -> Fit:
         if width == np.inf:
             return _fitted(Z, target, exact=True)
         bumps = _bumps(squares, width)
@@ -115,13 +118,14 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     # One width a thread: eigenvectors of a thousand columns take several threads longer than one.
     widths = [np.inf, *(share * median for share in WIDTHS if median > 0)]
     with blas_threads():
-        fits = parallel_map(tried, widths)
+        fits = parallel_map(fit, widths)
     # Ties go to the simpler map.
-    best = min(range(len(fits)), key=lambda i: fits[i].score * (1.0 if i == 0 else 1.0 + 1e-6))
-    fit, width = fits[best], widths[best]
+    best = min(range(len(fits)), key=lambda i: fits[i][0] * (1.0 if i == 0 else 1.0 + 1e-6))
+    score, alpha, freedom, coefficients = fits[best]
+    width = widths[best]
     landmarks = Z[picked] if best else Z[:0]
     means = _bumps(squares, width).mean(axis=0) if best else np.zeros(0)
-    linear, radial = np.split(fit.coefficients * factor, [Z.shape[1]])
+    linear, radial = np.split(coefficients * factor, [Z.shape[1]])
     return RidgeMap(
         mean=mean,
         unit=unit,
@@ -130,21 +134,13 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
         landmarks=landmarks,
         radial=radial,
         width=float(width) if best else None,
-        alpha=fit.alpha,
-        score=fit.score * factor * factor,
-        freedom=fit.freedom,
+        alpha=alpha,
+        score=score * factor * factor,
+        freedom=freedom,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    coefficients: FloatArray
-    alpha: float
-    score: float
-    freedom: float
-
-
-def _fitted(A: FloatArray, Y: FloatArray, *, exact: bool) -> _Fit:
+def _fitted(A: FloatArray, Y: FloatArray, *, exact: bool) -> Fit:
     """Ridge regression of centred columns on centred columns, the penalty by cross-validation."""
     n = len(A)
     sigma, shares, right = _decomposed(A, Y, exact)
@@ -153,24 +149,22 @@ def _fitted(A: FloatArray, Y: FloatArray, *, exact: bool) -> _Fit:
     penalties = PENALTIES * float(sigma.max(initial=0.0)) ** 2
     if exact:
         penalties = np.concatenate([[0.0], penalties])
-    best = (np.inf, 0.0, 0.0)
-    for alpha in penalties:
-        left_out = alpha / (sigma * sigma + alpha) if alpha else np.zeros_like(sigma)
-        # One more for the intercept.
-        freedom = 1.0 + float(np.sum(1.0 - left_out))
-        if freedom > MOST_FREEDOM * n and alpha < penalties[-1]:
-            continue
-        missed = total - float(np.sum((1.0 - left_out**2) * explained))
-        rounding = n * float(np.finfo(np.float64).eps) * total
-        score = max(missed, rounding) * n / max(n - freedom, 1.0) ** 2
-        if score < best[0] or best[2] == 0.0:
-            best = score, float(alpha), freedom
-        if missed <= rounding:
-            # Nothing is better than what leaves no error, and a larger penalty would seem to be.
-            break
-    score, alpha, freedom = best
+    left_out = penalties[:, None] / (sigma * sigma + penalties[:, None])
+    # One more for the intercept.
+    freedom = 1.0 + np.sum(1.0 - left_out, axis=1)
+    missed = total - (1.0 - left_out**2) @ explained
+    rounding = n * float(np.finfo(np.float64).eps) * total
+    score = np.maximum(missed, rounding) * n / np.maximum(n - freedom, 1.0) ** 2
+    allowed = freedom <= MOST_FREEDOM * n
+    allowed[-1] = True
+    # Nothing is better than what leaves no error, and a larger penalty would seem to be.
+    for found in np.flatnonzero(allowed & (missed <= rounding))[:1]:
+        allowed[found + 1 :] = False
+    best = int(np.argmin(np.where(allowed, score, np.inf)))
+    alpha = float(penalties[best])
     filtered = sigma / (sigma * sigma + alpha) if sigma.size else sigma
-    return _Fit(np.asarray(right @ (filtered[:, None] * shares)), alpha, score, freedom)
+    coefficients = np.asarray(right @ (filtered[:, None] * shares))
+    return float(score[best]), alpha, float(freedom[best]), coefficients
 
 
 def _decomposed(A: FloatArray, Y: FloatArray, exact: bool) -> tuple[FloatArray, FloatArray, FloatArray]:

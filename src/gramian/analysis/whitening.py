@@ -6,26 +6,38 @@ Here are their formulas; :mod:`gramian.analysis.whitening_map` applies them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, to_dtype, to_float64
-from gramian.records import FloatArray
+from gramian.checks import check_choice, check_number, slices
+from gramian.operators.centered import CenteredRows
+from gramian.operators.covariance import CovarianceOperator
+from gramian.operators.gram import GramOperator
+from gramian.records import FloatArray, Spectrum
 
 __all__ = [
     "METHODS",
+    "SHRINKAGE",
+    "Settled",
+    "as_measured",
+    "check_regularization",
     "divided",
     "inverse_deviations",
     "inverse_root",
     "multiplied",
     "orthonormal_rows",
+    "regularized",
     "shrinkage_intensity",
+    "standard_deviations",
     "triangular_root",
 ]
 
 METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
+SHRINKAGE = ("ledoit-wolf", "oas")
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums that would be 0 or 1
 COLUMNS = 4096  # of the directions worked on at a time
 
@@ -61,7 +73,48 @@ def multiplied(scores: Any, deviations: FloatArray) -> Any:
     return scores * from_numpy(deviations.astype(numpy_dtype(scores)), scores)[None, :]
 
 
-# ------------------------------------------------------------------- shrinkage
+# ------------------------------------------------- what scores are divided by
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What scores are divided by.
+
+    Attributes
+    ----------
+    amount : float or None
+        What was added to the variances, or the intensity of the shrinkage.
+    variances : ndarray of shape (k,)
+        Variances after that; 0 leaves a direction out.
+    deviations : ndarray of shape (k,)
+        Their square roots, also where a variance is too small to be written down.
+    rest : float
+        The same for everything beside the k directions.
+    correction : ndarray of shape (k, k) or None
+        What whitened scores are multiplied by to be white to rounding.
+    """
+
+    amount: float | None
+    variances: FloatArray
+    deviations: FloatArray
+    rest: float
+    correction: FloatArray | None
+
+
+def check_regularization(value: Any) -> float | str | None:
+    """Return ``regularization``, or refuse it; 0 adds nothing and is None.
+
+    Raises
+    ------
+    ParameterError
+        For anything but a number of at least 0, the name of a shrinkage, or None.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return check_choice("regularization", value, SHRINKAGE)
+    advice = "It is added to every variance; 'ledoit-wolf' and 'oas' estimate it, None adds nothing."
+    return check_number("regularization", value, least=0.0, advice=advice) or None
 
 
 def shrinkage_intensity(rule: str, n: int, d: int, squares: float, fourth: float) -> float:
@@ -102,6 +155,96 @@ def shrinkage_intensity(rule: str, n: int, d: int, squares: float, fourth: float
     return min(max((fourth - squares / n) / beyond, 0.0), 1.0)
 
 
+def standard_deviations(spectrum: Spectrum, largest: float, rank: int, k: int) -> FloatArray:
+    """Return the standard deviations of k scores, 0 beyond the rank.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        In any unit: small variances may be outside of what float64 can hold in that of the data.
+    largest : float
+        The largest variance, in units of the data.
+    rank, k : int
+        Number of directions with variance, and of all.
+    """
+    found = np.zeros(k)
+    if rank:
+        found[:rank] = np.sqrt(spectrum.values[:rank] / spectrum.values[0]) * np.sqrt(largest)
+    return found
+
+
+def as_measured(variances: FloatArray, deviations: FloatArray, products: FloatArray) -> Settled:
+    """Divide by the variances as they are, corrected by what the divided scores were measured to have.
+
+    Parameters
+    ----------
+    variances, deviations : ndarray of shape (k,)
+        0 beyond the rank.
+    products : ndarray of shape (k, k)
+        Covariance of the divided scores.
+    """
+    rank = int((deviations > 0).sum())
+    whole = np.eye(len(deviations))
+    whole[:rank, :rank] = products[:rank, :rank]
+    return Settled(None, variances, deviations, 0.0, inverse_root(whole))
+
+
+def regularized(
+    rule: float | str,
+    variances: FloatArray,
+    total: float,
+    spectrum: Spectrum,
+    view: CenteredRows,
+    fourth: float,
+) -> Settled:
+    """Divide by variances that have no zero among them, unless what was added is itself rounding.
+
+    Parameters
+    ----------
+    rule : float or {"ledoit-wolf", "oas"}
+        What is added, or how it is estimated.
+    variances : ndarray of shape (k,)
+        0 beyond the rank.
+    total : float
+        Sum of all variances.
+    spectrum : Spectrum
+        Whose rank tolerance says what rounding is.
+    view : CenteredRows
+        The fitted rows, centred.
+    fourth : float
+        As for :func:`shrinkage_intensity`.
+    """
+    n, d = view.rows.shape
+    weight, added = 0.0, rule
+    if isinstance(added, str):
+        squares = _sum_of_squares(spectrum, view) if total > 0 else 1.0 / d
+        weight = shrinkage_intensity(added, n, d, squares, fourth)
+        added = weight * total / d
+    least = spectrum.rank_tolerance * float(variances.max(initial=0.0))
+    values = (1.0 - weight) * variances + added
+    values = np.where(values > least, values, 0.0)
+    return Settled(
+        amount=weight if isinstance(rule, str) else added,
+        variances=values,
+        deviations=np.sqrt(values),
+        rest=float(np.sqrt(added)) if added > least else 0.0,
+        correction=None,
+    )
+
+
+def _sum_of_squares(spectrum: Spectrum, view: CenteredRows) -> float:
+    """Sum of the squares of all eigenvalues, over the square of their sum."""
+    values = np.concatenate([spectrum.values, spectrum.rest])
+    n, d = view.rows.shape
+    if spectrum.complete and values.size >= min(n, d):
+        values = values / values.sum()
+        return float(values @ values)
+    A = (GramOperator if n < d else CovarianceOperator)(view).dense()
+    xp = namespace(A)
+    A = A / float(xp.linalg.trace(A))
+    return float(xp.sum(A * A))
+
+
 # ------------------------------------------------------------- roots of matrices
 
 
@@ -135,7 +278,7 @@ def orthonormal_rows(directions: Any) -> Any:
     Higham (1986), Computing the polar decomposition: one step towards the nearest orthonormal rows.
     """
     k, d = directions.shape
-    parts = [slice(start, min(start + COLUMNS, d)) for start in range(0, d, COLUMNS)]
+    parts = slices(d, COLUMNS)
     dtype = numpy_dtype(directions)
 
     def block(part: slice) -> Any:
@@ -145,13 +288,8 @@ def orthonormal_rows(directions: Any) -> Any:
     if float(np.abs(gap).max(initial=0.0)) <= max(2 * float(np.finfo(dtype).eps), ROUNDING):
         return np.ascontiguousarray(directions) if is_numpy(directions) else directions
     step = from_numpy(np.eye(k) - gap / 2, directions)
-    if not is_numpy(directions):
-        turned = [to_dtype(step @ block(part), dtype) for part in parts]
-        return namespace(directions).concat(turned, axis=1)
-    out = np.empty((k, d), dtype=dtype)
-    for part in parts:
-        out[:, part] = step @ block(part)
-    return out
+    turned = [to_dtype(step @ block(part), dtype) for part in parts]
+    return namespace(directions).concat(turned, axis=1)
 
 
 def triangular_root(

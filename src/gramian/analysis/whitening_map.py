@@ -159,7 +159,11 @@ class Whitening:
             S = C @ factors[0].T if scores is None else scores[block.rows, :]
             Z = to_dtype(self._whitened(C, S, factors), rows.dtype)
             if not bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z)))):
-                _refuse(rows)
+                rows.require_finite()
+                raise DataError(
+                    f"A row lies so far from the fitted rows that its whitened values exceed what "
+                    f"{rows.dtype} can hold. Leave out such rows, or fit with a larger regularization."
+                )
             return Z
 
         with np.errstate(over="ignore", invalid="ignore"):
@@ -236,47 +240,44 @@ class Whitening:
         keep : bool
             Whether the scores are kept for :meth:`apply`.
         """
-        n, unit = rows.shape[0], self._unscaled
+        n, d = rows.shape
+        k, view, xp = self.directions.shape[0], self.centered(rows), rows.xp
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
-        found = self._sums(rows, inverse, scores, keep)
-        left, squares, sums, products = (np.sum([part[i] for part in found], axis=0) for i in range(4))
+        directions = self._factors(view)[0]
+        blocks = view.row_slices(LEAST_ROWS)
+
+        def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
+            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
+            sums, kept = [np.zeros(d), np.zeros(d), np.zeros(2), np.zeros((k, k))], []
+            for part, C in view.row_blocks(draw, view.scratch(blocks[0].stop, d)):
+                if scores:
+                    S = C @ directions.T
+                    P = as_float64(S) * inverse
+                    sums[3] += P.T @ P
+                    kept += [(part.start, S)] if keep else []
+                sums[0] += as_float64(xp.sum(C, axis=0))
+                C = C * C
+                norms = as_float64(xp.sum(C, axis=1))
+                sums[1] += as_float64(xp.sum(C, axis=0))
+                sums[2] += [norms.sum(), norms @ norms]
+            return sums, kept
+
+        found = each_thread(share, blocks)
+        left, squares, norms, products = (
+            np.sum(parts, axis=0) for parts in zip(*(f for f, _ in found), strict=True)
+        )
         left = left / n
         shift = as_float64(self.directions) @ left
         products = products - n * np.outer(shift * inverse, shift * inverse)
         kept = None
         if keep:
-            blocks = sorted((block for part in found for block in part[4]), key=lambda block: block[0])
-            S = rows.xp.concat([S for _, S in blocks], axis=0)
+            S = _in_order(rows, found)
             kept = S - from_numpy(shift.astype(numpy_dtype(S)), S)[None, :]
+        unit = self._unscaled
         with np.errstate(over="ignore", under="ignore"):
             squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
-        fourth = float(sums[1]) / float(sums[0]) ** 2 if sums[0] > 0 else 0.0
+        fourth = float(norms[1]) / float(norms[0]) ** 2 if norms[0] > 0 else 0.0
         return Measured(left * unit, squares, fourth, products, kept)
-
-    def _sums(self, rows: Rows, inverse: FloatArray, scores: bool, keep: bool) -> list[Any]:
-        """Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores."""
-        view, xp = self.centered(rows), rows.xp
-        k, d = self.directions.shape
-        directions = self._factors(view)[0]
-        slices = view.row_slices(LEAST_ROWS)
-
-        def share(draw: Iterator[slice]) -> tuple[Any, ...]:
-            left, squares, sums, products, kept = np.zeros(d), np.zeros(d), np.zeros(2), np.zeros((k, k)), []
-            scratch = view.scratch(slices[0].stop, d)
-            for part, C in view.row_blocks(draw, scratch):
-                if scores:
-                    S = C @ directions.T
-                    P = as_float64(S) * inverse
-                    products += P.T @ P
-                    kept += [(part.start, S)] if keep else []
-                left += as_float64(xp.sum(C, axis=0))
-                C = C * C
-                norms = as_float64(xp.sum(C, axis=1))
-                squares += as_float64(xp.sum(C, axis=0))
-                sums += [norms.sum(), norms @ norms]
-            return left, squares, sums, products, kept
-
-        return each_thread(share, slices)
 
     # ------------------------------------------------------------ as matrices
 
@@ -312,10 +313,7 @@ class Whitening:
         return inner if self.divisor is None else inner * self._unscaled[None, :]
 
 
-def _refuse(rows: Rows) -> None:
-    """Say why a result is not finite: the rows are not, or they are too far away."""
-    rows.require_finite()
-    raise DataError(
-        f"A row lies so far from the fitted rows that its whitened values exceed what {rows.dtype} can hold. "
-        "Leave out such rows, or fit with a larger regularization."
-    )
+def _in_order(rows: Rows, found: list[tuple[Any, list[tuple[int, Any]]]]) -> Any:
+    """Put the blocks that threads have made together, by their first rows."""
+    blocks = sorted((block for _, made in found for block in made), key=lambda block: block[0])
+    return rows.xp.concat([block for _, block in blocks], axis=0)

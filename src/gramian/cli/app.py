@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from gramian.cli.applying import denoise, reconstruct, transform
+from gramian.cli.choosing import choose_kernel
 from gramian.cli.demonstration import demo
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels_app import kernels
 from gramian.cli.options import spread
 from gramian.cli.relating import relations
-from gramian.cli.selection_app import choose_kernel, select
+from gramian.cli.selecting import select
 from gramian.cli.showing import info
 from gramian.cli.whitening import whiten
 from gramian.version import __version__

@@ -2,23 +2,85 @@
 
 import json
 import shlex
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+import typer
+
+from gramian.checks import check_choice, check_seed
 from gramian.cli.inputs import read_table
 from gramian.cli.models import flag
-from gramian.cli.options import Reading, as_arguments
+from gramian.cli.options import Data, JsonFlag, Reading, as_arguments, spread
 from gramian.cli.progress import progress
-from gramian.cli.selection_app import Judging
+from gramian.cli.selecting import estimator
 from gramian.errors import ParameterError
 
-__all__ = ["choose_kernel", "read_numbers"]
+__all__ = ["Judging", "choose_kernel", "read_numbers"]
 
+CRITERIA = ("preimage", "parallel", "alignment", "score")
 # Options that not every criterion reads.
 USERS = {"cv": ("preimage", "score"), "estimator": ("score",), "scoring": ("score",)}
 
 
-def choose_kernel(data: str, reading: Reading, judging: Judging, as_json: bool) -> None:
-    """Print what was tried, and the command that fits the kernel that was chosen."""
+@dataclass(frozen=True)
+class Judging:
+    """How kernels are compared: the parameters of ``gramian.choose_kernel``."""
+
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            "--criterion",
+            metavar="NAME",
+            help="preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
+        ),
+    ] = None
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--candidate",
+            metavar="KERNEL",
+            help="A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
+            show_default=False,
+        ),
+    ] = None
+    components: Annotated[
+        str | None,
+        typer.Option(
+            "--components",
+            metavar="K,K,..",
+            help="preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
+            "[a list that fits]",
+        ),
+    ] = None
+    cv: Annotated[
+        int | None,
+        typer.Option("--cv", metavar="FOLDS", help="preimage and score: parts, each held out once. [5]"),
+    ] = None
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            "--estimator",
+            metavar="NAME",
+            help="score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
+            "tree for numbers. [logistic or ridge, by the label]",
+        ),
+    ] = None
+    scoring: Annotated[
+        str | None,
+        typer.Option("--scoring", metavar="NAME", help="score: a score of scikit-learn. [accuracy; r2]"),
+    ] = None
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
+    ] = 0
+
+
+@spread
+def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonFlag = False) -> None:
+    """Choose a kernel and its width.
+
+    Prints all that were tried with their standard errors.
+    """
     from gramian.kernels import kernel_from_name
     from gramian.kernels.named import PRECOMPUTED
     from gramian.selection.choose_kernel import choose_kernel as choose
@@ -52,9 +114,6 @@ def choose_kernel(data: str, reading: Reading, judging: Judging, as_json: bool) 
 
 
 def _criterion(judging: Judging, reading: Reading) -> str:
-    from gramian.estimators.inputs import check_choice
-    from gramian.selection.kernel_judging import CRITERIA
-
     criterion = judging.criterion
     if criterion is None:
         return "preimage" if reading.label is None else "score"
@@ -80,8 +139,7 @@ def _check_applicable(judging: Judging, criterion: str) -> None:
         raise ParameterError(
             "--criterion parallel finds the number of components itself. Leave --components out."
         )
-    if not 0 <= judging.seed < 2**32:
-        raise ParameterError(f"--seed {judging.seed} must be a whole number from 0 to {2**32 - 1}.")
+    check_seed("--seed", judging.seed)
 
 
 def read_numbers(text: str | None, criterion: str) -> list[int] | None:
@@ -113,7 +171,6 @@ def read_numbers(text: str | None, criterion: str) -> list[int] | None:
 
 
 def _validating(name: str, table: Any, seed: int) -> Any:
-    from gramian.cli.selecting import estimator
     from gramian.selection.labels import as_target
 
     classes = as_target(table.labels, len(table.values))[1]

@@ -34,7 +34,7 @@ def relations(
 
     Polynomials of the columns, such as x^2 + y^2 - 1 = 0, in the columns' own units, with their residuals.
     """
-    from gramian.estimators.relations import relations as find
+    from gramian.laws.relations import relations as find
     from gramian.report.facts import data_facts, plain
 
     table = read_table(data, reading)

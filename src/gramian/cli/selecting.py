@@ -2,17 +2,20 @@
 
 import json
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+import typer
+
+from gramian.checks import check_choice, check_integer, check_seed
 from gramian.cli.inputs import read_table
 from gramian.cli.models import flag
-from gramian.cli.options import Reading
+from gramian.cli.options import Data, JsonFlag, Reading, spread
 from gramian.cli.outputs import check_file, check_not_input
 from gramian.cli.progress import progress
-from gramian.cli.selection_app import Selecting
 from gramian.errors import ParameterError
 
-__all__ = ["estimator", "read_features", "select"]
+__all__ = ["Selecting", "estimator", "read_features", "select"]
 
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward")
@@ -23,11 +26,102 @@ CLASSES = ("logistic", "lda", "knn", "tree")
 NUMBERS = ("ridge", "knn", "tree")
 
 
-def select(data: str, out: str | None, reading: Reading, selecting: Selecting, as_json: bool) -> None:
-    """Choose columns, print why, and write their names."""
-    from gramian.estimators.inputs import check_choice
-    from gramian.selection.labels import as_target
+@dataclass(frozen=True)
+class Selecting:
+    """How features are selected: the parameters of the two selectors."""
 
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Filters mutual-information, f, chi2, correlation; wrappers forward, backward. "
+            "[mutual-information]",
+            show_default=False,
+        ),
+    ] = "mutual-information"
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            "--estimator",
+            metavar="NAME",
+            help="What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
+            "All but tree on standardised columns. [logistic or ridge, by the label]",
+        ),
+    ] = None
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            metavar="K",
+            help="A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
+            "one-se. [cv; best]",
+        ),
+    ] = None
+    alpha: Annotated[
+        float | None,
+        typer.Option("--alpha", metavar="RATE", help="With --features fdr: false discovery rate. [0.05]"),
+    ] = None
+    cv: Annotated[
+        int | None, typer.Option("--cv", metavar="FOLDS", help="Parts, each held out once. [5]")
+    ] = None
+    redundancy: Annotated[
+        str | None,
+        typer.Option("--redundancy", metavar="HOW", help="Filters: mrmr passes over what repeats others."),
+    ] = None
+    floating: Annotated[
+        bool, typer.Option("--floating", help="Wrappers: undo steps that later ones made superfluous.")
+    ] = False
+    patience: Annotated[
+        int | None,
+        typer.Option("--patience", metavar="STEPS", help="Wrappers: stop after so many without gain. [all]"),
+    ] = None
+    nested: Annotated[
+        bool, typer.Option("--nested", help="Wrappers: also validate the whole selection, from outside.")
+    ] = False
+    no_validate: Annotated[
+        bool,
+        typer.Option("--no-validate", help="Wrappers: score on the rows that were fitted. Teaching only."),
+    ] = False
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            "--scoring", metavar="NAME", help="A score of scikit-learn. [accuracy; r2]", show_default=False
+        ),
+    ] = None
+    neighbors: Annotated[
+        int | None,
+        typer.Option("--neighbors", metavar="NUMBER", help="Of knn. [5]", show_default=False),
+    ] = None
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
+    ] = 0
+
+
+@spread
+def select(
+    data: Data,
+    reading: Reading,
+    selecting: Selecting,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="A text file for the names of the chosen columns, one a line; - for standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Choose the columns that tell most about a label.
+
+    Needs --label. A filter judges each column by itself and prints the ranking; a wrapper adds or removes
+    columns one by one, as the estimator validates. Both say how many were kept and why. Text, and whole
+    numbers of few distinct values, are classes; other labels are numbers.
+    """
     check_choice("--method", selecting.method, FILTERS + WRAPPERS)
     wanted = read_features(selecting.features, selecting.method)
     _check_applicable(selecting, wanted)
@@ -41,6 +135,8 @@ def select(data: str, out: str | None, reading: Reading, selecting: Selecting, a
             f"--features {wanted} but {table.source} has {table.values[0].size} columns beside the label. "
             "Ask for fewer."
         )
+    from gramian.selection.labels import as_target
+
     classes = as_target(table.labels, len(table.values))[1]
     model = _selector(selecting, wanted, classes is not None)
     try:
@@ -95,8 +191,6 @@ def read_features(text: str | None, method: str) -> int | float | str:
 
 def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
     """Refuse options that would be ignored."""
-    from gramian.estimators.inputs import check_choice
-
     method = selecting.method
     others = FILTER_ONLY if method in WRAPPERS else WRAPPER_ONLY
     kind = "filters" if method in WRAPPERS else "--method forward and backward"
@@ -125,10 +219,9 @@ def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
         )
     if selecting.neighbors is not None and selecting.estimator != "knn":
         raise ParameterError("--neighbors belongs to --estimator knn. Add that, or leave it out.")
-    if selecting.neighbors is not None and selecting.neighbors < 1:
-        raise ParameterError(f"--neighbors {selecting.neighbors} must be a whole number from 1.")
-    if not 0 <= selecting.seed < 2**32:
-        raise ParameterError(f"--seed {selecting.seed} must be a whole number from 0 to {2**32 - 1}.")
+    if selecting.neighbors is not None:
+        check_integer("--neighbors", selecting.neighbors)
+    check_seed("--seed", selecting.seed)
 
 
 def _check_out(out: str | None, data: str, as_json: bool) -> None:
@@ -177,17 +270,14 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from gramian.estimators.inputs import check_choice
-
     allowed = CLASSES if discrete else NUMBERS
     if name is None:
         name = allowed[0]
-    if name in CLASSES + NUMBERS and name not in allowed:
+    if check_choice("--estimator", name, sorted({*CLASSES, *NUMBERS})) not in allowed:
         what = "The label names classes" if discrete else "The label is a number"
         raise ParameterError(
             f"{what}, and --estimator {name} does not go with it. Take one of {', '.join(allowed)}."
         )
-    check_choice("--estimator", name, allowed)
     if name == "tree":
         return (DecisionTreeClassifier if discrete else DecisionTreeRegressor)(random_state=seed)
     nearest = KNeighborsClassifier if discrete else KNeighborsRegressor
@@ -248,7 +338,7 @@ def _write(out: str, names: list[str]) -> None:
 
 def _facts(table: Any, selecting: Selecting, model: Any, names: list[str], out: str | None) -> dict[str, Any]:
     from gramian.report.facts import data_facts
-    from gramian.selection.filter_summary import estimator_name
+    from gramian.selection.validating import estimator_name
 
     facts: dict[str, Any] = {"data": data_facts(table), "label": table.label_name, "method": selecting.method}
     if selecting.method in WRAPPERS:
@@ -267,7 +357,7 @@ def _facts(table: Any, selecting: Selecting, model: Any, names: list[str], out: 
 def _filter_facts(model: Any) -> dict[str, Any]:
     import numpy as np
 
-    from gramian.selection.filter_summary import estimator_name
+    from gramian.selection.validating import estimator_name
 
     names = model.feature_names_
     ranking = [

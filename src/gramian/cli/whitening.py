@@ -91,7 +91,7 @@ def read_regularization(text: str | None) -> float | str | None:
     >>> read_regularization("0.01"), read_regularization("oas"), read_regularization(None)
     (0.01, 'oas', None)
     """
-    from gramian.estimators.regularization import SHRINKAGE
+    from gramian.analysis.whitening import SHRINKAGE
 
     if text is None or text in SHRINKAGE:
         return text

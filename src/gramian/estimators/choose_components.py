@@ -5,72 +5,31 @@ from __future__ import annotations
 import copy
 import html
 import textwrap
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from gramian.analysis.component_rules import (
-    ComponentChoice,
-    Scree,
-    broken_stick,
-    elbow,
-    fraction_rule,
-    kaiser,
-    rmse_rule,
-)
-from gramian.analysis.component_rules_minka import minka
-from gramian.analysis.component_rules_resampling import parallel_analysis
-from gramian.analysis.component_rules_threshold import gavish_donoho
-from gramian.arrays import memory_limit_bytes, to_numpy
-from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError, RankWarning
-from gramian.estimators.component_choice import (
-    DRAWING,
-    Material,
-    Wanted,
-    check_rmse,
-    refusal,
-    scree_of,
-    with_rule,
-)
-from gramian.estimators.inputs import check_choice, check_ddof, check_scale, check_target, generators
+from gramian.analysis.component_rules import RULES
+from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
+from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import check_choice
+from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError
+from gramian.estimators.component_choice import Material, Wanted, check_rmse, refusal, scree_of, with_rule
+from gramian.estimators.inputs import check_ddof, check_scale, check_target, generators
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.kernel_validation import held_out_preimages
+from gramian.estimators.kernel_rules import KERNEL_RULES, ask_of_kernel
 from gramian.estimators.pca import PCA
-from gramian.records import FloatArray, Plan, Target
+from gramian.records import Plan, Target
 from gramian.rows import Rows, as_rows
 
 __all__ = ["ComponentChoices", "choose_components"]
 
-TRUST = {
-    "parallel": "Columns of any size and distribution, noise that is alike in all rows. A strong component "
-    "hides weak ones; where rows have different noise it finds too many.",
-    "sign-flip": "Noise that is independent and symmetric about 0, of any size in any entry. Misses weak "
-    "components beside strong ones, and in small tables.",
-    "gavish-donoho": "Independent noise of one size in all entries, components fewer than half of the "
-    "smaller side. Where columns or rows have different noise it finds too many.",
-    "mle": "Normal data, many more rows than columns, noise of one size in all columns. Never says 0.",
-    "cv": "Independent noise; says what predicts best. Half of the data must show a component for it to "
-    "count, so weak ones are missed.",
-    "elbow": "A clear gap in a long spectrum. Never says 0; one dominant component hides the others.",
-    "broken-stick": "A cautious first look: no noise model is behind it, and it keeps few.",
-    "kaiser": "Hardly ever: about half of the eigenvalues of pure noise exceed their mean.",
-    "fraction": "When the share itself is what is wanted. It says nothing about noise.",
-    "max_rmse": "When an error in the units of the data can be borne. It says nothing about noise.",
-}
-RULES = tuple(TRUST)
-OF_SPECTRUM: dict[str, Callable[[Scree], ComponentChoice]] = {
-    "gavish-donoho": gavish_donoho,
-    "mle": minka,
-    "elbow": elbow,
-    "broken-stick": broken_stick,
-    "kaiser": kaiser,
-}
-OF_KERNELS = ("parallel", "fraction", "cv")
+Ask = Callable[[str], ComponentChoice]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +48,7 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
     about: str
 
     def __getitem__(self, rule: str) -> ComponentChoice:
-        for choice in self.choices:
-            if choice.rule == rule:
-                return choice
-        raise KeyError(rule)
+        return {choice.rule: choice for choice in self.choices}[rule]
 
     def __iter__(self) -> Iterator[str]:
         return (choice.rule for choice in self.choices)
@@ -102,7 +58,7 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
 
     def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
         """Return rule, number, whether there may be more, evidence and when to trust it, for each rule."""
-        return [(c.rule, c.number, c.at_least, c.sentence, TRUST[c.rule]) for c in self.choices]
+        return [(c.rule, c.number, c.at_least, c.sentence, RULES[c.rule].trust) for c in self.choices]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return everything as plain values that JSON can hold."""
@@ -111,7 +67,7 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
                 "components": c.number,
                 "at_least": c.at_least,
                 "sentence": c.sentence,
-                "trust": TRUST[c.rule],
+                "trust": RULES[c.rule].trust,
                 "evidence": {name: np.asarray(column).tolist() for name, column in c.evidence.items()},
             }
             for c in self.choices
@@ -140,7 +96,9 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
             lines += textwrap.wrap(choice.sentence, 110, initial_indent=first, subsequent_indent=" " * 28)
         lines += ["", "When to trust it"]
         for rule in self:
-            lines += textwrap.wrap(TRUST[rule], 110, initial_indent=f"{rule:14} ", subsequent_indent=" " * 15)
+            lines += textwrap.wrap(
+                RULES[rule].trust, 110, initial_indent=f"{rule:14} ", subsequent_indent=" " * 15
+            )
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -169,7 +127,8 @@ def choose_components(
     X_or_model : array-like of shape (n_samples, n_features), file, PCA or KernelPCA
         Data as PCA takes them; or a fitted PCA, whose spectrum is read: rules that draw from the data then
         have no answer, and where it knows a part of the spectrum only, the trace stands for the rest as far
-        as a rule can use it. A KernelPCA, fitted or with ``X``, has the rules "parallel" and "fraction".
+        as a rule can use it. A KernelPCA, fitted or with ``X``, has the rules "parallel", "fraction"
+        and "cv".
     X : array-like of shape (n_samples, n_features), optional
         The data, where the first argument is a model: treated as the model treats data.
     rules : sequence of str, optional
@@ -217,7 +176,7 @@ def choose_components(
         raise InputTypeError(
             f"A {type(X_or_model).__name__} is neither data nor a gramian.PCA or KernelPCA. Give the data."
         )
-    known = OF_KERNELS if isinstance(model, KernelPCA) else RULES
+    known = KERNEL_RULES if isinstance(model, KernelPCA) else tuple(RULES)
     asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
     if max_rmse is None:
         if rules is not None and "max_rmse" in asked:
@@ -236,78 +195,11 @@ def choose_components(
         raise ParameterError("center, scale and ddof are those of the model. Set them there.")
     state = model.random_state if random_state is None else random_state
     rng = generators(state, 3)[2]
-    if isinstance(model, KernelPCA):
-        return _of_kernel(model, X, asked, fraction, rng)
-    if X is None:
-        return _of_fitted(model, asked, fraction, max_rmse)
-    return _of_data(model, X, asked, fraction, max_rmse, rng)
-
-
-def _ask(scree: Scree, rule: str, fraction: float, max_rmse: float | None) -> ComponentChoice:
-    """Ask a rule that reads the spectrum only."""
-    if rule == "fraction":
-        return fraction_rule(scree, float(fraction))
-    if rule == "max_rmse" and max_rmse is not None:
-        return rmse_rule(scree, float(max_rmse))
-    return OF_SPECTRUM[rule](scree)
-
-
-def _of_fitted(model: PCA, asked: list[str], fraction: float, max_rmse: float | None) -> ComponentChoices:
-    if not hasattr(model, "spectrum_"):
-        raise ParameterError(
-            "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
-        )
-    scree = scree_of(model)
-    found = []
-    for rule in asked:
-        refused = refusal(rule, (scree.n_samples, scree.varying), center=scree.centered, sparse=False)
-        if refused:
-            found.append(ComponentChoice(rule, None, {}, refused))
-        elif rule in DRAWING:
-            said = "It needs the data: give choose_components(model, X)."
-            found.append(ComponentChoice(rule, None, {}, said))
-        else:
-            found.append(_ask(scree, rule, fraction, max_rmse))
-    part = "" if scree.whole else f", of which {scree.known.size} of {scree.size} eigenvalues are known"
-    about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
-    return ComponentChoices(tuple(found), about)
-
-
-def _of_data(
-    model: PCA,
-    X: Any,
-    asked: list[str],
-    fraction: float,
-    max_rmse: float | None,
-    rng: np.random.Generator,
-) -> ComponentChoices:
-    rows = as_rows(X, estimator="choose_components", minimum=2)
-    n, d = rows.shape
-    limit = memory_limit_bytes(model.memory_limit)
-    scale, ddof = check_scale(model.scale, d), check_ddof(model.ddof, n)
-    material = Material(rows, bool(model.center), scale, ddof, limit)
-    varying = material.varying  # also refuses what no rule can take
-
-    def ask(rule: str) -> ComponentChoice:
-        shape = (n, varying)
-        refused = refusal(rule, shape, center=material.center, sparse=rows.is_sparse)
-        if refused:
-            return ComponentChoice(rule, None, {}, refused)
-        if rule in DRAWING:
-            _check_room(rule, rows, limit)
-            # Each rule starts from the same state, so that its answer does not depend on the others.
-            return material.choose(rule, copy.deepcopy(rng))
-        return _ask(material.scree, rule, fraction, max_rmse)
-
-    about = f"{n:,} rows x {d:,} columns"
+    ask, about = (_of_kernel if isinstance(model, KernelPCA) else _of_pca)(model, X, fraction, max_rmse, rng)
     return ComponentChoices(tuple(_or_why_not(ask, rule) for rule in asked), about)
 
 
-def _check_room(rule: str, rows: Rows, limit: int) -> None:
-    with_rule(Plan("", "", (), 0, ""), Wanted(Target(count=1), rule), rows, limit)
-
-
-def _or_why_not(ask: Callable[[str], ComponentChoice], rule: str) -> ComponentChoice:
+def _or_why_not(ask: Ask, rule: str) -> ComponentChoice:
     """Return a rule's answer, or why it has none: one rule that cannot work must not hide the others."""
     try:
         return ask(rule)
@@ -315,9 +207,59 @@ def _or_why_not(ask: Callable[[str], ComponentChoice], rule: str) -> ComponentCh
         return ComponentChoice(rule, None, {}, str(error))
 
 
+def _of_pca(
+    model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
+) -> tuple[Ask, str]:
+    """Return what asks a rule about data, or without them about a fitted model; and what is asked about."""
+    rows, material = None, None
+    if X is not None:
+        rows = as_rows(X, estimator="choose_components", minimum=2)
+        n, d = rows.shape
+        limit = memory_limit_bytes(model.memory_limit)
+        scale, ddof = check_scale(model.scale, d), check_ddof(model.ddof, n)
+        material = Material(rows, bool(model.center), scale, ddof, limit)
+        # What varies is looked at here, which also refuses what no rule can take.
+        shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"
+    elif hasattr(model, "spectrum_"):
+        scree = scree_of(model)
+        part = "" if scree.whole else f", of which {scree.known.size} of {scree.size} eigenvalues are known"
+        shape = (scree.n_samples, scree.varying)
+        about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
+    else:
+        raise ParameterError(
+            "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
+        )
+
+    def ask(rule: str) -> ComponentChoice:
+        sparse = rows is not None and rows.is_sparse
+        refused = refusal(rule, shape, center=bool(model.center), sparse=sparse)
+        if RULES[rule].draws and not refused:
+            if material is not None:
+                _check_room(rule, material.rows, material.memory_limit)
+                # Each rule starts from the same state, so that its answer does not depend on the others.
+                return material.choose(rule, copy.deepcopy(rng))
+            refused = "It needs the data: give choose_components(model, X)."
+        if refused:
+            return ComponentChoice(rule, None, {}, refused)
+        spectrum = scree if material is None else material.scree
+        if rule == "fraction":
+            return fraction_rule(spectrum, float(fraction))
+        if rule == "max_rmse" and max_rmse is not None:
+            return rmse_rule(spectrum, float(max_rmse))
+        of_spectrum = RULES[rule].ask
+        assert of_spectrum is not None
+        return of_spectrum(spectrum)
+
+    return ask, about
+
+
+def _check_room(rule: str, rows: Rows, limit: int) -> None:
+    with_rule(Plan("", "", (), 0, ""), Wanted(Target(count=1), rule), rows, limit)
+
+
 def _of_kernel(
-    model: KernelPCA, X: Any, asked: list[str], fraction: float, rng: np.random.Generator
-) -> ComponentChoices:
+    model: KernelPCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
+) -> tuple[Ask, str]:
     if X is None:
         X = getattr(model, "X_fit_", None)
         if X is None:
@@ -326,54 +268,5 @@ def _of_kernel(
                 "too: choose_components(model, X)."
             )
     rows = as_rows(X, estimator="choose_components", minimum=2)
-
-    def ask(rule: str) -> ComponentChoice:
-        if rule == "fraction":
-            return _kernel_fraction(model, rows, fraction)
-        if rule == "parallel":
-            return _kernel_parallel(model, rows, rng)
-        return held_out_preimages(model, rows, rng)
-
     about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"
-    return ComponentChoices(tuple(_or_why_not(ask, rule) for rule in asked), about)
-
-
-def _kernel_fraction(model: KernelPCA, rows: Rows, fraction: float) -> ComponentChoice:
-    fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory())
-    shares = np.cumsum(fitted.explained_variance_ratio_)
-    number = int(fitted.n_components_)
-    said = (
-        f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} carry "
-        f"{100 * shares[-1]:.4g} %."
-    )
-    evidence = {"components": np.arange(1.0, number + 1), "share": shares}
-    return ComponentChoice("fraction", number, evidence, said)
-
-
-def _kernel_parallel(model: KernelPCA, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
-    """Horn's comparison with the kernel matrix of permuted columns, the kernel's parameters held."""
-    if not model.center:
-        said = refusal("parallel", rows.shape, center=False, sparse=False)
-        return ComponentChoice("parallel", None, {}, said)
-    n = rows.shape[0]
-    values = np.asarray(to_numpy(rows.in_memory()), dtype=np.float64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankWarning)
-        kernel = clone(model).set_params(n_components=1).fit(values).kernel_
-        if kernel is None:
-            said = "It permutes columns of the data, and a precomputed kernel has none."
-            return ComponentChoice("parallel", None, {}, said)
-
-        def spectrum_of(A: Any, count: int) -> FloatArray:
-            again = KernelPCA(
-                count,
-                kernel=kernel,
-                solver=model.solver,
-                tol=model.tol,
-                random_state=0,
-                memory_limit=model.memory_limit,
-                repair=model.repair,
-            )
-            return np.asarray(again.fit(np.ascontiguousarray(A)).eigenvalues_)
-
-        return parallel_analysis(values, spectrum_of, rng, size=n - 1, factor=1 / (n - 1))
+    return partial(ask_of_kernel, model, rows, fraction=fraction, rng=rng), about

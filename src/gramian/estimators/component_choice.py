@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import ComponentChoice, Scree, fraction_rule, rmse_rule
-from gramian.analysis.component_rules_minka import minka
-from gramian.analysis.component_rules_resampling import REPEATS, parallel_analysis, sign_flips
-from gramian.analysis.component_rules_threshold import gavish_donoho
-from gramian.analysis.component_rules_validation import SPLITS, bi_cross_validation
+from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
+from gramian.analysis.component_rules.minka import minka
+from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis, sign_flips
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree
+from gramian.analysis.component_rules.threshold import gavish_donoho
+from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
-from gramian.checks import amount
+from gramian.checks import amount, check_choice
 from gramian.engine import LinearProblem, factors, plan, solve
 from gramian.engine.symmetric import leading_values
 from gramian.errors import MemoryLimitError, ParameterError
-from gramian.estimators.inputs import check_choice, check_ddof, check_scale, check_target
+from gramian.estimators.inputs import check_ddof, check_scale, check_target
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
 from gramian.records import Ask, FloatArray, Plan, Step, Target

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 from gramian.estimators.inputs import check_features, generators, remember_features
 from gramian.estimators.saving import Saved, register_record
 from gramian.kernels.feature_maps import MAX_FEATURES, PolynomialFeatureMap, polynomial_map
@@ -105,19 +105,10 @@ class KernelMapper(TransformerMixin, BaseEstimator):
     def _labels(self, names: Any) -> tuple[str, ...]:
         seen = getattr(self, "feature_names_in_", None)
         if names is None:
-            count = self.n_features_in_
-            return tuple(f"f{i + 1}" for i in range(count)) if seen is None else tuple(map(str, seen))
-        given = [str(name) for name in names]
-        if seen is not None and given != [str(name) for name in seen]:
-            raise ParameterError(
-                "input_features is not equal to feature_names_in_: leave it out to have the names of the fit."
+            return tuple(
+                map(str, [f"f{i + 1}" for i in range(self.n_features_in_)] if seen is None else seen)
             )
-        if len(given) != self.n_features_in_:
-            raise ParameterError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), "
-                f"got {len(given)}."
-            )
-        return tuple(given)
+        return tuple(map(str, OneToOneFeatureMixin.get_feature_names_out(self, names)))
 
     def _rows(self, X: Any) -> Rows:
         name = type(self).__name__
@@ -207,13 +198,7 @@ class PolynomialMap(Saved, KernelMapper):
         self.max_features = max_features
 
     def _learn(self, rows: Rows) -> None:
-        found = polynomial_map(
-            rows.shape[1],
-            degree=self.degree,
-            gamma=self.gamma,
-            coef0=self.coef0,
-            max_features=self.max_features,
-        )
+        found = polynomial_map(rows.shape[1], **self.get_params())
         self.gamma_ = float(found.gamma[0])
         # What transform uses, so that set_params after fit changes nothing until the next fit.
         self._degree, self._coef0 = found.degree, found.coef0

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from gramian.checks import check_choice, check_integer, check_share, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 
 __all__ = [
-    "check_choice",
     "check_ddof",
     "check_features",
     "check_scale",
@@ -41,53 +39,37 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
     """
     if n_components is None:
         return Target()
-    advice = f"Give an integer from 1 to {limit}, a fraction such as 0.95, or None for all."
-    if isinstance(n_components, bool) or not isinstance(n_components, Real):
-        raise ParameterError(f"n_components={n_components!r} is not a number. {advice}")
-    if isinstance(n_components, (int, np.integer)):
+    if isinstance(n_components, Integral) and not isinstance(n_components, bool):
         count = int(n_components)
         if count > limit:
             raise ParameterError(
-                f"n_components={count} but {shape[0]} rows x {shape[1]} columns have at most {limit} {of}. "
-                f"Ask for at most {limit}, or a fraction such as 0.95."
+                f"n_components={count} but {shape[0]} rows x {shape[1]} columns have at most {limit} "
+                f"{of}. Ask for at most {limit}, or a fraction such as 0.95."
             )
-        if count < 1:
-            raise ParameterError(f"n_components={count} is not a positive number of components. {advice}")
-        return Target(count=count)
-    fraction = float(n_components)
-    if not 0.0 < fraction < 1.0:
-        raise ParameterError(f"n_components={n_components!r} is not a fraction between 0 and 1. {advice}")
-    return Target(fraction=fraction)
-
-
-def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
-    """Return ``value`` if it is one of ``allowed``."""
-    if isinstance(value, str) and value in allowed:
-        return value
-    near = difflib.get_close_matches(str(value), allowed, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ParameterError(f"{name}={value!r} is not known. Allowed: {', '.join(map(repr, allowed))}.{hint}")
+        if count >= 1:
+            return Target(count=count)
+    elif isinstance(n_components, Real) and 0 < float(n_components) < 1:
+        return Target(fraction=float(n_components))
+    raise ParameterError(
+        f"n_components={n_components!r} is not a positive number of components, and not a fraction between 0 "
+        f"and 1. Give an integer from 1 to {limit}, a fraction such as 0.95, or None for all."
+    )
 
 
 def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
     """Return the tolerance on residuals, relative to the largest eigenvalue."""
     if tol is None:
         return 1e-6 if dtype == np.float64 else 1e-5
-    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < 1:
-        raise ParameterError(
-            f"tol={tol!r} must lie between 0 and 1: it bounds residuals relative to the largest eigenvalue. "
-            "None means 1e-6 for float64 and 1e-5 for float32."
-        )
-    return float(tol)
+    advice = (
+        "It bounds residuals relative to the largest eigenvalue. None means 1e-6 for float64 and 1e-5 for "
+        "float32."
+    )
+    return check_share("tol", tol, advice)
 
 
 def check_ddof(ddof: Any, n: int) -> int:
     """Return the delta degrees of freedom."""
-    if isinstance(ddof, bool) or not isinstance(ddof, (int, np.integer)) or not 0 <= ddof < n:
-        raise ParameterError(
-            f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1), and less than n={n}."
-        )
-    return int(ddof)
+    return check_integer("ddof", ddof, 0, n - 1, "Sums are divided by n - ddof.")
 
 
 def check_scale(scale: Any, d: int) -> str | FloatArray | None:
@@ -96,18 +78,16 @@ def check_scale(scale: Any, d: int) -> str | FloatArray | None:
         return None
     if isinstance(scale, str):
         return check_choice("scale", scale, ("unit", "pareto"))
+    message = (
+        f"scale={scale!r} must hold {d} positive numbers, one for each column. "
+        "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots."
+    )
     try:
         divisors = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"scale={scale!r} cannot be read as {d} positive numbers, one for each column. "
-            'Give an array of them, None, "unit" or "pareto".'
-        ) from error
+        raise ParameterError(message) from error
     if divisors.shape != (d,) or not np.isfinite(divisors).all() or not (divisors > 0).all():
-        raise ParameterError(
-            f"scale is an array of shape {divisors.shape}; it must hold {d} positive numbers, one for each "
-            'column, or be None, "unit" or "pareto".'
-        )
+        raise ParameterError(message)
     return divisors
 
 
@@ -141,11 +121,7 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     if rows.table is not None and rows.feature_names is not None and known is not None:
         missing = [name for name in known if name not in rows.feature_names]
         if missing or list(known) != list(rows.feature_names):
-            what = (
-                f"lack {', '.join(map(repr, missing[:8]))}"
-                if missing
-                else "come in another order or with others"
-            )
+            what = f"lack {listed(missing)}" if missing else "come in another order or with others"
             raise DataError(
                 f"The columns of {rows.table.source} {what}, compared with the data the model was fitted on. "
                 f"Expected: {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}. "

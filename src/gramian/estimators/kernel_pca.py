@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names
@@ -23,18 +22,13 @@ from gramian.arrays import (
     to_float64,
     to_numpy,
 )
+from gramian.checks import check_choice
 from gramian.engine import KernelProblem, plan, solve, warn_of_cost
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.fitted import held, remember
-from gramian.estimators.inputs import (
-    check_choice,
-    check_features,
-    check_target,
-    check_tol,
-    generators,
-    remember_features,
-)
+from gramian.estimators.inputs import check_features, check_target, check_tol, generators, remember_features
+from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
@@ -253,12 +247,8 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         if not isinstance(self.n_components, str):
             return None
         rule = check_choice("n_components", self.n_components, RULES)
-        own = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
-        held: dict[str, Any] = {} if kernel is None else {"kernel": kernel, **own}
-        model = clone(self).set_params(n_components=None, **held)
-        # The rules fit kernel PCA themselves, so that their module comes after this one.
-        choose = import_module("gramian.estimators.choose_components").choose_components
-        choice = choose(model, rows.in_memory(), rules=[rule])[rule]
+        model = with_kernel(self, kernel, n_components=None)
+        choice = ask_of_kernel(model, rows, rule, rng=generators(self.random_state, 3)[2])
         if choice.number is None:
             raise ParameterError(f"n_components={rule!r}: {choice.sentence}")
         if choice.number == 0:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.component_rules import ComponentChoice
+from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
@@ -20,6 +20,7 @@ from gramian.arrays import (
     memory_limit_bytes,
     namespace,
 )
+from gramian.checks import check_choice
 from gramian.engine import LinearProblem, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
 from gramian.errors import DataError, RankWarning
@@ -33,7 +34,6 @@ from gramian.estimators.component_choice import (
 )
 from gramian.estimators.fitted import held, remember
 from gramian.estimators.inputs import (
-    check_choice,
     check_ddof,
     check_features,
     check_scale,

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
 from gramian.analysis.ridge_map import RidgeMap, learn_map
 from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
+from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
-from gramian.estimators.inputs import check_choice, check_features
+from gramian.estimators.inputs import check_features
 from gramian.estimators.saving import register_record
-from gramian.kernels import Evaluator, Kernel, Linear
+from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
@@ -114,33 +115,15 @@ class WithPreimages:
 
     # Options of how results are handed back are no metadata to route.
     __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
-
-    kernel_: Kernel | None
-    X_fit_: Any
-    projection_coef_: Any
-    eigenvectors_: Any
-    eigenvalues_: FloatArray
-    n_components_: int
-    rank_: int
-    center: bool
-    preimage: str
-    _row_means: FloatArray
-    _mean: float
-    _ridge_map: RidgeMap | None
-
-    def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
-        raise NotImplementedError
-
-    def _rows(self, X: Any, minimum: int = 1) -> Rows:
-        raise NotImplementedError
+    _ridge_map: RidgeMap | None = None
 
     @property
-    def preimage_(self) -> PreimageMethod:
+    def preimage_(self: Any) -> PreimageMethod:
         """Which method finds pre-images, and why; it follows ``set_params(preimage=...)`` without a fit."""
         check_is_fitted(self)
         return preimage_method(self.preimage, self.kernel_)
 
-    def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
+    def inverse_transform(self: Any, X: Any, return_error: bool = False) -> Any:
         """Return rows whose images in feature space are nearest to points with the given scores.
 
         Parameters
@@ -176,7 +159,7 @@ class WithPreimages:
         Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature
         spaces. Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
         """
-        method = self._way_back()
+        self._require_rows()
         rows = as_rows(X, estimator="KernelPCA")
         scores = rows.dense_block(slice(None))
         if scores.shape[1] != self.n_components_:
@@ -184,9 +167,9 @@ class WithPreimages:
                 f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        return self._back(method, as_float64(scores), None, rows, return_error)
+        return self._back(as_float64(scores), None, rows, return_error)
 
-    def denoise(self, X: Any, return_error: bool = False) -> Any:
+    def denoise(self: Any, X: Any, return_error: bool = False) -> Any:
         """Return pre-images of the projections of rows: what of them lies along the components.
 
         Parameters
@@ -212,25 +195,22 @@ class WithPreimages:
         >>> np.linalg.norm(row).round(1)
         np.float64(1.0)
         """
-        method = self._way_back()
+        self._require_rows()
         rows = self._rows(X)
         check_features(self, X, rows)
-        scores = self.transform(X if rows.table is None else rows.table)  # type: ignore[attr-defined]
-        return self._back(method, as_float64(scores), as_float64(rows.in_memory()), rows, return_error)
+        scores = self.transform(X if rows.table is None else rows.table)
+        return self._back(as_float64(scores), as_float64(rows.in_memory()), rows, return_error)
 
-    def _way_back(self) -> PreimageMethod:
-        method = self.preimage_
-        if method.method == "none":
+    def _require_rows(self: Any) -> None:
+        if self.preimage_.method == "none":
             raise DataError(NO_ROWS)
-        return method
 
-    def _back(
-        self, method: PreimageMethod, Z: FloatArray, start: FloatArray | None, rows: Rows, return_error: bool
-    ) -> Any:
+    def _back(self: Any, Z: FloatArray, start: FloatArray | None, rows: Rows, return_error: bool) -> Any:
+        method = self.preimage_.method
         Z = Z[:, : self.rank_]
         space = self._space()
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._found(method.method, space, Z, start)
+            found = self._found(method, space, Z, start)
         if not np.isfinite(found).all():
             raise DataError(
                 f"Scores reach {np.abs(Z).max():.3g}, so that rows leave the range of float64. Give scores "
@@ -244,11 +224,11 @@ class WithPreimages:
             back = namespace(back).reshape(back, (len(Z), *shape))
         if not return_error:
             return back
-        if method.method == "exact":
+        if method == "exact":
             return back, np.linalg.norm(as_float64(returned) - found, axis=1)
         return back, residuals(space, as_float64(returned), Z)
 
-    def _space(self) -> FeatureSpace:
+    def _space(self: Any) -> FeatureSpace:
         assert self.kernel_ is not None
         fitted = to_numpy(self.X_fit_)
         alpha = as_float64(self.projection_coef_)[:, : self.rank_]
@@ -264,19 +244,20 @@ class WithPreimages:
             mean=float(self._mean),
         )
 
-    def _found(self, method: str, space: FeatureSpace, Z: FloatArray, start: FloatArray | None) -> FloatArray:
+    def _found(
+        self: Any, method: str, space: FeatureSpace, Z: FloatArray, start: FloatArray | None
+    ) -> FloatArray:
         if method == "exact":
             origin = space.center if space.centered else np.zeros(space.rows.shape[1])
             return np.asarray(Z @ (space.coefficients.T @ (space.rows - origin)) + origin)
         if method == "ridge":
-            learned = getattr(self, "_ridge_map", None)
-            if learned is None:
-                learned = self._ridge_map = learn_map(space.scores, space.rows)
-            return np.asarray(np.maximum(learned(Z), space.evaluator.kernel.floor(space.rows.shape[1])))
+            if self._ridge_map is None:
+                self._ridge_map = learn_map(space.scores, space.rows)
+            return np.asarray(np.maximum(self._ridge_map(Z), space.floor))
         found = minimised(space, Z, method, start)
         if not space.evaluator.kernel.psd:
             # Where there are no distances, what was made small means nothing.
-            residuals(space, found.rows, Z)
+            residuals(space, found.points, Z)
         missed = int(np.sum(~found.converged))
         if missed:
             warnings.warn(
@@ -285,4 +266,4 @@ class WithPreimages:
                 PreimageWarning,
                 stacklevel=4,
             )
-        return found.rows
+        return found.points

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, get_type_hints
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.component_rules import ComponentChoice
+from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
 from gramian.records import (
     Alternative,

@@ -10,19 +10,22 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names
-from gramian.analysis.whitening import METHODS, orthonormal_rows, triangular_root
-from gramian.analysis.whitening_map import Whitening
-from gramian.arrays import as_float64, from_numpy, namespace
-from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.estimators.inputs import check_choice, check_features, remember_features
-from gramian.estimators.pca import PCA
-from gramian.estimators.regularization import (
+from gramian.analysis.whitening import (
+    METHODS,
     Settled,
     as_measured,
     check_regularization,
+    orthonormal_rows,
     regularized,
     standard_deviations,
+    triangular_root,
 )
+from gramian.analysis.whitening_map import Whitening
+from gramian.arrays import as_float64, from_numpy, namespace
+from gramian.checks import check_choice
+from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.inputs import check_features, remember_features
+from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
@@ -222,7 +225,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
             settled = as_measured(self.eigenvalues_, mapping.deviations, found.products / degrees)
         else:
             view, total = mapping.centered(rows), float(pca.total_variance_)
-            settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, found)
+            settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, found.fourth)
         self._settle(settled)
         if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
             warnings.warn(

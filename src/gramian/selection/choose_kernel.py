@@ -3,32 +3,162 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian.arrays import blas_threads, to_numpy
+from gramian.analysis.component_rules.resampling import REPEATS
+from gramian.analysis.tried import Choice, Selection
+from gramian.arrays import as_float64, blas_threads, to_numpy
+from gramian.checks import check_choice, check_integer, counted, evenly
 from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
-from gramian.estimators.inputs import check_choice
-from gramian.kernels import RBF
-from gramian.rows import ArrayRows, Rows, as_rows
-from gramian.selection.filter_settings import kind_of_label
-from gramian.selection.kernel_candidates import Candidate, as_candidates
-from gramian.selection.kernel_choice import KernelChoice, KernelTrial
-from gramian.selection.kernel_judging import CRITERIA, Judge, Settings, prepare
+from gramian.estimators.inputs import generators
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.kernels import RBF, Kernel
+from gramian.records import FloatArray
+from gramian.rows import Rows, as_rows
+from gramian.selection.criteria import (
+    NoisyRows,
+    TriedKernel,
+    alignment,
+    downstream_score,
+    label_gram,
+    parallel_energy,
+    preimage_error,
+)
+from gramian.selection.kernel_candidates import as_candidates
 from gramian.selection.labels import Labelled, as_labelled
+from gramian.selection.validating import (
+    Fold,
+    default_estimator,
+    draw_folds,
+    is_number,
+    kind_of_label,
+    notes_of,
+    score_name,
+    scorer_of,
+)
 
-__all__ = ["choose_kernel"]
+__all__ = ["CRITERIA", "Asked", "Judge", "KernelSelection", "choose_kernel", "prepare", "spread_rows"]
 
+CRITERIA = ("preimage", "parallel", "alignment", "score")
+READ_LABELS = ("alignment", "score")
+FOLDS = 5
+ROWS = {"preimage": 300, "parallel": 400, "alignment": 2000, "score": 500}  # taken at most
+COUNTS = {"preimage": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64), "score": (1, 2, 4, 8, 16, 32, 64)}
+# Of many columns fewer rows, so that what is looked at has at most this many entries; alignment passes over
+# them once for each kernel, the others many times.
+ENTRIES, ENTRIES_ONCE = 1 << 20, 1 << 24
+FEWEST = 100
 # Of the best value, and of its standard error: what differs by less is a tie, and goes to the first kernel.
 TIE, TIE_ERROR = 1e-3, 0.1
-SAID = 3
 LOG = logging.getLogger("gramian")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelSelection(Selection[TriedKernel]):
+    """The kernels that were tried, and the one that was chosen; prints as a table.
+
+    Attributes
+    ----------
+    tried : tuple of TriedKernel
+        In the order that they were given; also ``candidates``.
+    choice : Choice
+        Which of them is best, and why; also ``place`` and ``reason``.
+    n_components : int or None
+        Chosen together with it; None where the criterion says nothing about it.
+    criterion : {"preimage", "parallel", "alignment", "score"}
+    measure : str
+        What the values are: error, energy, alignment, or the name of a score.
+    notes : tuple of str
+        What else should be known.
+    about : str
+        What was compared.
+    """
+
+    criterion: str = ""
+
+    columns: ClassVar[tuple[str, ...]] = (
+        *("kernel", "value", "standard_error", "components", "best", "remark"),
+    )
+    unit: ClassVar[str] = "components"
+    bars: ClassVar[bool] = False
+
+    @property
+    def candidates(self) -> tuple[TriedKernel, ...]:
+        """All kernels that were tried."""
+        return self.tried
+
+    @property
+    def place(self) -> int:
+        """Which of the candidates is best."""
+        return -1 if self.choice is None else self.choice.place
+
+    @property
+    def reason(self) -> str:
+        """Why it is the best, with the numbers that decided."""
+        return "" if self.choice is None else self.choice.why
+
+    @property
+    def n_components(self) -> int | None:
+        """The number of components that goes with the best kernel."""
+        number = self.chosen.size
+        return number if number is None else max(1, number)
+
+    @property
+    def best(self) -> Kernel:
+        """The best kernel, for ``KernelPCA(kernel=...)``; every parameter is a number."""
+        return self.chosen.kernel
+
+    @property
+    def model(self) -> KernelPCA:
+        """A KernelPCA with this kernel and number of components, ready to be fitted."""
+        model: KernelPCA = clone(self.chosen.model).set_params(n_components=self.n_components)
+        return model
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return expression, value, standard error, components, whether it is best, and remark, for each."""
+        return [
+            (t.expression, t.mean, t.standard_error, t.size, place == self.place, t.remark)
+            for place, t in enumerate(self.tried)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold; None for a value that there is not."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
+        return {
+            "about": self.about,
+            "criterion": self.criterion,
+            "measure": self.measure,
+            "kernel": repr(self.best),
+            "components": self.n_components,
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "candidates": [
+                {name: None if value != value else value for name, value in row.items()} for row in rows
+            ],
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row for each kernel."""
+        frame = super().to_frame().rename(columns={"value": self.measure})
+        return frame.astype({"components": "Int64"})
+
+    def label_of(self, one: TriedKernel) -> str:
+        """Return a kernel as it is written."""
+        return one.expression
+
+    def remarks(self) -> list[str]:
+        """Return the reason, what is doubtful about kernels, and the notes."""
+        doubts = [f"- {t.expression}: {t.remark}" for t in self.tried if t.remark]
+        return [self.reason, *doubts, *(f"- {note}" for note in self.notes)]
 
 
 def choose_kernel(
@@ -43,7 +173,7 @@ def choose_kernel(
     scoring: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-) -> KernelChoice:
+) -> KernelSelection:
     """Try kernels, and say which one, how wide and with how many components.
 
     Variance kept or lost in feature space is no criterion: each kernel has a feature space of its own, and a
@@ -90,7 +220,7 @@ def choose_kernel(
 
     Returns
     -------
-    KernelChoice
+    KernelSelection
         Prints as a table of all kernels. ``best`` is the kernel, ``model`` a KernelPCA with it.
 
     Raises
@@ -101,7 +231,7 @@ def choose_kernel(
         For rows that are all equal, a single class, labels that are missing or too few or many, and where no
         kernel can be judged. A kernel that cannot be while others can is in the table with the reason.
     InputTypeError
-        For sparse data.
+        For sparse data, and candidates that are no list.
 
     References
     ----------
@@ -122,39 +252,32 @@ def choose_kernel(
     rbf(sigma=1)
     """
     rows = as_rows(X, estimator="choose_kernel", minimum=3)
-    if not isinstance(rows, ArrayRows):
+    if rows.is_sparse:
         raise InputTypeError("choose_kernel does not take sparse data yet. Use X.toarray().")
-    rows = replace(rows, values=to_numpy(rows.in_memory()))
-    _check_jobs(n_jobs)
+    rows = replace(rows, values=to_numpy(rows.in_memory()))  # type: ignore[call-arg]
     has_labels = y is not None or (rows.table is not None and rows.table.labels is not None)
     if criterion is None:
         criterion = "score" if has_labels else "preimage"
     check_choice("criterion", criterion, CRITERIA)
     labelled = _labelled(rows, y, criterion, estimator)
-    settings = Settings(criterion, estimator, cv, n_components, scoring, random_state)
     if not np.ptp(rows.in_memory(), axis=0).any():
         raise DataError(f"All {rows.shape[0]} rows are equal: there is nothing to tell kernels apart by.")
     tried = as_candidates(candidates, rows)
-    judge = prepare(settings, rows, labelled, tried)
+    asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
+    judge = prepare(asked, random_state)
     found = Parallel(n_jobs=n_jobs)(
-        delayed(_trial)(judge, one, f"kernel {place} of {len(tried)}: {one.kernel!r}")
+        delayed(_tried)(judge, one, f"kernel {place} of {len(tried)}: {one.kernel!r}")
         for place, one in enumerate(tried, 1)
     )
-    trials = tuple(trial for trial, _ in found)
-    said: Counter[str] = Counter(text for _, texts in found for text in texts)
-    notes = [f"While validating: {text}" for text, _ in said.most_common(SAID)]
-    return _chosen(settings, judge, rows, trials, _unused(has_labels, criterion) + notes)
-
-
-def _check_jobs(n_jobs: Any) -> None:
-    whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and (not whole or n_jobs == 0):
-        raise ParameterError(f"n_jobs={n_jobs!r} is no number of jobs. Give 1, 2, ..., -1 for all, or None.")
+    said = Counter(text for one in found for text in one.said)
+    unread = (f"The labels take no part in criterion={criterion!r}.",)
+    notes = unread * (has_labels and criterion not in READ_LABELS) + notes_of(said)
+    return _selection(criterion, judge, rows, tuple(found), notes)
 
 
 def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | None:
     """Return rows with labels where the criterion reads them; elsewhere labels must only be as many."""
-    if criterion in ("alignment", "score"):
+    if criterion in READ_LABELS:
         return as_labelled(rows, y, estimator="choose_kernel", discrete=kind_of_label(estimator))
     count = rows.shape[0] if y is None else np.size(to_numpy(y))
     if count != rows.shape[0]:
@@ -162,36 +285,25 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
     return None
 
 
-def _unused(has_labels: bool, criterion: str) -> list[str]:
-    if has_labels and criterion in ("preimage", "parallel"):
-        return [f"The labels take no part in criterion={criterion!r}."]
-    return []
-
-
-def _trial(judge: Judge, one: Candidate, doing: str) -> tuple[KernelTrial, tuple[str, ...]]:
+def _tried(judge: Judge, one: KernelPCA, doing: str) -> TriedKernel:
     """Judge one kernel; that it cannot be judged must not hide the others."""
     LOG.info(doing)
-    model = one.model
-    if model.random_state is None:
-        model = clone(model).set_params(random_state=judge.seed)
+    model = one if one.random_state is not None else clone(one).set_params(random_state=judge.seed)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
         with blas_threads():
-            found = judge.ask(Candidate(model, one.n_components))
+            found = judge.ask(model)
     except GramianError as error:
-        return KernelTrial(one.kernel, None, None, None, str(error), one.model), ()
-    trial = KernelTrial(
-        one.kernel, found.value, found.standard_error, found.n_components, _doubt(one), one.model
-    )
-    return trial, found.said
+        return TriedKernel(one, None, math.nan, remark=str(error))
+    return replace(found, candidate=one, remark=_doubt(one))
 
 
-def _doubt(one: Candidate) -> str:
+def _doubt(one: KernelPCA) -> str:
     """What must be known about a function that was judged and is not proven to be a kernel."""
     validity = one.kernel.validity
     if validity.proven:
         return ""
-    if one.model.repair is not None:
+    if one.repair is not None:
         return "It is not proven to be a kernel; negative eigenvalues are set to 0."
     if validity.refuted:
         return "It is no valid kernel; on these rows the components looked at have no negative eigenvalue."
@@ -201,96 +313,315 @@ def _doubt(one: Candidate) -> str:
 # ------------------------------------------------------------------- the choice
 
 
-def _chosen(
-    settings: Settings, judge: Judge, rows: Rows, trials: tuple[KernelTrial, ...], notes: list[str]
-) -> KernelChoice:
-    judged = [trial for trial in trials if trial.value is not None]
+def _selection(
+    criterion: str, judge: Judge, rows: Rows, tried: tuple[TriedKernel, ...], notes: tuple[str, ...]
+) -> KernelSelection:
+    judged = [one for one in tried if one.value is not None]
     if not judged:
-        said = "; ".join(f"{trial.expression}: {trial.remark}" for trial in trials[:3])
-        raise DataError(
-            f"None of {len(trials)} kernels can be judged by criterion={settings.criterion!r}. {said}"
-        )
-    sign = -1.0 if settings.criterion == "preimage" else 1.0
-    values = sign * np.array([trial.value for trial in judged], dtype=np.float64)
+        said = "; ".join(f"{one.expression}: {one.remark}" for one in tried[:3])
+        raise DataError(f"None of {len(tried)} kernels can be judged by criterion={criterion!r}. {said}")
+    sign = -1.0 if criterion == "preimage" else 1.0
+    values = sign * np.array([one.mean for one in judged])
     top = int(np.argmax(values))
-    slack = max(TIE * abs(values[top]), TIE_ERROR * (judged[top].standard_error or 0.0))
+    slack = max(TIE * abs(values[top]), TIE_ERROR * _error(judged[top]))
     best = judged[int(np.argmax(values >= values[top] - slack))]
     n, d = rows.shape
-    return KernelChoice(
-        place=trials.index(best),
-        n_components=best.n_components if best.n_components is None else max(1, best.n_components),
-        criterion=settings.criterion,
-        measure=judge.measure,
-        candidates=trials,
-        reason=_reason(settings.criterion, judge, best, len(judged)),
-        notes=(*_remarks(settings, judge, best, judged, sign), *_used(judge.rows, n), *notes),
-        about=f"{n:,} rows x {d:,} columns",
+    used = [f"{judge.rows:,} of the {n:,} rows were looked at, evenly spaced."] if judge.rows < n else []
+    return KernelSelection(
+        tried,
+        f"Kernel for {n:,} rows x {d:,} columns, by {criterion}",
+        Choice(tried.index(best), _reason(criterion, judge, best, len(judged))),
+        (*_remarks(criterion, judge, best, judged, sign), *used, *notes),
+        judge.measure,
+        criterion,
     )
 
 
-def _reason(criterion: str, judge: Judge, best: KernelTrial, count: int) -> str:
-    error = "" if best.standard_error is None else f" (standard error {best.standard_error:.2g})"
-    k = best.n_components
-    number = "" if k is None else f" with {k} component{'s' * (k != 1)}"
-    what = f"{best.expression}{number}"
-    of = f"of {count} kernel{'s' * (count != 1)}"
+def _error(one: TriedKernel) -> float:
+    return 0.0 if math.isnan(one.standard_error) else one.standard_error
+
+
+def _reason(criterion: str, judge: Judge, best: TriedKernel, count: int) -> str:
+    error = "" if math.isnan(best.standard_error) else f" (standard error {best.standard_error:.2g})"
+    components = "" if best.size is None else counted(best.size, "component")
+    what = f"{best.expression} with {components}" if components else best.expression
+    kernels = counted(count, "kernel")
     if criterion == "preimage":
         return (
-            f"Pre-images by {what} have {best.value:.4g}{error} of the error of noisy held-out rows, the "
-            f"least {of}. Doing nothing has 1, the best linear filter {judge.linear_filter:.4g}."
+            f"Pre-images by {what} have {best.mean:.4g}{error} of the error of noisy held-out rows, the "
+            f"least of {kernels}. Doing nothing has 1, the best linear filter {judge.linear_filter:.4g}."
         )
     if criterion == "parallel":
-        if not k:
+        if not best.size:
             return (
-                f"No component of {of.removeprefix('of ')} exceeds what permuted columns have. The first is "
-                "returned, with one component."
+                f"No component of {kernels} exceeds what permuted columns have. The first is returned, with "
+                "one component."
             )
         return (
-            f"The first {k} component{'s' * (k != 1)} of {best.expression} exceed those of data with "
-            f"permuted columns by {best.value:.4g}{error} of the variance in feature space, the most {of}."
+            f"The first {components} of {best.expression} exceed those of data with permuted columns by "
+            f"{best.mean:.4g}{error} of the variance in feature space, the most of {kernels}."
         )
     if criterion == "alignment":
-        return f"{best.expression} is aligned with the labels by {best.value:.4g}{error}, the most {of}."
-    return f"{what} has a mean {judge.measure} of {best.value:.4g}{error} on held-out rows, the best {of}."
+        return (
+            f"{best.expression} is aligned with the labels by {best.mean:.4g}{error}, the most of {kernels}."
+        )
+    mean = f"a mean {judge.measure} of {best.mean:.4g}{error}"
+    return f"{what} has {mean} on held-out rows, the best of {kernels}."
 
 
 def _remarks(
-    settings: Settings, judge: Judge, best: KernelTrial, judged: list[KernelTrial], sign: float
+    criterion: str, judge: Judge, best: TriedKernel, judged: list[TriedKernel], sign: float
 ) -> list[str]:
     found = []
-    assert best.value is not None
-    margin = best.standard_error or 0.0
+    margin = _error(best)
     before = judged[: judged.index(best)]
-    near = [t for t in before if t.value is not None and sign * t.value >= sign * best.value - margin]
+    near = [one for one in before if sign * one.mean >= sign * best.mean - margin]
     if near:
         found.append(
             f"{near[0].expression}, which was listed before it, is within one standard error: "
-            f"{near[0].value:.4g}."
+            f"{near[0].mean:.4g}."
         )
-    if judge.linear_filter is not None and best.value > judge.linear_filter - margin:
+    if judge.linear_filter is not None and best.mean > judge.linear_filter - margin:
         found.append(
             "No kernel takes out noticeably more noise than a linear filter does: these rows show no curved "
             "structure, or it is weaker than their own noise."
         )
-    if settings.criterion == "score":
+    if criterion == "score":
         found.append(
             "Chosen by the score that is shown, which is therefore optimistic. Validate on other rows."
         )
-    return found + _edge(best, judged)
+    # Say so when the best width is the last one that was tried.
+    widths = [_width(one) for one in judged if not math.isnan(_width(one))]
+    if len(set(widths)) >= 3 and _width(best) in (min(widths), max(widths)):
+        which = "narrowest" if _width(best) == min(widths) else "widest"
+        found.append(f"It is the {which} rbf that was tried. Try others beyond it too: candidates=[...].")
+    return found
 
 
-def _edge(best: KernelTrial, judged: list[KernelTrial]) -> list[str]:
-    """Say so when the best width is the last one that was tried."""
-    widths = [
-        t.kernel.sigma for t in judged if isinstance(t.kernel, RBF) and np.ndim(t.kernel.sigma or 0) == 0
-    ]
-    widths = [width for width in widths if width is not None]
-    mine = best.kernel.sigma if isinstance(best.kernel, RBF) else None
-    if mine is None or np.ndim(mine) or len(set(widths)) < 3 or min(widths) < mine < max(widths):
-        return []
-    which = "narrowest" if mine == min(widths) else "widest"
-    return [f"It is the {which} rbf that was tried. Try others beyond it too: candidates=[...]."]
+def _width(one: TriedKernel) -> float:
+    """The width of an rbf that has a single one; NaN for other kernels."""
+    sigma = one.kernel.sigma if isinstance(one.kernel, RBF) else None
+    return math.nan if sigma is None or np.ndim(sigma) else float(sigma)
 
 
-def _used(used: int, n: int) -> list[str]:
-    return [f"{used:,} of the {n:,} rows were looked at, evenly spaced."] if used < n else []
+# ------------------------------------------- what every kernel is judged by
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """A criterion with all that it needs, drawn once: the same rows, folds and noise for all kernels.
+
+    Attributes
+    ----------
+    ask : callable
+        Takes a candidate, returns a TriedKernel; raises a GramianError where there is none.
+    measure : str
+        What the values are called.
+    rows : int
+        How many rows it looks at.
+    seed : int
+        For the models of candidates that have none of their own.
+    linear_filter : float or None
+        Of pre-images: the error that the best linear filter of the noisy rows has.
+    """
+
+    ask: Callable[[KernelPCA], TriedKernel]
+    measure: str
+    rows: int
+    seed: int
+    linear_filter: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What was asked for, as :func:`gramian.choose_kernel` takes it."""
+
+    criterion: str
+    X: np.ndarray[Any, Any]
+    labelled: Labelled | None
+    tried: Sequence[KernelPCA]
+    estimator: Any = None
+    cv: Any = FOLDS
+    n_components: Any = None
+    scoring: Any = None
+
+
+def prepare(asked: Asked, random_state: Any) -> Judge:
+    """Return the criterion that was asked for, on the rows that it looks at.
+
+    Raises
+    ------
+    ParameterError
+        For settings that belong to another criterion, and numbers of components that cannot be.
+    DataError
+        For too few rows.
+    """
+    _check(asked)
+    folding, drawing, seeding = generators(random_state, 3)
+    seed = int(seeding.integers(2**31))
+    if asked.criterion == "preimage":
+        return _preimage(asked, seed, folding, drawing)
+    if asked.criterion == "parallel":
+        return _parallel(asked, seed, drawing)
+    return _alignment(asked, seed) if asked.criterion == "alignment" else _score(asked, seed, folding)
+
+
+def _check(asked: Asked) -> None:
+    criterion = asked.criterion
+    for name in ("estimator", "scoring"):
+        if criterion != "score" and getattr(asked, name) is not None:
+            raise ParameterError(
+                f"{name} belongs to criterion='score', and the criterion is {criterion!r}. Leave one of "
+                "them out."
+            )
+    default = asked.cv is None or (is_number(asked.cv) and asked.cv == FOLDS)
+    if criterion in ("parallel", "alignment") and not default:
+        raise ParameterError(
+            f"criterion={criterion!r} holds no rows out, so that cv={asked.cv!r} has no meaning. Leave it "
+            "out."
+        )
+    given = asked.n_components is not None or any(one.n_components is not None for one in asked.tried)
+    if criterion == "parallel" and given:
+        raise ParameterError(
+            "criterion='parallel' finds the number of components itself. Leave n_components out."
+        )
+
+
+def _preimage(asked: Asked, seed: int, folding: np.random.Generator, drawing: np.random.Generator) -> Judge:
+    X = _varying(asked.X[_picked(asked)])
+    folds = draw_folds(asked.cv, X, np.zeros(len(X)), classifier=False, shuffle=folding)
+    noisy = NoisyRows.of(X, folds, drawing)
+    counts = _counts_of(asked, _smallest(folds))
+    return Judge(
+        lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), seed, noisy.linear_filter
+    )
+
+
+def _parallel(asked: Asked, seed: int, drawing: np.random.Generator) -> Judge:
+    X = _varying(asked.X[_picked(asked)])
+    if X.shape[1] < 2:
+        raise DataError(
+            "criterion='parallel' permutes columns against each other, and X has one. Take another criterion."
+        )
+    seeds = drawing.integers(2**62, size=REPEATS).tolist()
+    return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X), seed)
+
+
+def _alignment(asked: Asked, seed: int) -> Judge:
+    labelled = asked.labelled
+    assert labelled is not None
+    picked = _picked(asked, labelled.y)
+    X = _varying(asked.X[picked])
+    target = label_gram(labelled.y[picked], discrete=labelled.classes is not None)
+    counts = _counts_of(asked, len(X))
+    if asked.n_components is not None and len(counts(asked.tried[0])) > 1:
+        raise ParameterError(
+            f"criterion='alignment' does not choose between n_components={asked.n_components!r}. "
+            "Give one number, or none."
+        )
+
+    def ask(one: KernelPCA) -> TriedKernel:
+        return replace(alignment(one, X, target), size=next(iter(counts(one)), None))
+
+    return Judge(ask, "alignment", len(X), seed)
+
+
+def _score(asked: Asked, seed: int, folding: np.random.Generator) -> Judge:
+    labelled = asked.labelled
+    assert labelled is not None
+    discrete = labelled.classes is not None
+    estimator = default_estimator(discrete) if asked.estimator is None else asked.estimator
+    scorer = scorer_of(estimator, asked.scoring)
+    # Every class is in every fold.
+    picked = _picked(asked, labelled.y, int(asked.cv) if is_number(asked.cv) else FOLDS)
+    X, y = _varying(asked.X[picked]), labelled.original[picked]
+    folds = draw_folds(asked.cv, X, y, classifier=discrete, shuffle=folding)
+    counts = _counts_of(asked, _smallest(folds))
+    usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
+
+    def ask(one: KernelPCA) -> TriedKernel:
+        return downstream_score(one, X, y, folds, estimator, scorer, counts(one))
+
+    return Judge(ask, score_name(asked.scoring, usual), len(X), seed)
+
+
+# ----------------------------------------------------------------------- rows
+
+
+def _picked(asked: Asked, y: np.ndarray[Any, Any] | None = None, least: int = 2) -> npt.NDArray[np.intp]:
+    """Evenly spaced rows; all of them where the folds were given as numbers of rows."""
+    (n, d), rows = asked.X.shape, ROWS[asked.criterion]
+    if not (asked.cv is None or is_number(asked.cv) or hasattr(asked.cv, "split")):
+        return np.arange(n)
+    entries = ENTRIES_ONCE if asked.criterion == "alignment" else ENTRIES
+    limit = max(min(FEWEST, rows), min(rows, entries // d))
+    if asked.criterion == "score" and asked.labelled is not None and asked.labelled.classes is not None:
+        limit = max(limit, least * len(asked.labelled.classes))
+    return spread_rows(n, limit, y, least)
+
+
+def spread_rows(
+    n: int, limit: int, y: np.ndarray[Any, Any] | None = None, least: int = 2
+) -> npt.NDArray[np.intp]:
+    """Return the rows that are looked at: all, or evenly spaced ones, in the order of labels where given.
+
+    Parameters
+    ----------
+    n, limit : int
+        How many there are, and how many are taken of more.
+    y : ndarray of shape (n,), optional
+        Of each value that few rows have, at least some are taken.
+    least : int
+        How many.
+
+    Examples
+    --------
+    >>> spread_rows(9, 3), spread_rows(6, 2, np.array([0, 1, 1, 1, 1, 1]), least=1)
+    (array([0, 4, 8]), array([0, 5]))
+    """
+    if n <= limit:
+        return np.arange(n)
+    places = np.array(evenly(n, limit), dtype=np.intp)
+    if y is None:
+        return places
+    order = np.argsort(y, kind="stable")
+    _, starts, sizes = np.unique(y[order], return_index=True, return_counts=True)
+    if len(starts) * least <= limit:
+        taken = np.searchsorted(places, starts + sizes) - np.searchsorted(places, starts)
+        few = taken < np.minimum(sizes, least)
+        more = [
+            start + np.arange(min(least, size)) for start, size in zip(starts[few], sizes[few], strict=True)
+        ]
+        places = np.unique(np.concatenate([places, *more]))
+    return np.sort(order[places])
+
+
+def _varying(X: np.ndarray[Any, Any]) -> FloatArray:
+    if not np.ptp(X, axis=0).any():
+        raise DataError(
+            f"The {len(X)} rows looked at are all equal: there is nothing to tell kernels apart by."
+        )
+    return as_float64(X)
+
+
+# ------------------------------------------------------ numbers of components
+
+
+def _smallest(folds: Sequence[Fold]) -> int:
+    return min(len(train) for train, _ in folds)
+
+
+def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...]]:
+    """Return which numbers of components a candidate is tried with; checked for all before any work."""
+    wanted, advice = asked.n_components, "Or a list of them to choose from, or None for a list that fits."
+    given = () if wanted is None else wanted if np.ndim(wanted) else [wanted]
+    numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
+    default = COUNTS.get(asked.criterion, ())
+    common = numbers or tuple(k for k in default if k < limit) or default[:1]
+    for k in (*numbers, *(int(one.n_components) for one in asked.tried if one.n_components is not None)):
+        if k > limit:
+            raise ParameterError(
+                f"n_components={k} but only {limit} rows are left to fit on, which have at most {limit} "
+                "components. Ask for fewer."
+            )
+    return lambda one: common if one.n_components is None else (int(one.n_components),)

@@ -2,57 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import textwrap
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
+from scipy.stats import false_discovery_control
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.estimators.inputs import check_features, generators
-from gramian.rows import as_rows
-from gramian.selection.candidates import scorer_of
-from gramian.selection.choosing_k import ChoiceOfK, choose_folds, cross_validate_k, tried_sizes
-from gramian.selection.filter_settings import (
-    check_settings,
-    default_estimator,
-    kind_of_label,
-    near_one,
-    number_of_features,
+from gramian.analysis.tried import (
+    WIDTH,
+    Choice,
+    Selection,
+    Tried,
+    bar,
+    best,
+    within_one_standard_error,
+    writer,
 )
-from gramian.selection.filter_summary import (
-    filter_summary,
-    reason_for,
-    reason_for_discoveries,
-    reason_for_number,
-    score_name,
-)
-from gramian.selection.folds import Fold
+from gramian.checks import check_choice, check_integer, check_number, check_share, counted, listed
+from gramian.errors import DataError, ParameterError
+from gramian.estimators.inputs import generators
+from gramian.records import FloatArray
 from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.ranking import Ranker
-from gramian.selection.significance import benjamini_hochberg
+from gramian.selection.ranking import SCORES, Ranker
+from gramian.selection.selector import ColumnSelector
+from gramian.selection.validating import (
+    Fold,
+    Validation,
+    default_estimator,
+    draw_folds,
+    estimator_name,
+    is_number,
+    kind_of_label,
+    notes_of,
+    score_name,
+    scorer_of,
+    warnings_counted,
+)
 
-__all__ = ["FeatureFilter"]
+__all__ = ["FeatureFilter", "FilterSelection", "near_one", "number_of_features", "tried_sizes"]
 
 # So many features at least are put in order by "mrmr"; each costs a pass over the data.
 MOST_ORDERED = 1000
+HEADS = {"mutual-information": "nats", "f": "F", "chi2": "chi2", "correlation": "|r|"}
+STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+LEAST_CEILING = 100
 
 
-@dataclass(frozen=True, eq=False)
-class _Validation:
-    """What is validated, and on which rows."""
+@dataclass(frozen=True, eq=False, repr=False)
+class FilterSelection(Selection[Tried]):
+    """Numbers of features that were validated, and the choice between them."""
 
-    estimator: Any
-    scorer: Callable[..., float]
-    folds: Sequence[Fold]
-    notes: tuple[str, ...]
+    columns: ClassVar[tuple[str, ...]] = ("features", "score", "standard_error", "chosen")
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return number of features, score, standard error and whether it was chosen, for each."""
+        return [row[1:] for row in super().rows()]
+
+    def label_of(self, one: Tried) -> str:
+        """Return nothing: the number is the candidate."""
+        return ""
 
 
-class FeatureFilter(SelectorMixin, BaseEstimator):
+class FeatureFilter(ColumnSelector):
     """Keep the K features that tell most about a label, each judged by itself.
 
     A filter is cheap where a search over subsets is not, and blind to what features say together only. How
@@ -109,6 +129,8 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
         With ``k="cv"``: ``"k"``, ``"mean_score"``, ``"standard_error"``, ``"fold_scores"`` of shape (tried,
         folds), ``"best_k"`` and ``"one_standard_error_k"``. The best of these scores is optimistic, because
         it was chosen: validate a pipeline with the filter in it to know how it does.
+    selection_ : Selection or None
+        The same as a record that prints as a table; ``to_frame()``.
     estimator_ : estimator or None
         What was validated, unfitted.
     task_ : "classes" or "numbers"
@@ -185,34 +207,27 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
             A parameter outside of what it may be.
         """
         check_settings(self)
-        data = as_labelled(X, y, estimator=self, discrete=kind_of_label(self.estimator), remember=True)
+        data = as_labelled(X, y, estimator=self, discrete=kind_of_label(self.estimator))
         d = data.X.shape[1]
         asked = number_of_features(self.k, d)
+        self.task_ = "numbers" if data.classes is None else "classes"
         # Before the ranking, so that what cannot be validated is refused at once.
-        validation = self._validation(data) if self.k == "cv" else None
+        validation, notes = self._validation(data) if self.k == "cv" else (None, ())
         drawing, folding = generators(self.random_state, 2)
         ranker = Ranker(self.score_func, data.names, data.classes, self.redundancy, self.n_neighbors)
         ranked = ranker.rank(data.X, data.y, max(asked or 0, MOST_ORDERED), drawing)
-        self.task_ = "classes" if ranker.discrete else "numbers"
         self.classes_, self.n_samples_ = data.classes, len(data.y)
         self.scores_, self.pvalues_ = ranked.scores.values, ranked.scores.p_values
         self.notes_ = ranked.scores.notes
         self.ranking_ = np.empty(d, dtype=np.intp)
         self.ranking_[ranked.order] = np.arange(1, d + 1)
-        self.estimator_ = None if validation is None else validation.estimator
-        self.cv_results_ = None
+        self.estimator_ = self.cv_results_ = self.selection_ = None
         if validation is not None:
-            found = self._validate(ranker, data, validation, folding)
-            self.cv_results_ = {
-                "k": found.sizes,
-                "mean_score": found.mean,
-                "standard_error": found.error,
-                "fold_scores": found.fold_scores,
-                "best_k": found.best,
-                "one_standard_error_k": found.chosen,
-            }
-            self.notes_ += (*validation.notes, *found.notes)
-            asked, self.reason_ = found.chosen, reason_for(found, self.score_name_)
+            self.estimator_ = validation.estimator
+            found = _validated(ranker, data, validation, folding, self.n_jobs, self.score_name_)
+            self.selection_, self.cv_results_ = found, _cv_results(found)
+            self.notes_ += (*notes, *found.notes)
+            asked, self.reason_ = found.chosen.size, found.choice.why if found.choice else ""
         if asked is None:
             self.support_, self.reason_ = self._discoveries(ranker, data, drawing)
         else:
@@ -222,33 +237,18 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
         self.k_ = int(self.support_.sum())
         return self
 
-    def _validation(self, data: Labelled) -> _Validation:
-        default = default_estimator(data.classes is not None)
-        estimator = default if self.estimator is None else self.estimator
+    def _validation(self, data: Labelled) -> tuple[Validation, tuple[str, ...]]:
+        discrete = data.classes is not None
+        estimator = default_estimator(discrete) if self.estimator is None else self.estimator
         folds, notes = choose_folds(self.cv, data)
-        return _Validation(estimator, scorer_of(estimator, self.scoring), folds, notes)
-
-    def _validate(
-        self, ranker: Ranker, data: Labelled, validation: _Validation, rng: np.random.Generator
-    ) -> ChoiceOfK:
         X, y = data.X, data.original
         if self.estimator is None:
             # The default standardises, so that a power of two changes nothing but what overflows.
             X = near_one(X)
-            if self.scoring is None and not ranker.discrete:
+            if self.scoring is None and not discrete:
                 y = near_one(y[:, None])[:, 0]
-        return cross_validate_k(
-            ranker.order,
-            data,
-            X,
-            y,
-            tried_sizes(X.shape[1], len(y)),
-            validation.folds,
-            validation.estimator,
-            validation.scorer,
-            random_states=rng.spawn(len(validation.folds)),
-            n_jobs=self.n_jobs,
-        )
+        scorer = scorer_of(estimator, self.scoring)
+        return Validation(estimator, X, y, folds, scorer, data.names), notes
 
     def _discoveries(
         self, ranker: Ranker, data: Labelled, rng: np.random.Generator
@@ -264,8 +264,13 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
                 f"k='fdr' needs p-values, and score_func={score_name(self.score_func)} returns none. "
                 "Let it return a pair of scores and p-values, or give k as a number or 'cv'."
             )
-        support, adjusted = benjamini_hochberg(self.pvalues_, self.alpha)
-        return support, reason_for_discoveries(support, adjusted, self.alpha)
+        adjusted = false_discovery_control(self.pvalues_)
+        support = adjusted <= self.alpha
+        level = f"significant at a false discovery rate of {self.alpha:g} (Benjamini and Hochberg)"
+        count, d = int(support.sum()), support.size
+        if count:
+            return support, f"{count:,} of {d:,} features {'is' if count == 1 else 'are'} {level}."
+        return support, f"No feature is {level}: the smallest adjusted p-value is {adjusted.min():.3g}."
 
     # ------------------------------------------------------------ transform
 
@@ -287,38 +292,11 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
             Where ``k="fdr"`` found no feature.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="FeatureFilter")
-        check_features(self, X, rows)
         if self.k_ == 0:
             raise DataError(
                 f"There is nothing to keep. {self.reason_} Give a larger alpha, or k as a number or 'cv'."
             )
-        kept = np.flatnonzero(self.support_)
-        if rows.is_sparse:
-            return rows.in_memory()[:, kept]
-        return rows.xp.take(rows.in_memory(), _places(kept, rows), axis=1)
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Put the kept columns back in their places; the others are 0.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, k_)
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        rows = as_rows(X, estimator="FeatureFilter")
-        if rows.is_sparse:
-            raise InputTypeError("inverse_transform takes dense data. Pass X.toarray().")
-        if rows.shape[1] != self.k_:
-            raise DataError(f"X has {rows.shape[1]} columns, but {self.k_} features were kept. Give those.")
-        zero = rows.xp.zeros_like(rows.in_memory()[:, :1])
-        # What was dropped is read from the column of zeros.
-        places = np.where(self.support_, np.cumsum(self.support_) - 1, self.k_)
-        return rows.xp.take(rows.xp.concat([rows.in_memory(), zero], axis=1), _places(places, rows), axis=1)
+        return super().transform(X)
 
     # ------------------------------------------------ what the selector says
 
@@ -331,7 +309,16 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
             How many of the best are listed.
         """
         check_is_fitted(self)
-        return filter_summary(self, features)
+        label = "a number" if self.classes_ is None else f"{len(self.classes_)} classes"
+        how = score_name(self.score_func) + (", less redundancy (mrmr)" if self.redundancy else "")
+        d, n = len(self.ranking_), self.n_samples_
+        lines = [f"{d:,} features by {how} with {label}, {n:,} rows", *_ranking(self, features), ""]
+        lines += textwrap.wrap(f"Kept {self.k_:,}. {self.reason_}", WIDTH)
+        if self.selection_ is not None:
+            lines += ["", *self.selection_.table(), "", *textwrap.wrap(self.selection_.about, WIDTH)]
+        for note in self.notes_:
+            lines += textwrap.wrap(note, WIDTH, subsequent_indent="  ")
+        return "\n".join(lines)
 
     @property
     def feature_names_(self) -> list[str]:
@@ -343,22 +330,235 @@ class FeatureFilter(SelectorMixin, BaseEstimator):
     @property
     def score_name_(self) -> str:
         """What was validated, in words."""
-        if self.scoring is not None:
-            return score_name(self.scoring)
-        return "accuracy" if self.task_ == "classes" else "R2"
-
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self)
-        return np.asarray(self.support_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return score_name(self.scoring, "accuracy" if self.task_ == "classes" else "R2")
 
 
-def _places(indices: npt.NDArray[Any], rows: Any) -> Any:
-    if rows.xp is np:
-        return indices
-    return rows.xp.asarray(indices, device=getattr(rows.in_memory(), "device", None))
+# --------------------------------------------------------------- what is asked
+
+
+def check_settings(model: FeatureFilter) -> None:
+    """Refuse parameters that cannot be, alone or together.
+
+    Raises
+    ------
+    ParameterError
+        For a value that is not allowed.
+    InputTypeError
+        For an estimator that is none.
+    """
+    if not callable(model.score_func):
+        check_choice("score_func", model.score_func, SCORES)
+    if model.redundancy is not None:
+        check_choice("redundancy", model.redundancy, ("mrmr",))
+    check_integer("n_neighbors", model.n_neighbors)
+    check_share("alpha", model.alpha, advice="It is a false discovery rate, such as 0.05.")
+    if isinstance(model.k, str) and model.k == "fdr" and model.redundancy is not None:
+        raise ParameterError(
+            f"k='fdr' keeps every significant feature, and redundancy={model.redundancy!r} passes over those "
+            "that repeat others. Leave one of them out."
+        )
+    if model.estimator is not None:
+        scorer_of(model.estimator, model.scoring)
+
+
+def number_of_features(k: Any, d: int) -> int | None:
+    """Return how many of d features were asked for, or None where the data decide.
+
+    Raises
+    ------
+    ParameterError
+        For what is neither a number, a share nor a rule.
+
+    Examples
+    --------
+    >>> number_of_features(3, 10), number_of_features(0.25, 10), number_of_features("cv", 10)
+    (3, 3, None)
+    """
+    if isinstance(k, str):
+        check_choice("k", k, ("cv", "fdr"))
+        return None
+    advice = f"Give a number from 1 to {d}, a share such as 0.1, 'cv' or 'fdr'."
+    if isinstance(k, (Integral, bool)):
+        return check_integer("k", k, 1, d, advice)
+    return max(1, int(np.floor(check_number("k", k, above=0, most=1, advice=advice) * d + 0.5)))
+
+
+def reason_for_number(k: Any, d: int) -> str:
+    """Return in a sentence why a number or a share was kept."""
+    if isinstance(k, Integral):
+        return f"So many were asked for: k={k}."
+    return f"k={float(k):g} is a share of {d:,} features: {float(k) * d:g}, rounded half up, at least one."
+
+
+def near_one(X: npt.NDArray[Any]) -> FloatArray:
+    """Return columns over the power of two above their largest magnitude, which rounds nothing.
+
+    Examples
+    --------
+    >>> near_one(np.array([[1.0, 6e200], [3.0, 3e200]])).round(3)
+    array([[0.25, 0.98],
+           [0.75, 0.49]])
+    """
+    X = X.astype(np.float64)
+    return np.asarray(np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1]))
+
+
+# ---------------------------------------------------- how many, by validation
+
+
+def tried_sizes(d: int, n: int) -> npt.NDArray[np.intp]:
+    """Return the numbers of features to try: 1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, ..., d.
+
+    Beyond 100 only as many as there are rows: with more, a linear model fits any label.
+
+    Examples
+    --------
+    >>> tried_sizes(12, 50).tolist()
+    [1, 2, 3, 4, 5, 7, 10, 12]
+    >>> tried_sizes(3000, 38).tolist()
+    [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100]
+    """
+    ceiling = min(d, max(LEAST_CEILING, n))
+    steps = {int(step * 10**power) for power in range(len(str(ceiling))) for step in STEPS}
+    return np.array(sorted({size for size in steps if size <= ceiling} | {ceiling}), dtype=np.intp)
+
+
+def choose_folds(cv: Any, data: Labelled) -> tuple[list[Fold], tuple[str, ...]]:
+    """Return the parts that are trained on and held out, and what was decided about them.
+
+    A number of folds is that of scikit-learn's check_cv: stratified for classes, not shuffled. There are
+    fewer where a class has fewer rows, and for numbers where a fold would have a single row.
+
+    Raises
+    ------
+    ParameterError
+        For folds that cannot be made.
+    DataError
+        For too few rows, and training rows of a single class.
+    """
+    cv, notes = 5 if cv is None else cv, []
+    X, y, discrete = data.X, data.y, data.classes is not None
+    if is_number(cv):
+        sizes = np.bincount(y) if discrete else np.array([len(y) // 2])
+        if not (sizes > 1).any():
+            few = f"a minimum of 4 samples is needed, and there are {len(y)}"
+            what = f"each of the {len(sizes)} classes has one row" if discrete else few
+            raise DataError(f"No row can be held out: {what}. Give k as a number, or more rows.")
+        most = int(sizes[sizes > 1].min())
+        if most < cv:
+            why = f"there are {len(y)} rows"
+            if data.classes is not None:
+                name = data.classes[[int(np.argmax(sizes == most))]].tolist()[0]
+                why = f"class {name!r} has {most} rows"
+            notes.append(f"{most} folds instead of {cv}: {why}.")
+            cv = most
+        single = np.flatnonzero(sizes == 1)
+        if single.size and data.classes is not None:
+            named = listed(data.classes[single].tolist())
+            notes.append(f"Classes of a single row, which nothing predicts when it is held out: {named}.")
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+                cv = list(StratifiedKFold(check_integer("cv", cv, 2)).split(X, y))
+    splits = draw_folds(cv, X, y, classifier=discrete)
+    for place, (train, _) in enumerate(splits):
+        if np.unique(data.y[train]).size < 2:
+            raise DataError(
+                f"The training rows of fold {place} all have the same label, so that nothing can be learned "
+                "there. Give fewer folds, more rows of each class, or k as a number."
+            )
+    return splits, tuple(notes)
+
+
+def _validated(
+    ranker: Ranker,
+    data: Labelled,
+    validation: Validation,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    name: str,
+) -> FilterSelection:
+    """Score the estimator on the K best features, for every K and fold, ranked on the training rows only."""
+    sizes, folds = tried_sizes(len(data.names), len(data.y)), len(validation.folds)
+    runs = Parallel(n_jobs=n_jobs)(
+        delayed(_one_fold)(ranker, data.X, data.y, validation, sizes, place, state)
+        for place, state in enumerate(rng.spawn(folds))
+    )
+    scores = np.array([scores for scores, _ in runs]).T
+    tried = tuple(Tried.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True))
+    about = (
+        f"Validated: {estimator_name(validation.estimator)}, on the features ranked best by the training "
+        f"rows of each of {counted(folds, 'fold')}. The best was chosen among {len(sizes)}: its score is "
+        "optimistic."
+    )
+    choice = Choice(within_one_standard_error(tried), why_so_many(tried, name))
+    said: Counter[str] = sum((said for _, said in runs), Counter())
+    return FilterSelection(tried, about, choice, notes_of(said), name)
+
+
+def _one_fold(
+    ranker: Ranker,
+    rows: Any,
+    labels: Any,
+    validation: Validation,
+    sizes: npt.NDArray[np.intp],
+    fold: int,
+    state: np.random.Generator,
+) -> tuple[list[float], Counter[str]]:
+    train = validation.folds[fold][0]
+    try:
+        order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state).order
+    except (DataError, ParameterError) as error:
+        raise type(error)(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
+    with warnings_counted() as said:
+        scores = [validation.score(np.sort(order[:size]), fold) for size in sizes]
+    return scores, said
+
+
+def why_so_many(tried: Sequence[Tried], name: str) -> str:
+    """Return in a sentence why cross-validation chose so many."""
+    top, chosen = tried[best(tried)], tried[within_one_standard_error(tried)]
+    error, many = f"{top.standard_error:.2g}", counted(chosen.candidate, "feature")
+    mean = f"with a mean {name} of {chosen.mean:.4g} over {counted(len(top.fold_scores), 'fold')}"
+    if chosen is not top:
+        return (
+            f"{many} validated {mean}, the fewest within one standard error ({error}) of the best, "
+            f"{top.mean:.4g} with {top.candidate:,}."
+        )
+    rest = f", and no smaller number is within one standard error ({error}) of that"
+    return f"{many} validated best, {mean}{rest * (top is not tried[0])}."
+
+
+def _cv_results(found: FilterSelection) -> dict[str, Any]:
+    return {
+        "k": np.array([t.size for t in found], dtype=np.intp),
+        "mean_score": np.array([t.mean for t in found]),
+        "standard_error": np.array([t.standard_error for t in found]),
+        "fold_scores": np.array([t.fold_scores for t in found]),
+        "best_k": found[best(found)].size,
+        "one_standard_error_k": found.chosen.size,
+    }
+
+
+# ------------------------------------------------------------------------ text
+
+
+def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
+    order = np.argsort(model.ranking_, kind="stable")
+    names, p_values = model.feature_names_, model.pvalues_
+    shown = order[:features]
+    width = max([7, *(len(names[j]) for j in shown)])
+    largest = float(model.scores_[np.isfinite(model.scores_)].max(initial=0.0))
+    write = writer([largest], least=2)
+    head = HEADS.get(score_name(model.score_func), "score")
+    yield f"rank  {'feature':{width}} {head:>10}" + ("" if p_values is None else f" {'p':>9}")
+    for j in shown:
+        score = float(model.scores_[j])
+        # The bar of an infinite score is full.
+        length = bar(min(score, largest) if largest > 0 else float(score > 0), largest or 1.0)
+        chance = "" if p_values is None else f" {p_values[j]:9.2g}"
+        kept = "kept" if model.support_[j] else ""
+        start = f"{model.ranking_[j]:4d}  {names[j]:{width}} {write(score):>10}{chance}"
+        yield f"{start}  {length:20} {kept}".rstrip()
+    if len(order) > len(shown):
+        more = int(model.support_[order[features:]].sum())
+        yield f"... and {len(order) - len(shown):,} more" + (f", {more:,} of them kept" if more else "")

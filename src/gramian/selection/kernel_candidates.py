@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from gramian.arrays import as_float64
+from gramian.checks import check_integer, evenly
 from gramian.errors import InputTypeError, ParameterError
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial, kernel_from_name
@@ -18,7 +18,7 @@ from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["Candidate", "as_candidates", "default_kernels"]
+__all__ = ["as_candidates", "default_kernels"]
 
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of rbf, over the median distance
 LAPLACIAN_WIDTHS = (2.0, 1.0)
@@ -28,30 +28,10 @@ WIDTH_ROWS = 1000
 DIGITS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """One kernel that is tried.
+def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
+    """Return what is compared: models whose kernels have every parameter a number, not fitted.
 
-    Attributes
-    ----------
-    model : KernelPCA
-        Not fitted; its kernel has every parameter a number.
-    n_components : int or None
-        The number that the user's own KernelPCA asks for.
-    """
-
-    model: KernelPCA
-    n_components: int | None = None
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel, every parameter a number."""
-        kernel: Kernel = self.model.kernel
-        return kernel
-
-
-def as_candidates(given: Any, rows: Rows) -> tuple[Candidate, ...]:
-    """Return what is compared, with widths that depend on the data filled in.
+    Widths that depend on the data are filled in. A number of components is the one that the user asked for.
 
     Parameters
     ----------
@@ -63,26 +43,22 @@ def as_candidates(given: Any, rows: Rows) -> tuple[Candidate, ...]:
     Raises
     ------
     ParameterError
-        For an empty list, an expression that cannot be read, a precomputed kernel.
+        For an expression that cannot be read, a precomputed kernel.
     InputTypeError
-        For what is no list, or no kernel.
+        For what is no list, an empty one, and for what is no kernel.
     """
     if given is None:
         given = default_kernels(rows.in_memory())
-    if isinstance(given, (str, Kernel, KernelPCA)) or not isinstance(given, (Sequence, np.ndarray)):
+    lists = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+    if not lists or not len(given):
         raise InputTypeError(
-            f"candidates={given!r} is no list. Give several kernels to compare, such as "
+            f"candidates={given!r} is no list of kernels. Give several to compare, such as "
             "['linear', 'rbf(sigma=2)'], or None for a list that fits the data."
-        )
-    if not len(given):
-        raise ParameterError(
-            "candidates is empty. Give kernels such as ['linear', 'rbf(sigma=2)'], or None for a list that "
-            "fits the data."
         )
     return tuple(_candidate(one, rows) for one in given)
 
 
-def _candidate(given: Any, rows: Rows) -> Candidate:
+def _candidate(given: Any, rows: Rows) -> KernelPCA:
     model = given if isinstance(given, KernelPCA) else KernelPCA(kernel=given)
     if isinstance(model.kernel, str) and model.kernel.strip() == PRECOMPUTED:
         raise ParameterError(
@@ -90,13 +66,8 @@ def _candidate(given: Any, rows: Rows) -> Candidate:
             "judged on, and no columns to permute. Give the rows, and kernels by name, expression or object."
         )
     wanted = model.n_components
-    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer))):
-        raise ParameterError(
-            f"The candidate {model!r} asks for n_components={wanted!r}. Give a whole number, or None to have "
-            "it chosen."
-        )
-    if wanted is not None and wanted < 1:
-        raise ParameterError(f"The candidate {model!r} asks for n_components={wanted}. Give at least 1.")
+    if wanted is not None:
+        check_integer(f"The n_components of {model!r}", wanted, 1, advice="None has it chosen.")
     kernel = kernel_from_name(
         model.kernel,
         gamma=model.gamma,
@@ -109,8 +80,8 @@ def _candidate(given: Any, rows: Rows) -> Candidate:
     kernel = kernel if _settled(kernel) else resolved
     # The kernel carries its own parameters now.
     own: dict[str, Any] = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
-    held = clone(model).set_params(kernel=kernel, n_components=None, **own)
-    return Candidate(held, None if wanted is None else int(wanted))
+    held: KernelPCA = clone(model).set_params(kernel=kernel, **own)
+    return held
 
 
 def _settled(kernel: Kernel) -> bool:
@@ -166,7 +137,7 @@ def _rounded(value: float) -> float:
 
 def _evenly(X: Any, limit: int) -> FloatArray:
     """Evenly spaced rows as float64; all where they would be equal."""
-    some = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), limit)).round().astype(np.int64))]
+    some = X[evenly(len(X), limit)]
     return as_float64(some if np.ptp(some, axis=0).any() else X)
 
 

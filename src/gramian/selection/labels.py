@@ -60,8 +60,6 @@ def as_labelled(
     *,
     estimator: Any,
     discrete: bool | str = "auto",
-    minimum: int = 2,
-    remember: bool = False,
 ) -> Labelled:
     """Check rows and their labels.
 
@@ -73,13 +71,10 @@ def as_labelled(
     y : array-like of shape (n_samples,) or None
         Labels: text, booleans or numbers.
     estimator : object
-        Whose data it is: a selector, or the name of a function, for messages.
+        Whose data it is: a selector, which remembers number and names of the features as scikit-learn's do,
+        or the name of a function, for messages.
     discrete : bool or "auto"
         Whether the label names classes. By default :func:`looks_discrete` decides.
-    minimum : int
-        Least number of rows.
-    remember : bool
-        Store number and names of features in the estimator, as scikit-learn's do.
 
     Raises
     ------
@@ -87,7 +82,7 @@ def as_labelled(
         For sparse rows, a missing label, NaN, labels of another length, a single class.
     """
     name = estimator if isinstance(estimator, str) else type(estimator).__name__
-    rows = as_rows(X, estimator=name, minimum=minimum)
+    rows = as_rows(X, estimator=name, minimum=2)
     if rows.is_sparse:
         raise InputTypeError(
             f"{name} does not take sparse data yet. Use X.toarray(), or choose columns of it first."
@@ -99,7 +94,7 @@ def as_labelled(
             f"{name} requires y to be passed, but the target y is None. "
             "Give one label for each row; in the shell, --label COLUMN."
         )
-    if remember:
+    if not isinstance(estimator, str):
         remember_features(estimator, X, rows)
     values, classes = as_target(y, rows.shape[0], discrete=discrete)
     return Labelled(to_numpy(rows.in_memory()), values, classes, rows)
@@ -124,8 +119,6 @@ def as_target(
         raise DataError(f"y must hold one label for each row: {error}") from error
     if len(values) != n:
         raise DataError(f"y has {len(values)} labels but X has {n} rows. Give one label for each row.")
-    if values.dtype.kind == "c":
-        raise DataError("Complex data not supported: y holds complex numbers.")
     if values.dtype.kind in "OUST":
         values = _text(values)
     elif values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -176,12 +169,7 @@ def _text(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise DataError(
             f"Input y contains NaN: label {missing[0]} is {values[missing[0]]!r}. Remove those rows first."
         )
-    if all(isinstance(v, str) for v in values):
-        return values.astype(str)
-    try:
-        return np.array(values.tolist())
-    except ValueError as error:
-        raise DataError("Unknown label type: y holds sequences, not one label for each row.") from error
+    return values.astype(str) if all(isinstance(v, str) for v in values) else np.array(values.tolist())
 
 
 def _numbers(values: np.ndarray[Any, Any]) -> FloatArray:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from gramian.errors import DataError, MissingExtraError, ParameterError
+from gramian.analysis.tried import bar, data_frame
+from gramian.checks import check_integer, listed
+from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
-from gramian.selection.information import information
+from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
 from gramian.selection.labels import Labelled, as_labelled, looks_discrete
-from gramian.selection.plug_in import codes_of, entropy, plug_in_bias
-from gramian.selection.printing import bar
-from gramian.selection.tie_breaking import random_stream
 
 __all__ = ["MutualInformation", "mutual_information"]
 
-SHOWN, SOME = 30, 5
+SHOWN = 30
 PROBED = 64  # rows that tell most columns of fractions from those of whole numbers
 
 
@@ -91,11 +89,7 @@ class MutualInformation:
         MissingExtraError
             Where pandas is not installed; :meth:`rows` needs nothing.
         """
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise MissingExtraError("frames", "pandas", "A data frame") from error
-        return pandas.DataFrame(self.rows(), columns=["feature", "nats", "p_value", "kind"])
+        return data_frame(self.rows(), ["feature", "nats", "p_value", "kind"])
 
     def __str__(self) -> str:
         shown = self.rows()[:SHOWN]
@@ -180,8 +174,8 @@ def mutual_information(
     >>> np.round(found.values, 4)
     array([0.6931, 0.    ])
     """
-    k = _whole("n_neighbors", n_neighbors, 1)
-    repeats = _whole("permutations", permutations, 0)
+    k = check_integer("n_neighbors", n_neighbors)
+    repeats = check_integer("permutations", permutations, 0)
     most = None if n_jobs is None else effective_n_jobs(n_jobs)
     stream = random_stream(random_state)
     data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target)
@@ -207,12 +201,6 @@ def mutual_information(
         label_entropy=None if data.classes is None else entropy(data.y),
         notes=tuple(_notes(data, kinds, k, values)),
     )
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ParameterError(f"{name}={value!r} must be a whole number from {least}.")
-    return int(value)
 
 
 def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
@@ -271,12 +259,11 @@ def _notes(data: Labelled, kinds: npt.NDArray[np.bool_], k: int, values: FloatAr
 def _small_classes(data: Labelled, k: int) -> Iterator[str]:
     sizes = np.bincount(data.y)
     classes = data.classes if data.classes is not None else np.arange(len(sizes))
-    single = classes[sizes == 1]
-    small = classes[(sizes > 1) & (sizes <= k)]
-    if len(single):
-        yield f"Classes of one row have no neighbours and were left out: {_some(single)}."
-    if len(small):
-        yield f"Classes of {k} rows or fewer have fewer than n_neighbors={k}; all were taken: {_some(small)}."
+    single, small = (listed(classes[which].tolist()) for which in (sizes == 1, (sizes > 1) & (sizes <= k)))
+    if single:
+        yield f"Classes of one row have no neighbours and were left out: {single}."
+    if small:
+        yield f"Classes of {k} rows or fewer have fewer than n_neighbors={k}; all were taken: {small}."
 
 
 def _above(
@@ -287,10 +274,5 @@ def _above(
         names = [data.names[j] for j in above]
         yield (
             f"Above the entropy, {whose} ({limits.max():.4g} nats at most), which no true value is: "
-            f"{_some(names)}. Estimates by neighbours vary; read them as the entropy."
+            f"{listed(names)}. Estimates by neighbours vary; read them as the entropy."
         )
-
-
-def _some(names: Any) -> str:
-    shown = ", ".join(str(name) for name in names[:SOME])
-    return f"{shown} and {len(names) - SOME} more" if len(names) > SOME else shown

@@ -2,158 +2,168 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Integral
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from gramian.analysis.polynomials import IntArray
-from gramian.records import FloatArray
-from gramian.selection.candidates import CandidateScorer
-from gramian.selection.history import Action, Choice, Step
+from gramian.analysis.tried import Choice, best, tolerance, within_one_standard_error
+from gramian.checks import check_choice, check_integer, check_share, counted
+from gramian.errors import ParameterError
+from gramian.records import FloatArray, IntArray
+from gramian.selection.history import Action, SearchStep
+from gramian.selection.space import Space
 
-__all__ = ["Rule", "Space", "backward", "choose", "first_best", "forward", "tolerance"]
+__all__ = ["CandidateScorer", "Rule", "Search", "choose", "search_of"]
 
 Rule = Literal["best", "one-se", "size"]
-TIED = 1e-12
 # A set of two is one move from sets of one, all of which have been scored: undoing cannot be better.
 NOTHING_TO_UNDO = 2
 
 
+class CandidateScorer(Protocol):
+    """What a search asks for scores."""
+
+    def scores(self, kept: IntArray, groups: Sequence[IntArray], adding: bool) -> FloatArray:
+        """Return the score of ``kept`` with each group added, or removed: shape (n_groups, n_folds)."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class Space:
-    """What can be chosen.
+class Search:
+    """Which subsets are visited, and which of them is kept.
 
     Attributes
     ----------
-    free : tuple of ndarray of int
-        Groups of columns that move together, by their first column; columns of a group ascend.
-    fixed : ndarray of int
-        Columns that every subset has, ascending.
-    """
-
-    free: tuple[IntArray, ...]
-    fixed: IntArray
-
-
-def tolerance(best: float) -> float:
-    """Return by how much a score may be below the best and still count as equal: rounding."""
-    return TIED * max(1.0, abs(best))
-
-
-def first_best(means: FloatArray) -> int:
-    """Return the place of the largest mean, the first one of those that tie with it.
-
-    Examples
-    --------
-    >>> first_best(np.array([0.5, 0.9, 0.9 + 1e-15]))
-    1
-    """
-    best = float(np.max(means))
-    return int(np.argmax(means >= best - tolerance(best)))
-
-
-def forward(
-    scorer: CandidateScorer,
-    space: Space,
-    *,
-    floating: bool = False,
-    limit: int | None = None,
-    patience: int | None = None,
-) -> Iterator[Step]:
-    """Add the group whose addition scores best, one at a time.
-
-    Parameters
-    ----------
-    scorer : CandidateScorer
     space : Space
+    adding : bool
+        Forward from no groups: the one is added whose addition scores best. Otherwise backward from all, in
+        the same way; the last group stays unless there are fixed columns.
     floating : bool
-        After each addition remove groups, as long as the smaller subset is better than the best of its number
-        of groups so far. Each such removal raises the best score of that number, so the search ends.
-    limit : int, optional
-        Largest number of features: groups that would exceed it are not tried. A floating search that has
-        got there goes one move further and back, until that gives nothing better of this size.
-    patience : int, optional
-        Stop after so many additions that did not lead to a better subset.
-
-    Yields
-    ------
-    Step
+        After each move undo others, as long as the subset is better than the best of its number of groups so
+        far. Each such move raises the best score of that number, so the search ends.
+    rule : "best", "one-se" or "size"
+    limit : int or None
+        Number of features to go to: groups that would exceed it are not added; a backward search comes down
+        to it, or below it where groups do not give it exactly. A floating search that has got there goes one
+        move further and back, until that gives nothing better of this size.
+    patience : int or None
+        Stop after so many moves that did not lead to a better subset.
 
     References
     ----------
     Whitney (1971), A direct method of nonparametric measurement selection. Pudil, Novovicova, Kittler (1994),
     Floating search methods in feature selection, section 2.3 (SFFS) and 2.4 (SBFS).
     """
-    walk = _Walk(scorer, space, set())
-    return _walked(walk, True, floating, limit, patience)
+
+    space: Space
+    adding: bool = True
+    floating: bool = False
+    rule: Rule = "best"
+    limit: int | None = None
+    patience: int | None = None
+
+    @property
+    def moves(self) -> int:
+        """How many groups move one way before the search ends: about, where groups differ in size."""
+        groups, d, held = len(self.space.free), self.space.n_features, len(self.space.fixed)
+        if self.limit is None:
+            return groups if self.adding or held else groups - 1
+        room = self.limit - held if self.adding else d - self.limit
+        return min(groups, math.ceil(room * groups / (d - held)))
+
+    def moved(self, step: SearchStep) -> int:
+        """Return how many groups are not where the search began."""
+        subset = set(step.subset)
+        inside = sum(int(group[0]) in subset for group in self.space.free)
+        return inside if self.adding else len(self.space.free) - inside
+
+    @property
+    def name(self) -> str:
+        """The search in words."""
+        return ("forward" if self.adding else "backward") + " floating" * self.floating
+
+    def steps(self, scorer: CandidateScorer) -> Iterator[SearchStep]:
+        """Search, one move at a time."""
+        walk = _Walk(scorer, self.space, set() if self.adding else set(range(len(self.space.free))))
+        return _walked(walk, self)
 
 
-def backward(
-    scorer: CandidateScorer,
-    space: Space,
-    *,
-    floating: bool = False,
-    limit: int | None = None,
-    patience: int | None = None,
-) -> Iterator[Step]:
-    """Remove the group whose removal scores best, one at a time, from all of them.
+def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience: Any) -> Search:
+    """Settle what to do.
 
-    The mirror of :func:`forward`: with ``floating`` groups come back as long as the larger subset is better
-    than the best of its number of groups; ``limit`` is the number of features to come down to, or below it
-    where groups do not give it exactly. The last group stays unless there are fixed columns.
+    Parameters
+    ----------
+    space : Space
+    wanted : "best", "one-se", int or float in (0, 1)
+        Parameter ``n_features_to_select``.
+    adding, floating : bool
+    patience : int or None
+
+    Raises
+    ------
+    ParameterError
+        For a number that cannot be reached, and a patience without use or below 1.
     """
-    walk = _Walk(scorer, space, set(range(len(space.free))))
-    return _walked(walk, False, floating, limit, patience)
+    name, d, held = "n_features_to_select", space.n_features, len(space.fixed)
+    if isinstance(wanted, str):
+        rule: Rule = "best" if check_choice(name, wanted, ("best", "one-se")) == "best" else "one-se"
+        enough = None if patience is None else check_integer("patience", patience)
+        return Search(space, adding, floating, rule, None, enough)
+    if patience is not None:
+        raise ParameterError(
+            f"patience={patience!r} is for 'best' and 'one-se', but {name}={wanted!r} has its own end. Leave "
+            "out one of the two."
+        )
+    advice = f"Give 'best', 'one-se', a number of features from 1 to {d}, or a share between 0 and 1."
+    if isinstance(wanted, (Integral, bool)):
+        limit = check_integer(name, wanted, 1, d, advice)
+    else:
+        # 0.29 of 100 is 28.999999999999996 in binary.
+        limit = max(1, math.floor(check_share(name, wanted, advice) * d + 1e-9))
+    least = held or min(map(len, space.free))
+    if limit < least:
+        why = "are fixed" if held else "are in the smallest group; features are counted, not groups"
+        raise ParameterError(
+            f"{name}={wanted!r} is {counted(limit, 'feature')}, but {least} {why}. Give {least} or more."
+        )
+    return Search(space, adding, floating, "size", limit)
 
 
-def choose(steps: Sequence[Step], rule: Rule, limit: int | None = None) -> Choice:
+def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) -> Choice:
     """Choose one of the subsets that a search has visited.
 
     Parameters
     ----------
-    steps : sequence of Step
+    steps : sequence of SearchStep
     rule : "best", "one-se" or "size"
         The best mean; the fewest features within one standard error of the best (of the best's); the best
         of the largest size up to ``limit``. Ties go to the fewest features, then to the first.
     limit : int, optional
         For "size".
-
-    References
-    ----------
-    Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, section 3.4.3, for the rule
-    of one standard error.
     """
     places = [j for j, step in enumerate(steps) if step.action != "keep"]
-    means = np.array([steps[j].mean for j in places])
-    sizes = np.array([steps[j].size for j in places])
+    visited = [steps[j] for j in places]
     if rule == "size" and limit is not None:
-        size = sizes[sizes <= limit].max()
-        place = places[_fewest(np.where(sizes == size, means, -np.inf), sizes)]
+        size = max(len(step.subset) for step in visited if len(step.subset) <= limit)
+        places = [j for j in places if len(steps[j].subset) == size]
         asked = "as many as" if size == limit else f"the most that groups give of the {limit} that"
-        return Choice(place, f"{asked} were asked for")
-    best = _fewest(means, sizes)
+        return Choice(places[best([steps[j] for j in places])], f"{asked} were asked for")
+    place = best(visited)
+    top = visited[place]
     if rule == "best":
-        tied = np.flatnonzero(means >= means[best] - tolerance(means[best]))
-        others = len({steps[places[j]].subset for j in tied}) - 1
+        tied = {step.subset for step in visited if step.mean >= top.mean - tolerance(top.mean)}
+        others = len(tied) - 1
         same = "; another one scores the same" if others == 1 else f"; {others} others score the same"
-        return Choice(places[best], f"the best mean of all on the way{same if others else ''}")
-    error = steps[places[best]].standard_error
-    enough = means >= means[best] - error - tolerance(means[best])
-    smallest = enough & (sizes == sizes[enough].min())
-    place = _fewest(np.where(smallest, means, -np.inf), sizes)
+        return Choice(places[place], f"the best mean of all on the way{same if others else ''}")
     why = (
-        f"the fewest within one standard error, {error:.2g}, of the best mean, {means[best]:.4g} with "
-        f"{sizes[best]:,} feature{'s' * int(sizes[best] != 1)}"
+        f"the fewest within one standard error, {top.standard_error:.2g}, of the best mean, {top.mean:.4g} "
+        f"with {counted(len(top.subset), 'feature')}"
     )
-    return Choice(places[place], why)
-
-
-def _fewest(means: FloatArray, sizes: IntArray) -> int:
-    """Return the place of the best mean; of tied ones the first with the fewest features."""
-    best = float(np.max(means))
-    return int(np.argmin(np.where(means >= best - tolerance(best), sizes, np.inf)))
+    return Choice(places[within_one_standard_error(visited)], why)
 
 
 class _Walk:
@@ -164,14 +174,14 @@ class _Walk:
         self.number = 0
         self.best: dict[int, float] = {}
         self.now: FloatArray = np.empty(0)
-        self.leader: Step | None = None
+        self.leader: SearchStep | None = None
 
     @property
     def columns(self) -> IntArray:
         groups = [self.space.free[i] for i in self.inside]
         return np.sort(np.concatenate([self.space.fixed, *groups])).astype(np.intp)
 
-    def start(self) -> Step:
+    def start(self) -> SearchStep:
         columns = self.columns
         self.now = self.scorer.scores(columns[:0], [columns], True)[0]
         self.best[len(self.inside)] = float(self.now.mean())
@@ -193,11 +203,12 @@ class _Walk:
         last = [i for i in inside if limit is None or len(free[i]) <= limit]
         return [i for i in inside if last != [i]]
 
-    def round(self, candidates: list[int], adding: bool, *, undo: bool = False) -> Step:
+    def round(self, candidates: list[int], adding: bool, *, undo: bool = False) -> SearchStep:
         groups = [self.space.free[i] for i in candidates]
         scores = self.scorer.scores(self.columns, groups, adding)
         means = scores.mean(axis=1)
-        place = first_best(means)
+        # The first one of those that tie.
+        place = int(np.argmax(means >= means.max() - tolerance(means.max())))
         count = len(self.inside) + (1 if adding else -1)
         known, mean = self.best.get(count, -np.inf), float(means[place])
         tried = tuple(tuple(group.tolist()) for group in groups)
@@ -208,27 +219,33 @@ class _Walk:
         self.now = scores[place]
         return self._step("add" if adding else "remove", tried[place], scores, tried)
 
-    def leads(self, step: Step) -> bool:
+    def leads(self, step: SearchStep) -> bool:
         """Say whether a step leads to the best subset so far, and remember it if so."""
-        mean, leader = step.mean, self.leader
-        if leader is not None:
-            gain, tied = mean - leader.mean, tolerance(leader.mean)
-            if gain < -tied or (gain <= tied and step.size >= leader.size):
-                return False
+        leader = self.leader
+        if leader is not None and best([leader, step]) == 0:
+            return False
         self.leader = step
         return True
 
     def _step(
         self, action: Action, moved: tuple[int, ...], scores: FloatArray, tried: tuple[tuple[int, ...], ...]
-    ) -> Step:
+    ) -> SearchStep:
         self.number += action != "start"
         subset = tuple(self.columns.tolist())
-        return Step(self.number, action, moved, subset, self.now, tried, scores)
+        return SearchStep.in_folds(
+            subset,
+            len(subset),
+            self.now,
+            number=self.number,
+            action=action,
+            moved=moved,
+            candidates=tried,
+            candidate_scores=scores,
+        )
 
 
-def _walked(
-    walk: _Walk, adding: bool, floating: bool, limit: int | None, patience: int | None
-) -> Iterator[Step]:
+def _walked(walk: _Walk, search: Search) -> Iterator[SearchStep]:
+    adding, floating, limit = search.adding, search.floating, search.limit
     if walk.columns.size:
         step = walk.start()
         walk.leads(step)
@@ -252,7 +269,7 @@ def _walked(
             better, undone = walk.leads(step) or better, undone or step.action != "keep"
             yield step
         idle = 0 if better else idle + 1
-        if (beyond and not undone) or (patience is not None and idle >= patience):
+        if (beyond and not undone) or (search.patience is not None and idle >= search.patience):
             return
 
 

@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import from_numpy
-from gramian.errors import ParameterError
-from gramian.estimators.inputs import check_choice, check_features
-from gramian.rows import as_rows
-from gramian.selection.candidates import Trial, scorer_of
-from gramian.selection.feature_groups import space_of
-from gramian.selection.filter_summary import estimator_name
-from gramian.selection.folds import Fold, all_rows, draw_folds
-from gramian.selection.history import NOT_VALIDATED, Choice, History, Step
+from gramian.analysis.tried import Choice
+from gramian.checks import check_choice, duration
+from gramian.errors import DataError, ParameterError
+from gramian.records import FloatArray, IntArray
+from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.nested import Part, nested_parts, nested_scores
-from gramian.selection.pace import Pace
-from gramian.selection.plans import Plan, plan_of
-from gramian.selection.remembered import Memory, Remembering, fingerprint, remembering
-from gramian.selection.search import choose
+from gramian.selection.remembered import Memory, fingerprint, remembering
+from gramian.selection.search import CandidateScorer, Search, choose, search_of
+from gramian.selection.selector import ColumnSelector
+from gramian.selection.space import space_of
+from gramian.selection.validating import (
+    Fold,
+    Validation,
+    draw_folds,
+    estimator_name,
+    is_number,
+    score_name,
+    scorer_of,
+)
 
-__all__ = ["SequentialFeatureSelector"]
+__all__ = ["Pace", "SequentialFeatureSelector", "nested_parts", "nested_scores"]
 
 log = logging.getLogger(__name__)
-DIRECTIONS = ("forward", "backward")
-FLAGS = ("floating", "validate", "nested", "warm_start", "verbose")
+# Seconds between two messages within a step: on the line that a terminal rewrites, and in lines that stay.
+REWRITTEN, STAYING = 0.5, 10.0
 FOUND = (
     *("history_", "interrupted_", "support_", "n_features_to_select_", "score_", "standard_error_"),
     *("nested_score_", "nested_standard_error_", "nested_scores_", "nested_supports_", "optimism_"),
 )
 
 
-class SequentialFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     """Select features by adding or removing, at each step, the one that gives the best validated score.
 
     All subsets are too many to try: 2^d. The greedy search fits of the order of d^2, and keeps the best
@@ -191,78 +196,38 @@ class SequentialFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
             Ctrl-C keeps what was found: the best subset so far is selected, ``interrupted_`` is True, and
             KeyboardInterrupt goes on. With ``warm_start=True`` another fit continues there.
         """
-        scorer = self._checked()
-        classifier = bool(is_classifier(self.estimator))
-        data = as_labelled(X, y, estimator=self, discrete=classifier, remember=True)
+        scorer = scorer_of(self.estimator, self.scoring)
+        check_choice("direction", self.direction, ("forward", "backward"))
+        data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)))
         space = space_of(self.groups, self.fixed, data.names)
         adding = self.direction == "forward"
-        plan = plan_of(space, self.n_features_to_select, adding, bool(self.floating), self.patience)
+        search = search_of(space, self.n_features_to_select, adding, bool(self.floating), self.patience)
         memory = self._recalled(data)
-        if plan.rule == "one-se" and len(memory.folds) < 2:
+        if search.rule == "one-se" and len(memory.folds) < 2:
             raise ParameterError(
                 "n_features_to_select='one-se' needs a standard error, but there is a single fold. Give "
                 "'best', a number, or validate=True and a cv of two or more."
             )
-        trial = Trial(self.estimator, data.X, data.original, memory.folds, scorer, data.names)
-        parts = self._parts(trial) if self.nested else []
+        validation = Validation(self.estimator, data.X, data.original, memory.folds, scorer, data.names)
+        parts = self._parts(validation) if self.nested else []
         for name in FOUND:
             self.__dict__.pop(name, None)
         finished = False
         try:
-            self._search(plan, trial, memory)
+            self._search(search, validation, memory)
             if self.nested:
-                self._nest(plan, trial, parts)
+                self._nest(search, validation, parts)
             finished = True
         finally:
             kept = self.warm_start or not finished
             self._memory = replace(memory, mark=self._mark(data)) if kept else None
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Return the selected columns of X, in X's kind and dtype.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_features_to_select_)
-        """
-        check_is_fitted(self)
-        rows = as_rows(X, estimator=type(self).__name__)
-        check_features(self, X, rows)
-        chosen = np.flatnonzero(self.support_)
-        if rows.is_sparse:
-            return rows.in_memory()[:, chosen]
-        return rows.xp.take(rows.in_memory(), from_numpy(chosen, rows.in_memory()), axis=1)
-
     def summary(self) -> History:
         """Return the table of the search with the choice and why; it prints."""
         check_is_fitted(self)
         found: History = self.history_
         return found
-
-    def _checked(self) -> Any:
-        """Refuse parameters that no data make right; return what scores a fitted estimator."""
-        scorer = scorer_of(self.estimator, self.scoring)
-        check_choice("direction", self.direction, DIRECTIONS)
-        for name in FLAGS:
-            value = getattr(self, name)
-            if not isinstance(value, (bool, np.bool_)):
-                raise ParameterError(f"{name}={value!r} is neither True nor False. Give one of them.")
-        whole = isinstance(self.n_jobs, (int, np.integer)) and not isinstance(self.n_jobs, bool)
-        if self.n_jobs is not None and not (whole and self.n_jobs):
-            raise ParameterError(
-                f"n_jobs={self.n_jobs!r} is no number of jobs. Give 1 or more, -1 for all cores, or None."
-            )
-        splits = self.cv is None or isinstance(self.cv, (int, np.integer)) or hasattr(self.cv, "split")
-        if self.nested and not splits:
-            raise ParameterError(
-                "nested=True splits parts of the rows again, but cv holds splits of all rows. Give a number "
-                "of folds or a splitter."
-            )
-        return scorer
 
     def _mark(self, data: Labelled) -> tuple[Any, ...]:
         rows = np.ascontiguousarray(data.X)
@@ -278,85 +243,76 @@ class SequentialFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
         return Memory(self._inner(data.X, data.original))
 
     def _split(self, X: Any, y: Any) -> list[Fold]:
-        return draw_folds(self.cv, X, y, classifier=bool(is_classifier(self.estimator)))
+        return draw_folds(self.cv, X, y, classifier=is_classifier(self.estimator))
 
     def _inner(self, X: Any, y: Any) -> list[Fold]:
         """Return the folds that a selection is made with."""
-        return self._split(X, y) if self.validate else all_rows(len(y))
+        every = np.arange(len(y))
+        return self._split(X, y) if self.validate else [(every, every)]
 
-    def _scorer(self, trial: Trial) -> Remembering:
-        return remembering(trial, self.scoring, self.n_jobs)
-
-    def _search(self, plan: Plan, trial: Trial, memory: Memory) -> None:
+    def _search(self, search: Search, validation: Validation, memory: Memory) -> None:
         """Search, and keep what is found however it ends."""
-        self.history_ = History((), trial.names, self._about(plan, trial))
+        self.history_ = History((), self._about(search, validation), names=validation.names)
         self.interrupted_ = False
-        steps: list[Step] = []
+        steps: list[SearchStep] = []
         try:
-            for step in self._measured(plan, trial, memory):
+            for step in self._measured(search, validation, memory):
                 steps.append(step)
         except KeyboardInterrupt:
             self.interrupted_ = True
             if steps:
-                found = choose(steps, "best" if plan.rule == "size" else plan.rule)
+                found = choose(steps, "best" if search.rule == "size" else search.rule)
                 self._settle(steps, Choice(found.place, f"stopped by hand; so far {found.why}"))
             raise
         except BaseException:
-            self.history_ = replace(self.history_, steps=tuple(steps))
+            self.history_ = replace(self.history_, tried=tuple(steps))
             raise
-        self._settle(steps, choose(steps, plan.rule, plan.limit))
+        self._settle(steps, choose(steps, search.rule, search.limit))
 
-    def _measured(self, plan: Plan, trial: Trial, memory: Memory) -> Iterator[Step]:
-        """Yield the steps with what they took, also where they took it before a search was stopped."""
-        pace = Pace(plan, verbose=bool(self.verbose))
-        scorer = remembering(trial, self.scoring, self.n_jobs, memory.known, pace.within)
+    def _measured(self, search: Search, validation: Validation, memory: Memory) -> Iterator[SearchStep]:
+        """Yield the steps with what they took."""
+        pace = Pace(search, verbose=bool(self.verbose))
+        scorer = remembering(validation, self.scoring, self.n_jobs, known=memory.known, tell=pace.within)
         new = computed = 0
         began = time.perf_counter()
-        for step in plan.steps(scorer):
-            place = step.number, step.subset
-            seconds = memory.seconds.get(place, 0.0) + time.perf_counter() - began
-            memory.seconds[place] = seconds
-            models = (scorer.new - new) * len(trial.folds)
+        for step in search.steps(scorer):
+            seconds = time.perf_counter() - began
+            models = (scorer.new - new) * len(validation.folds)
             pace.step(step, scorer.computed - computed)
             yield replace(step, models=models, seconds=seconds, validated=bool(self.validate))
             new, computed, began = scorer.new, scorer.computed, time.perf_counter()
 
-    def _settle(self, steps: list[Step], choice: Choice) -> None:
-        self.history_ = replace(self.history_, steps=tuple(steps), choice=choice)
+    def _settle(self, steps: list[SearchStep], choice: Choice) -> None:
+        self.history_ = replace(self.history_, tried=tuple(steps), choice=choice)
         chosen = self.history_.chosen
         self.support_ = np.zeros(len(self.history_.names), dtype=bool)
         self.support_[list(chosen.subset)] = True
-        self.n_features_to_select_ = chosen.size
+        self.n_features_to_select_ = len(chosen.subset)
         self.score_, self.standard_error_ = chosen.mean, chosen.standard_error
 
-    def _parts(self, trial: Trial) -> list[Part]:
-        outer = trial.folds if self.validate else self._split(trial.X, trial.y)
-        return nested_parts(trial.X, trial.y, outer, self._inner)
+    def _parts(self, validation: Validation) -> list[Part]:
+        if not (self.cv is None or is_number(self.cv) or hasattr(self.cv, "split")):
+            raise ParameterError(
+                "nested=True splits parts of the rows again, but cv holds splits of all rows. Give a number "
+                "of folds or a splitter."
+            )
+        outer = validation.folds if self.validate else self._split(validation.X, validation.y)
+        return nested_parts(validation.X, validation.y, outer, self._inner)
 
-    def _nest(self, plan: Plan, trial: Trial, parts: list[Part]) -> None:
-        found = nested_scores(plan, trial, parts, self._scorer, self.score_)
+    def _nest(self, search: Search, validation: Validation, parts: list[Part]) -> None:
+        score = partial(remembering, scoring=self.scoring, n_jobs=self.n_jobs)
+        found = nested_scores(search, validation, parts, score, self.score_)
         self.history_ = replace(self.history_, nested=found)
         self.nested_score_, self.nested_standard_error_ = found.mean, found.standard_error
         self.nested_scores_, self.nested_supports_ = found.scores, found.supports
         self.optimism_ = found.optimism
 
-    def _about(self, plan: Plan, trial: Trial) -> str:
-        n, d = trial.X.shape
-        score = (
-            self.scoring
-            if isinstance(self.scoring, str)
-            else getattr(self.scoring, "__name__", "its own score")
-        )
-        where = f"{len(trial.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
+    def _about(self, search: Search, validation: Validation) -> str:
+        n, d = validation.X.shape
+        score = score_name(self.scoring, "its own score")
+        where = f"{len(validation.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
         name = estimator_name(self.estimator)
-        return f"{plan.name.capitalize()} selection among {d:,} features with {name}: {score}, {where}"
-
-    def _get_support_mask(self) -> Any:
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "support_")
+        return f"{search.name.capitalize()} selection among {d:,} features with {name}: {score}, {where}"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -364,6 +320,143 @@ class SequentialFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
             own = get_tags(self.estimator)
             tags.input_tags.positive_only = own.input_tags.positive_only
             tags.target_tags.positive_only = own.target_tags.positive_only
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+# -------------------------------------------------------------------- nested
+
+
+Splitter = Callable[[FloatArray, np.ndarray[Any, Any]], list[Fold]]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that are held out of a selection, and the folds of the others, counted among these."""
+
+    train: IntArray
+    test: IntArray
+    folds: list[Fold]
+
+
+def nested_parts(
+    X: FloatArray, y: np.ndarray[Any, Any], outer: Sequence[Fold], split: Splitter
+) -> list[Part]:
+    """Draw all folds before anything is fitted.
+
+    Raises
+    ------
+    DataError
+        Where the rows without one part cannot be split.
+    """
+    parts = []
+    for k, (train, test) in enumerate(outer):
+        try:
+            parts.append(Part(train, test, split(X[train], y[train])))
+        except DataError as error:
+            raise DataError(f"{_without(k, len(outer))}: {error}") from error
+    return parts
+
+
+def nested_scores(
+    search: Search,
+    validation: Validation,
+    parts: Sequence[Part],
+    scorer: Callable[[Validation], CandidateScorer],
+    inner_score: float,
+) -> Nested:
+    """Select without each part in turn, fit on the other parts with what was selected, and score the part.
+
+    Parameters
+    ----------
+    search : Search
+    validation : Validation
+        The estimator with all rows.
+    parts : sequence of Part
+    scorer : callable
+        Makes what scores candidates from a validation.
+    inner_score : float
+        The score that chose among all rows.
+
+    References
+    ----------
+    Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray
+    gene-expression data. Varma and Simon (2006), Bias in error estimation when using cross-validation for
+    model selection.
+    """
+    scores = np.empty(len(parts))
+    supports = np.zeros((len(parts), validation.X.shape[1]), dtype=bool)
+    for k, part in enumerate(parts):
+        log.info("nested: part %d of %d", k + 1, len(parts))
+        X, y = validation.X[part.train], validation.y[part.train]
+        try:
+            inner = replace(validation, X=X, y=y, folds=part.folds)
+            steps = list(search.steps(scorer(inner)))
+            chosen = np.array(steps[choose(steps, search.rule, search.limit).place].subset)
+            scores[k] = replace(validation, folds=[(part.train, part.test)]).score(chosen, 0)
+        except DataError as error:
+            raise DataError(f"{_without(k, len(parts))}: {error}") from error
+        supports[k, chosen] = True
+    optimism = inner_score - float(scores.mean())
+    return Nested.in_folds("all of it", None, scores, supports=supports, optimism=optimism)
+
+
+def _without(k: int, parts: int) -> str:
+    return f"nested=True, selection without part {k + 1} of {parts}"
+
+
+# ---------------------------------------------------------------------- pace
+
+
+class Pace:
+    """Says how far a search has come and how long it will take, to the log and to standard error.
+
+    Parameters
+    ----------
+    search : Search
+    verbose : bool
+        Whether to write to standard error too.
+    """
+
+    def __init__(self, search: Search, *, verbose: bool) -> None:
+        self._search, self._verbose = search, verbose
+        self._each: float | None = None
+        self._now = "no feature yet"
+        self._moved = 0
+        self._began = self._logged = self._printed = time.perf_counter()
+        self._already: int | None = None
+
+    def within(self, done: int, total: int) -> None:
+        """Take note of a candidate that was scored within a step."""
+        now = time.perf_counter()
+        if self._already is None:
+            self._already = done - 1
+        if now - self._logged < REWRITTEN:
+            return
+        each = (now - self._began) / (done - self._already)
+        left = each * (total - done + self._later(self._moved + 1))
+        self._logged = now
+        verbose = self._verbose and now - self._printed >= STAYING
+        self._printed = now if verbose else self._printed
+        self._say(f"{self._now}, trying {done:,} of {total:,}, about {duration(left)} left", verbose)
+
+    def step(self, step: SearchStep, computed: int) -> None:
+        """Take note of a step: ``computed`` candidates were scored for it."""
+        now = time.perf_counter()
+        if computed:
+            self._each = (now - self._began) / computed
+        self._began = self._logged = self._printed = now
+        self._already, self._moved = None, self._search.moved(step)
+        self._now = f"{len(step.subset):,} of {self._search.space.n_features:,} features, {step.mean:.4g}"
+        later = self._later(self._moved)
+        left = f", about {duration(self._each * later)} left" if self._each is not None and later else ""
+        self._say(f"{self._now}{left}", self._verbose)
+
+    def _say(self, text: str, verbose: bool) -> None:
+        log.info("%s", text)
+        if verbose:
+            print(text, file=sys.stderr, flush=True)
+
+    def _later(self, moved: int) -> int:
+        """Candidates of the moves to come; floating searches try each move back at least once."""
+        groups, back = len(self._search.space.free), self._search.floating
+        return sum(groups - i + back * (i + 1) for i in range(moved, self._search.moves))

@@ -1,0 +1,320 @@
+"""What was tried, what it scored in every fold, and which was chosen: one record for every selection."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar, Self, TypeVar, overload
+
+import numpy as np
+from scipy.stats import sem
+
+from gramian.errors import MissingExtraError
+from gramian.records import FloatArray
+
+__all__ = [
+    "Choice",
+    "Selection",
+    "Tried",
+    "bar",
+    "best",
+    "data_frame",
+    "standard_error",
+    "tolerance",
+    "within_one_standard_error",
+    "writer",
+]
+
+WIDTH = 110
+BAR = 12  # characters
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+TIED = 1e-12
+# Longer tables show their start, the neighbourhood of the choice, and their end.
+MOST_LINES = 60
+HEAD, AROUND, TAIL = 20, 5, 5
+
+
+# ------------------------------------------------------------------- records
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """One candidate with its score.
+
+    Attributes
+    ----------
+    candidate : object
+        What was tried: a number of features, a subset, a kernel.
+    size : int or None
+        How many features or components it has: fewer are simpler. None where that is not known.
+    mean : float
+        Its score; NaN where it has none.
+    standard_error : float
+        Of the score; NaN where there is nothing to tell it from, such as a single fold.
+    fold_scores : ndarray of shape (n_folds,)
+        Empty where the score is no mean over folds.
+    """
+
+    candidate: Any
+    size: int | None
+    mean: float
+    standard_error: float = math.nan
+    fold_scores: FloatArray = field(default_factory=lambda: np.empty(0), repr=False)
+
+    @classmethod
+    def in_folds(cls, candidate: Any, size: int | None, fold_scores: FloatArray, **more: Any) -> Self:
+        """Return a candidate with the mean of its scores over folds, and the standard error of that.
+
+        Examples
+        --------
+        >>> Tried.in_folds("all", 3, np.array([1.0, 3.0]))
+        Tried(candidate='all', size=3, mean=2.0, standard_error=1.0)
+        """
+        mean = float(fold_scores.mean())
+        return cls(candidate, size, mean, standard_error(fold_scores), fold_scores, **more)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which of the candidates was chosen, counted from 0, and why."""
+
+    place: int
+    why: str
+
+
+T_co = TypeVar("T_co", bound=Tried, covariant=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection(Sequence[T_co]):
+    """All candidates in order, the chosen one and why; prints as a table.
+
+    Attributes
+    ----------
+    tried : tuple of Tried
+    about : str
+        What was selected, from what, by what.
+    choice : Choice or None
+        None where nothing could be chosen.
+    notes : tuple of str
+        What else should be known.
+    measure : str
+        What the scores are.
+    """
+
+    tried: tuple[T_co, ...]
+    about: str = ""
+    choice: Choice | None = None
+    notes: tuple[str, ...] = ()
+    measure: str = "score"
+
+    columns: ClassVar[tuple[str, ...]] = ("candidate", "size", "score", "standard_error", "chosen")
+
+    @property
+    def chosen(self) -> T_co:
+        """The candidate that was chosen."""
+        if self.choice is None:
+            raise AttributeError("Nothing was chosen: the search was stopped before its first score.")
+        return self.tried[self.choice.place]
+
+    def __len__(self) -> int:
+        return len(self.tried)
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
+        return self.tried[index]
+
+    def __iter__(self) -> Iterator[T_co]:
+        return iter(self.tried)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the values of ``columns`` for each candidate."""
+        place = None if self.choice is None else self.choice.place
+        return [
+            (self.label_of(t), t.size, t.mean, t.standard_error, j == place) for j, t in enumerate(self.tried)
+        ]
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row for each candidate, by the first of ``columns``.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed; :meth:`rows` needs nothing.
+        """
+        return data_frame(self.rows(), self.columns).set_index(self.columns[0])
+
+    # ------------------------------------------------------------------ text
+
+    unit: ClassVar[str] = "features"
+    bars: ClassVar[bool] = True
+
+    def shown(self) -> list[int]:
+        """Return the places of the candidates that the table shows."""
+        return list(range(len(self.tried)))
+
+    def label_of(self, one: T_co) -> str:  # type: ignore[misc]
+        """Return a candidate in words."""
+        return str(one.candidate)
+
+    def remarks(self) -> list[str]:
+        """Return what is said below the table."""
+        return [*([self.choice.why] if self.choice else []), *self.notes]
+
+    def table(self) -> list[str]:
+        """Return the lines of the table: size, score, standard error, a bar and the candidate in words."""
+        places = self.shown()
+        chosen = self.choice.place if self.choice else -1
+        means = [self.tried[j].mean for j in places if math.isfinite(self.tried[j].mean)]
+        write = writer([abs(mean) for mean in means])
+        # A bar has a length where zero is the least that there can be.
+        wide = BAR if self.bars and min(means, default=-1.0) >= 0 else 0
+        errors = any(math.isfinite(self.tried[j].standard_error) for j in places)
+        cells = [("", self.unit, self.measure, "± s.e." * errors, "")]
+        for j in places:
+            one = self.tried[j]
+            size = "" if one.size is None else f"{one.size:,}"
+            length = f"{bar(one.mean, max(means), wide):{wide}}  " if wide else ""
+            error = write(one.standard_error) * errors
+            cells.append(("*" * (j == chosen), size, write(one.mean), error, length + self.label_of(one)))
+        widths = [max(len(row[j]) for row in cells) for j in range(4)]
+        lines = [
+            "  ".join([*(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=False)), row[4]]).rstrip()
+            for row in cells
+        ]
+        return _shortened(lines, 1 + places.index(chosen) if chosen in places else 1)
+
+    def __str__(self) -> str:
+        if not self.tried:
+            return f"{self.about}\nStopped before the first score."
+        lines = [self.about, "", *self.table(), ""]
+        for remark in self.remarks():
+            lines += textwrap.wrap(remark, WIDTH, break_on_hyphens=False)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+# --------------------------------------------------------------------- rules
+
+
+def standard_error(scores: FloatArray) -> float:
+    """Return the standard error of a mean: the standard deviation (ddof 1) over the root of the number.
+
+    NaN for a single score, which has none.
+    """
+    return float(sem(scores)) if len(scores) > 1 else math.nan
+
+
+def tolerance(score: float) -> float:
+    """Return by how much scores may differ and still be equal: rounding."""
+    return TIED * max(1.0, abs(score))
+
+
+def best(tried: Sequence[Tried]) -> int:
+    """Return the place of the best mean; of tied ones the first of the smallest.
+
+    Examples
+    --------
+    >>> best([Tried("a", 3, 0.9), Tried("b", 2, 0.9 + 1e-15), Tried("c", 1, 0.8)])
+    1
+    """
+    means, sizes = np.array([t.mean for t in tried]), np.array([t.size for t in tried])
+    return int(np.argmin(np.where(means >= means.max() - tolerance(means.max()), sizes, np.inf)))
+
+
+def within_one_standard_error(tried: Sequence[Tried]) -> int:
+    """Return the place of the smallest candidate within one standard error, of the best one's, of the best.
+
+    Of several of that size the best.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees, section 3.4.3.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.5, 0.6], [0.8, 1.0], [0.9, 1.0]])
+    >>> tried = [Tried.in_folds(k, k, scores[k - 1]) for k in (1, 2, 3)]
+    >>> best(tried), within_one_standard_error(tried)
+    (2, 1)
+    """
+    top = tried[best(tried)]
+    error = top.standard_error if math.isfinite(top.standard_error) else 0.0
+    enough = [j for j, t in enumerate(tried) if t.mean >= top.mean - error - tolerance(top.mean)]
+    least = min(tried[j].size or 0 for j in enough)
+    smallest = [j for j in enough if (tried[j].size or 0) == least]
+    return smallest[best([tried[j] for j in smallest])]
+
+
+# ------------------------------------------------------------------ printing
+
+
+def bar(value: float, largest: float, width: int = 20) -> str:
+    """Return a horizontal bar whose length is the share ``value / largest`` of ``width`` characters.
+
+    Examples
+    --------
+    >>> bar(0.5, 1.0, width=8)
+    '████'
+    >>> bar(0.0, 1.0, width=8)
+    ''
+    """
+    share = min(1.0, max(0.0, value / largest)) if largest > 0 else 0.0
+    full, part = divmod(round(8 * width * share), 8)
+    return ("█" * full + EIGHTHS[part]).rstrip()
+
+
+def data_frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> Any:
+    """Return rows as a pandas data frame.
+
+    Raises
+    ------
+    MissingExtraError
+        Where pandas is not installed.
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise MissingExtraError("frames", "pandas", "A data frame") from error
+    return pandas.DataFrame(rows, columns=list(columns))
+
+
+def writer(sizes: Sequence[float], least: int = 0) -> Callable[[float], str]:
+    """Return what writes numbers with four digits of the largest of some sizes, aligned.
+
+    Examples
+    --------
+    >>> write = writer([961.5, 3.0])
+    >>> write(961.5), write(3.0), write(math.nan)
+    ('961.5', '3.0', '-')
+    """
+    largest = max(sizes, default=0.0)
+    form = ".3e"
+    if 1e-3 <= largest < 1e7:
+        form = f",.{max(least, 3 - math.floor(math.log10(largest)))}f"
+    return lambda value: "-" if math.isnan(value) else f"{value:{form}}"
+
+
+def _shortened(lines: list[str], chosen: int) -> list[str]:
+    if len(lines) <= MOST_LINES:
+        return lines
+    wanted = {*range(HEAD + 1), *range(len(lines) - TAIL, len(lines))}
+    wanted |= set(range(chosen - AROUND, chosen + AROUND + 1))
+    short: list[str] = []
+    for j, line in enumerate(lines):
+        if j in wanted:
+            short.append(line)
+        elif short[-1] != "...":
+            short.append("...")
+    return short

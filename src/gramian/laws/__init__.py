@@ -1,0 +1,1 @@
+"""The law behind the data: polynomial equations that its rows obey."""

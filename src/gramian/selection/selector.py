@@ -1,0 +1,78 @@
+"""What the selectors of features have in common: kept columns are taken out, and put back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays import from_numpy
+from gramian.errors import DataError, InputTypeError
+from gramian.estimators.inputs import check_features
+from gramian.rows import as_rows
+
+__all__ = ["ColumnSelector"]
+
+
+class ColumnSelector(SelectorMixin, BaseEstimator):
+    """A selector of scikit-learn whose fit leaves ``support_``; it takes what the decompositions take."""
+
+    support_: np.ndarray[Any, Any]
+
+    def transform(self, X: Any) -> Any:
+        """Return the kept columns of X, in their order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_kept)
+            In X's kind, float32 or float64.
+        """
+        check_is_fitted(self)
+        rows = as_rows(X, estimator=type(self).__name__)
+        check_features(self, X, rows)
+        values, kept = rows.in_memory(), np.flatnonzero(self.support_)
+        return values[:, kept] if rows.is_sparse else rows.xp.take(values, from_numpy(kept, values), axis=1)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put the kept columns back in their places; the others are 0.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_kept)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        rows = as_rows(X, estimator=type(self).__name__)
+        count = int(self.support_.sum())
+        if rows.is_sparse:
+            raise InputTypeError("inverse_transform takes dense data. Pass X.toarray().")
+        if rows.shape[1] != count:
+            raise DataError(f"X has {rows.shape[1]} columns, but {count} features were kept. Give those.")
+        values = rows.in_memory()
+        # What was dropped is read from a column of zeros.
+        padded = rows.xp.concat([values, rows.xp.zeros_like(values[:, :1])], axis=1)
+        places = np.where(self.support_, np.cumsum(self.support_) - 1, count)
+        return rows.xp.take(padded, from_numpy(places, values), axis=1)
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "support_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,146 @@
+"""Which features can be chosen, which move together and which stay: from names, numbers, masks or labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian.checks import check_integer, listed
+from gramian.errors import ParameterError
+from gramian.records import IntArray
+
+__all__ = ["Space", "space_of"]
+
+SHAPES = "Give lists of features, such as [[0, 1], ['height', 'weight']], or one label for each feature."
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    free : tuple of ndarray of int
+        Groups of columns that move together, by their first column; columns of a group ascend.
+    fixed : ndarray of int
+        Columns that every subset has, ascending.
+    """
+
+    free: tuple[IntArray, ...]
+    fixed: IntArray
+
+    @property
+    def n_features(self) -> int:
+        """Number of features there are."""
+        return len(self.fixed) + sum(map(len, self.free))
+
+
+def space_of(groups: Any, fixed: Any, names: Sequence[str]) -> Space:
+    """Return what can be chosen.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of int or str, array-like of shape (n_features,), or None
+        Features that move together, by number or name; or a label for each feature, equal ones belong
+        together. Features that are in no list are groups of their own.
+    fixed : sequence of int or str, mask of shape (n_features,), or None
+        Features that every subset has; with one of a group, all of it.
+    names : sequence of str
+        Of all features.
+
+    Raises
+    ------
+    ParameterError
+        For features that are not there, overlapping or empty groups, and where all features are fixed.
+    """
+    found = _groups(groups, names)
+    stays = set(_fixed(fixed, names))
+    held = [group for group in found if stays & set(group)]
+    free = [group for group in found if not stays & set(group)]
+    if not free:
+        raise ParameterError(
+            f"fixed={fixed!r} holds all {len(names)} features, with their groups. Leave one to choose."
+        )
+    ordered = sorted((sorted(group) for group in free), key=lambda group: group[0])
+    return Space(
+        tuple(np.array(group, dtype=np.intp) for group in ordered),
+        np.array(sorted(j for group in held for j in group), dtype=np.intp),
+    )
+
+
+def _groups(groups: Any, names: Sequence[str]) -> list[list[int]]:
+    d = len(names)
+    if groups is None:
+        return [[j] for j in range(d)]
+    if isinstance(groups, (str, Mapping)) or not np.iterable(groups):
+        raise ParameterError(f"groups={groups!r} is neither lists of features nor labels. {SHAPES}")
+    items = list(groups)
+    many = [_is_list(item) for item in items]
+    if items and all(many):
+        return _members(items, names)
+    if any(many) or len(items) != d:
+        what = "mixes lists and labels" if any(many) else f"has {len(items)} labels for {d} features"
+        raise ParameterError(f"groups={groups!r} {what}. {SHAPES}")
+    labelled: dict[Any, list[int]] = {}
+    for j, label in enumerate(items):
+        labelled.setdefault(label, []).append(j)
+    return list(labelled.values())
+
+
+def _is_list(thing: Any) -> bool:
+    """Say whether something holds several things: a list, tuple, set or array of one dimension."""
+    return isinstance(thing, (set, frozenset)) or (
+        not isinstance(thing, (str, Mapping)) and np.ndim(thing) == 1
+    )
+
+
+def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
+    owner: dict[int, int] = {}
+    found = []
+    for number, group in enumerate(groups):
+        members = [_feature(item, names, "groups") for item in group]
+        if not members:
+            raise ParameterError(f"groups[{number}] is empty. Leave it out, or name its features.")
+        for j in members:
+            if j in owner:
+                raise ParameterError(
+                    f"The feature {names[j]!r} (number {j}) is in groups[{owner[j]}] and again in "
+                    f"groups[{number}]. A feature moves with one group: name it once."
+                )
+            owner[j] = number
+        found.append(members)
+    return found + [[j] for j in range(len(names)) if j not in owner]
+
+
+def _fixed(fixed: Any, names: Sequence[str]) -> list[int]:
+    if fixed is None:
+        return []
+    if not _is_list(fixed):
+        raise ParameterError(
+            f"fixed={fixed!r} is no list of features. Give numbers or names, such as [0, 2] or ['age'], or a "
+            "mask of booleans."
+        )
+    items = list(fixed)
+    if items and all(isinstance(item, (bool, np.bool_)) for item in items):
+        if len(items) != len(names):
+            raise ParameterError(
+                f"fixed is a mask of {len(items)} booleans, but there are {len(names)} features."
+            )
+        return np.flatnonzero(items).tolist()
+    return [_feature(item, names, "fixed") for item in items]
+
+
+def _feature(item: Any, names: Sequence[str], parameter: str) -> int:
+    """Return the number of a feature given by number or name."""
+    if not isinstance(item, str):
+        return check_integer(f"A feature in {parameter}", item, 0, len(names) - 1, "Or give a name.")
+    count = list(names).count(item)
+    if count != 1:
+        said = f"{count} features have that name" if count else f"the features are {listed(names)}"
+        raise ParameterError(
+            f"{parameter} names {item!r}, but {said}. Give a name that is there once, or numbers."
+        )
+    return list(names).index(item)

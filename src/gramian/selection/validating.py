@@ -1,0 +1,285 @@
+"""An estimator validated on parts of the rows, drawn once so that all candidates see the same ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gramian.checks import check_integer, counted, listed
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.records import FloatArray, IntArray
+
+__all__ = [
+    "Fold",
+    "Validation",
+    "default_estimator",
+    "draw_folds",
+    "estimator_name",
+    "fitted_score",
+    "is_number",
+    "kind_of_label",
+    "notes_of",
+    "score_name",
+    "scorer_of",
+    "warnings_counted",
+]
+
+Fold = tuple[IntArray, IntArray]
+Scorer = Callable[..., float]
+
+SAID = 3
+ADVICE = {
+    "Fitting": "Change the estimator so that it can be fitted on any of the candidates, or leave these out.",
+    "Scoring": "Choose another scoring=, or a cv= whose parts the fitted estimator can be scored on.",
+}
+
+
+# ----------------------------------------------------------------- estimators
+
+
+def scorer_of(estimator: Any, scoring: Any) -> Scorer:
+    """Return the function that scores a fitted estimator.
+
+    Raises
+    ------
+    InputTypeError
+        For what is no estimator.
+    ParameterError
+        For a scoring that is not known, or several of them.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputTypeError(
+            f"estimator={estimator!r} is no estimator with fit. Give one, such as LogisticRegression()."
+        )
+    try:
+        if isinstance(scoring, (list, tuple, set, dict)):
+            raise ValueError("A selection follows one score, not several.")
+        scorer: Scorer = check_scoring(estimator, scoring=scoring)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"scoring={scoring!r} cannot be used: {error} Give the name of a score of scikit-learn, such as "
+            "'accuracy' or 'r2', or a function scorer(estimator, X, y)."
+        ) from error
+    return scorer
+
+
+def kind_of_label(estimator: Any) -> bool | str:
+    """Say by the estimator whether labels are classes; "auto" where it does not say.
+
+    Examples
+    --------
+    >>> kind_of_label(Ridge()), kind_of_label(None)
+    (False, 'auto')
+    """
+    if estimator is not None and is_classifier(estimator):
+        return True
+    return False if estimator is not None and is_regressor(estimator) else "auto"
+
+
+def default_estimator(discrete: bool) -> Any:
+    """Return what is validated by default: logistic or ridge regression of standardised features."""
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000) if discrete else Ridge())
+
+
+def estimator_name(estimator: Any) -> str:
+    """Return the name of an estimator, with its steps if it is a pipeline.
+
+    Examples
+    --------
+    >>> estimator_name(make_pipeline(StandardScaler(), Ridge()))
+    'StandardScaler + Ridge'
+    """
+    steps = getattr(estimator, "steps", None)
+    if steps is None:
+        return type(estimator).__name__
+    return " + ".join(estimator_name(step) for _, step in steps)
+
+
+def score_name(score: Any, default: str = "score") -> str:
+    """Return how a score is called: its name, that of the function, or the default for None.
+
+    Examples
+    --------
+    >>> score_name("f"), score_name(max), score_name(None, "accuracy")
+    ('f', 'max', 'accuracy')
+    """
+    if score is None or isinstance(score, str):
+        return score or default
+    return str(getattr(score, "__name__", type(score).__name__))
+
+
+# ---------------------------------------------------------------------- folds
+
+
+def is_number(cv: Any) -> bool:
+    """Whether folds are asked for by their number."""
+    return isinstance(cv, Integral) and not isinstance(cv, bool)
+
+
+def draw_folds(
+    cv: Any,
+    X: FloatArray,
+    y: np.ndarray[Any, Any],
+    *,
+    classifier: bool,
+    shuffle: np.random.Generator | None = None,
+) -> list[Fold]:
+    """Draw the folds once.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable of (train, test) or None
+        As in scikit-learn: stratified for the classes of a classifier, None is 5.
+    X : ndarray of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    classifier : bool
+    shuffle : Generator, optional
+        Cuts the rows at random where ``cv`` is a number; otherwise in their order.
+
+    Returns
+    -------
+    list of (train, test)
+        Numbers of rows.
+
+    Raises
+    ------
+    ParameterError
+        For what is no way to split.
+    DataError
+        For a class with fewer rows than folds, more folds than rows, rows that are not there.
+    """
+    n, given = len(y), cv
+    if cv is None or isinstance(cv, (Integral, bool)):
+        folds = check_integer("cv", 5 if cv is None else cv, 2, advice="Or give a splitter, or splits.")
+        seed = None if shuffle is None else int(shuffle.integers(2**31))
+        kind = StratifiedKFold if classifier else KFold
+        cv = kind(folds, shuffle=shuffle is not None, random_state=seed)
+    try:
+        splitter = check_cv(cv, y, classifier=classifier)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"cv={cv!r} cannot be used: {error}") from error
+    if isinstance(splitter, StratifiedKFold):
+        _require_each_class(y, splitter.n_splits)
+    every = np.arange(n)
+    try:
+        # Masks become numbers, and rows that are not there are refused.
+        parts = [
+            (every[np.asarray(train)], every[np.asarray(test)])
+            for train, test in splitter.split(X, y)
+        ]  # fmt: skip
+    except (TypeError, ValueError, IndexError) as error:
+        raise DataError(
+            f"cv={given!r} cannot split {n} rows: {error} Give fewer folds, or, where rows belong together, "
+            "the splits: cv=list(splitter.split(X, y, groups))."
+        ) from error
+    if not parts:
+        raise DataError(
+            f"cv={given!r} holds no splits: a generator gives its own only once. Give a list of them, "
+            "or a number of folds."
+        )
+    return parts
+
+
+def _require_each_class(y: np.ndarray[Any, Any], folds: int) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    few = int(np.argmin(counts))
+    if counts[few] < folds:
+        name, rows = classes[few].item(), int(counts[few])
+        advice = f"Give cv={rows} at most, or leave" if rows > 1 else "Leave"
+        raise DataError(
+            f"The class {name!r} has {counted(rows, 'row')}, fewer than the {folds} folds. "
+            f"{advice} out the rows of that class."
+        )
+
+
+# --------------------------------------------------------------------- scores
+
+
+def fitted_score(
+    estimator: Any, scorer: Scorer, known: tuple[Any, Any], new: tuple[Any, Any], where: str
+) -> float:
+    """Fit a clone of the estimator to known rows and labels, and score it on new ones.
+
+    Raises
+    ------
+    DataError
+        Where that fails, or the score is not a finite number; says on what, and the cause.
+    """
+    doing = "Fitting"
+    try:
+        fitted = clone(estimator).fit(*known)
+        doing = "Scoring"
+        score = float(scorer(fitted, *new))
+    except Exception as error:
+        cause = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(".")
+        raise DataError(
+            f"{doing} {estimator_name(estimator)} {where} failed. {cause}. {ADVICE[doing]}"
+        ) from error
+    if not np.isfinite(score):
+        raise DataError(
+            f"Scoring {estimator_name(estimator)} {where} gave {score}, which cannot be compared, with "
+            f"{len(new[1])} rows held out. Choose another scoring=, or a cv= with more rows in each part."
+        )
+    return score
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """What stays the same for all candidates. It is sent to other processes."""
+
+    estimator: Any
+    X: FloatArray
+    y: np.ndarray[Any, Any]
+    folds: Sequence[Fold]
+    scorer: Scorer
+    names: tuple[str, ...]
+
+    def score(self, columns: IntArray, fold: int) -> float:
+        """Fit and score some of the columns in one fold.
+
+        Raises
+        ------
+        DataError
+            Names subset, fold and cause.
+        """
+        (train, test), X, y = self.folds[fold], self.X, self.y
+        subset = listed(self.names[j] for j in columns.tolist())
+        where = f"on {{{subset}}} in fold {fold + 1} of {len(self.folds)}"
+        known, new = (X[np.ix_(train, columns)], y[train]), (X[np.ix_(test, columns)], y[test])
+        return fitted_score(self.estimator, self.scorer, known, new, where)
+
+    def scores(self, columns: IntArray) -> FloatArray:
+        """Fit and score some of the columns in every fold, shape (n_folds,)."""
+        return np.array([self.score(columns, fold) for fold in range(len(self.folds))])
+
+
+@contextmanager
+def warnings_counted(ignored: tuple[type[Warning], ...] = ()) -> Iterator[Counter[str]]:
+    """Count what estimators warn of, which they do hundreds of times, instead of showing it."""
+    said: Counter[str] = Counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in ignored:
+            warnings.simplefilter("ignore", category)
+        yield said
+    said.update(f"{w.category.__name__}: {str(w.message).splitlines()[0]}" for w in caught)
+
+
+def notes_of(said: Counter[str]) -> tuple[str, ...]:
+    """Return what was said most often while validating."""
+    return tuple(
+        f"While validating: {text} ({counted(count, 'time')})" for text, count in said.most_common(SAID)
+    )

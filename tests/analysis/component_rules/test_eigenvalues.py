@@ -1,0 +1,155 @@
+"""Rules on the spectrum, each against a literal transcription of its definition."""
+
+from itertools import product
+
+import numpy as np
+from scipy.stats import norm
+
+from gramian.analysis.component_rules.eigenvalues import (
+    broken_stick,
+    elbow,
+    fraction_rule,
+    kaiser,
+    rmse_rule,
+)
+from gramian.analysis.component_rules.rules import ComponentChoice, Scree
+from helpers import spectrum_matrix
+
+
+def scree(values, *, known=None, n=100, **options):
+    values = np.asarray(values, dtype=np.float64)
+    d = values.size
+    given = {"n_features": d, "varying": d, "degrees": n - 1, **options}
+    return Scree(values[:known], float(values.sum()), n, **given)
+
+
+SPECTRA = {
+    "separated": [9.0, 4, 1.5, 0.4, 0.3, 0.2, 0.1],
+    "flat": [1.0] * 7,
+    "dominant": [1e6, 1.2, 1.1, 1.0, 0.9],
+    "geometric": (0.7 ** np.arange(12)).tolist(),
+    "two": [2.0, 1.0],
+    "one": [3.0],
+    "deficient": [4.0, 2.0, 1.0, 0, 0, 0],
+}
+
+
+def test_kaiser_is_above_the_mean():
+    for name in SPECTRA:
+        values = np.array(SPECTRA[name])
+        assert kaiser(scree(values)).number == sum(values > values.mean())
+
+
+def test_the_stick_is_broken_as_by_its_formula():
+    for name in SPECTRA:
+        values = np.array(SPECTRA[name])
+        p, number = values.size, 0
+        for j in range(1, p + 1):
+            if not values[j - 1] / values.sum() > sum(1 / i for i in range(j, p + 1)) / p * (1 + 1e-9):
+                break
+            number = j
+        choice = broken_stick(scree(values))
+        assert choice.number == number
+        np.testing.assert_allclose(choice.evidence["stick_piece"].sum(), 1.0)
+
+
+def profile_likelihood(values, q):
+    """Zhu and Ghodsi (2006), equations 1 to 3, with their pooled variance."""
+    first, second = values[:q], values[q:]
+    s1 = first.var(ddof=1) if q > 1 else 0.0
+    s2 = second.var(ddof=1) if second.size > 1 else 0.0
+    pooled = ((q - 1) * s1 + (values.size - q - 1) * s2) / (values.size - 2)
+    deviation = np.sqrt(pooled)
+    return (
+        norm.logpdf(first, first.mean(), deviation).sum()
+        + norm.logpdf(second, second.mean(), deviation).sum()
+    )
+
+
+def test_the_elbow_has_the_largest_profile_likelihood():
+    for name in ["separated", "dominant", "geometric", "deficient"]:
+        values = np.array(SPECTRA[name])
+        values = values / values[0]
+        expected = [profile_likelihood(values, q) for q in range(1, values.size)]
+        choice = elbow(scree(values))
+        if name == "dominant":
+            assert choice.number == 1
+            continue
+        assert choice.number == int(np.argmax(expected)) + 1
+        np.testing.assert_allclose(choice.evidence["log_likelihood"], expected, rtol=1e-8)
+
+
+def test_an_elbow_between_two_levels_is_exact():
+    assert elbow(scree([5.0] * 4 + [1.0] * 9)).number == 4
+    assert elbow(scree([2.0, 1.0])).number is None
+    assert "at least 3 eigenvalues" in elbow(scree([2.0, 1.0])).sentence
+    assert elbow(scree([0.0] * 5)).number is None
+
+
+def test_a_fraction_is_the_least_number_that_reaches_it():
+    for name, fraction in product(SPECTRA, [0.01, 0.5, 0.9, 0.999]):
+        values = np.array(SPECTRA[name])
+        reached = [k for k in range(values.size + 1) if values[:k].sum() >= (fraction - 1e-12) * values.sum()]
+        assert fraction_rule(scree(values), fraction).number == reached[0]
+
+
+def test_the_error_is_that_of_the_reconstruction():
+    for known in [None, 4]:
+        X = spectrum_matrix(40, 8, [9, 5, 3, 1, 0.5, 0.2], seed=0, mean=3.0)
+        C = X - X.mean(axis=0)
+        U, s, Vt = np.linalg.svd(C, full_matrices=False)
+        errors = [np.sqrt(np.mean((C - (U[:, :k] * s[:k]) @ Vt[:k]) ** 2)) for k in range(9)]
+        part = scree(s**2 / 39, known=known, n=40)
+        choice = rmse_rule(part, 0.1)
+        np.testing.assert_allclose(choice.evidence["rmse"], errors[: choice.evidence["rmse"].size], atol=1e-8)
+        assert choice.number == next(k for k in range(9) if errors[k] <= 0.1)
+        for k in range(1, 5):
+            assert rmse_rule(part, errors[k]).number == k
+            assert rmse_rule(part, errors[k] * 0.999).number == min(k + 1, 4 if known else 9)
+        assert rmse_rule(part, 10.0).number == 0
+        assert rmse_rule(part, 10.0).sentence.startswith("The mean alone has a root-mean-square error")
+
+
+def test_a_part_of_the_spectrum_says_at_least():
+    part = scree([5.0, 4, 3, 0.1, 0.1, 0.1, 0.1], known=2)
+    assert not part.whole
+    np.testing.assert_allclose(part.left, [12.4, 7.4, 3.4])
+    for choice in (kaiser(part), broken_stick(part), fraction_rule(part, 0.95), rmse_rule(part, 0.01)):
+        assert choice.number == 2
+        assert choice.at_least
+        assert choice.answer == "at least 2"
+    assert not kaiser(scree([5.0, 1, 1, 1, 1, 1, 1], known=2)).at_least
+    assert elbow(part).number is None
+    assert "2 of 7 eigenvalues are known" in elbow(part).sentence
+
+
+def test_nothing_varies():
+    nothing = Scree(np.zeros(3), 0.0, 10, 3, 0, degrees=9)
+    assert nothing.size == 0
+    assert nothing.left.tolist() == [0.0]
+    assert [rule(nothing).number for rule in (kaiser, broken_stick)] == [0, 0]
+    assert fraction_rule(nothing, 0.9).number == 0
+    assert rmse_rule(nothing, 1.0).number == 0
+
+
+def test_constant_columns_and_the_mean_take_no_part():
+    values = [3.0, 1.0, 0.5]
+    wide = Scree(np.array([*values, 1e-20]), 4.5, 4, 6, 5, degrees=3, tolerance=1e-12)
+    assert (wide.rows, wide.size) == (3, 3)
+    assert wide.known.tolist() == values
+    raw = Scree(np.array([*values, 0.2]), 4.7, 4, 6, 5, centered=False, degrees=4)
+    assert raw.size == 4
+
+
+def test_a_choice_prints_its_evidence():
+    choice = kaiser(scree(SPECTRA["separated"]))
+    lines = str(choice).splitlines()
+    assert lines[0] == (
+        "kaiser: 2 components. 2 eigenvalues exceed the mean (the last: 4 > 2.214); the next: 1.5 "
+        "against 2.214."
+    )
+    assert lines[1].split() == ["components", "eigenvalue", "mean"]
+    assert len(lines) == 2 + 7
+    long = kaiser(scree(np.linspace(2, 1, 50)))
+    assert str(long).endswith("... and 30 more")
+    assert str(ComponentChoice("cv", None, {}, "Too few.")) == "cv: no answer. Too few."

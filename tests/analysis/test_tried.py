@@ -1,0 +1,129 @@
+"""The record that selections share: scores, rules and the table."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gramian import MissingExtraError
+from gramian.analysis import tried as module
+from gramian.analysis.tried import (
+    Choice,
+    Selection,
+    Tried,
+    bar,
+    best,
+    standard_error,
+    tolerance,
+    within_one_standard_error,
+    writer,
+)
+
+
+def in_folds(*rows, sizes=None):
+    sizes = sizes or range(1, len(rows) + 1)
+    return [Tried.in_folds(f"c{k}", k, np.array(row)) for k, row in zip(sizes, rows, strict=True)]
+
+
+def selection(**more):
+    tried = tuple(in_folds([0.5, 0.7], [0.8, 1.0], [0.9, 1.0]))
+    return Selection(tried, "What is best", Choice(1, "It won."), **more)
+
+
+# --------------------------------------------------------------------- rules
+
+
+def test_standard_error_is_the_formula():
+    scores = np.array([0.5, 0.7, 0.9, 0.6])
+    expected = math.sqrt(sum((s - scores.mean()) ** 2 for s in scores) / 3) / math.sqrt(4)
+    assert standard_error(scores) == pytest.approx(expected)
+    (one,) = in_folds(scores)
+    assert (one.mean, one.standard_error) == (pytest.approx(0.675), pytest.approx(expected))
+    assert math.isnan(standard_error(scores[:1]))
+
+
+def test_one_standard_error_by_hand():
+    rows = [0.5, 0.5, 0.5], [0.8, 0.9, 0.7], [0.9, 0.9, 0.8], [0.9, 1.0, 0.8], [0.7, 0.7, 0.7]
+    found = in_folds(*rows, sizes=[1, 2, 3, 5, 9])
+    assert found[3].standard_error == pytest.approx(0.0577, abs=1e-4)
+    assert (best(found), within_one_standard_error(found)) == (3, 2)
+    # The standard error is that of the best, and of several of the smallest size the best is taken.
+    found = in_folds([0.69, 0.69], [0.71, 0.71], [0.75, 0.75], [0.7, 0.9], sizes=[1, 2, 2, 4])
+    assert within_one_standard_error(found) == 2
+
+
+def test_ties_go_to_the_smallest_and_then_to_the_first():
+    found = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
+    assert best(found) == 1
+    assert best(found[::-1]) == 1
+    # The same folds in another order have means that differ by rounding.
+    assert best(in_folds([0.2, 0.3, 0.4], [0.4, 0.2, 0.3], [0.3, 0.4, 0.2])) == 0
+    assert best(in_folds([0.8], [0.8], sizes=[3, 3])) == 0
+    assert tolerance(-1e6) == pytest.approx(1e-6)
+
+
+def test_one_fold_has_no_standard_error():
+    assert within_one_standard_error(in_folds([0.5], [0.6])) == 1
+
+
+# ---------------------------------------------------------------------- table
+
+
+def test_it_prints_as_a_table():
+    assert str(selection(notes=("A note.",))).splitlines() == [
+        "What is best",
+        "",
+        "   features   score  ± s.e.",
+        "          1  0.6000  0.1000  ███████▋      c1",
+        "*         2  0.9000  0.1000  ███████████▍  c2",
+        "          3  0.9500  0.0500  ████████████  c3",
+        "",
+        "It won.",
+        "A note.",
+    ]
+    assert repr(selection()) == str(selection())
+    assert selection()._repr_html_().startswith("<pre>What is best")
+    assert "s.e." not in str(Selection(tuple(in_folds([0.5])), "One fold"))
+
+
+def test_it_is_a_sequence_and_a_frame():
+    found = selection()
+    assert (len(found), found[-1], found[:2]) == (3, found.tried[2], found.tried[:2])
+    assert list(found) == list(found.tried)
+    assert found.chosen is found[1]
+    frame = found.to_frame()
+    assert frame.index.tolist() == ["c1", "c2", "c3"]
+    assert frame["chosen"].tolist() == [False, True, False]
+    assert frame.loc["c3", "score"] == pytest.approx(0.95)
+
+
+def test_nothing_was_chosen():
+    with pytest.raises(AttributeError, match="Nothing was chosen"):
+        _ = Selection((), "Empty").chosen
+    assert str(Selection((), "Empty")) == "Empty\nStopped before the first score."
+
+
+def test_a_frame_needs_pandas(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(module, "import_module", missing)
+    with pytest.raises(MissingExtraError, match="A data frame needs pandas"):
+        selection().to_frame()
+
+
+def test_bar_is_as_long_as_its_share():
+    shares = [(1.0, 1.0), (0.25, 1.0), (0.125, 1.0), (0.0, 0.0), (-1.0, 2.0), (9.0, 3.0)]
+    assert [bar(*share, width=4) for share in shares] == ["████", "█", "▌", "", "", "████"]
+
+
+def test_numbers_of_any_size_are_aligned():
+    for value, written in (
+        (2861.0, "2,861"),
+        (3.1e-9, "3.100e-09"),
+        (0.0, "0.000e+00"),
+        (0.0015, "0.001500"),
+        (1.0, "1.000"),
+        (math.inf, "inf"),
+    ):
+        assert writer([value if math.isfinite(value) else 1e9])(value) == written

@@ -1,0 +1,116 @@
+"""Groups and fixed features from numbers, names, masks and labels."""
+
+import numpy as np
+import pytest
+
+from gramian import ParameterError
+from gramian.selection.space import space_of
+
+NAMES = ("age", "height", "weight", "red", "green")
+
+
+def plain(groups=None, fixed=None, names=NAMES):
+    space = space_of(groups, fixed, names)
+    assert all(group.dtype == np.intp for group in (*space.free, space.fixed))
+    return [group.tolist() for group in space.free], space.fixed.tolist()
+
+
+def test_each_feature_is_a_group_by_itself():
+    assert plain() == ([[0], [1], [2], [3], [4]], [])
+
+
+def test_groups_as_lists_and_as_labels():
+    for groups in [
+        [[1, 2], [3, 4]],
+        [("weight", "height"), ["green", 3]],
+        (np.array([2, 1]), np.array([4, 3])),
+        np.array([[2, 1], [4, 3]]),
+        ["a", "b", "b", "c", "c"],
+        np.array([0, 7, 7, 3, 3]),
+        [None, "size", "size", 5, 5],
+        [{1, 2}, frozenset([3, 4])],
+    ]:
+        assert plain(groups) == ([[0], [1, 2], [3, 4]], [])
+
+
+def test_groups_come_in_the_order_of_their_first_feature():
+    assert plain([[4, 2], [3, 0]])[0] == [[0, 3], [1], [2, 4]]
+
+
+def test_fixed_as_numbers_names_and_mask():
+    for fixed in [
+        [1, 0],
+        ["height", "age"],
+        np.array([0, 1]),
+        [True, True, False, False, False],
+        np.arange(5) < 2,
+        (0, 1, 1),
+        {0, 1},
+    ]:
+        assert plain(fixed=fixed) == ([[2], [3], [4]], [0, 1])
+
+
+def test_nothing_fixed():
+    assert plain(fixed=[]) == plain(fixed=np.zeros(5, dtype=bool)) == plain()
+
+
+def test_one_fixed_feature_holds_its_group():
+    assert plain([[1, 2], [3, 4]], fixed=["weight"]) == ([[0], [3, 4]], [1, 2])
+
+
+def test_groups_refused():
+    for groups, said in [
+        (
+            [[0, 1], [2, 1]],
+            r"'height' \(number 1\) is in groups\[0\] and again in groups\[1\]. A feature moves with",
+        ),
+        ([["age"], [0]], r"'age' \(number 0\) is in groups\[0\] and again in groups\[1\]"),
+        ([[0, "age"]], r"'age' \(number 0\) is in groups\[0\] and again in groups\[0\]"),
+        ([[0], []], r"groups\[1\] is empty. Leave it out"),
+        (
+            [["heigth"]],
+            "groups names 'heigth', but the features are 'age', 'height', 'weight', 'red', 'green'. Give",
+        ),
+        ([[5]], "A feature in groups=5 must be a whole number from 0 to 4. Or give a name."),
+        ([[-1]], "A feature in groups=-1 must be a whole number"),
+        ([[True]], "A feature in groups=True must be a whole number"),
+        ([0, 1], r"groups=\[0, 1\] has 2 labels for 5 features. Give lists of features"),
+        ([[0, 1], 2, 3, 4, 5], "groups=.* mixes lists and labels"),
+        ("abcde", "groups='abcde' is neither lists of features nor labels"),
+        ({"size": [1, 2]}, "groups=.* is neither lists of features nor labels"),
+        (3, "groups=3 is neither lists of features nor labels"),
+        ([], r"groups=\[\] has 0 labels for 5 features"),
+    ]:
+        with pytest.raises(ParameterError, match=said):
+            plain(groups)
+
+
+def test_fixed_refused():
+    for fixed, said in [
+        ([7], "A feature in fixed=7 must be a whole number from 0 to 4"),
+        (["blue"], "fixed names 'blue', but the features are 'age', 'height', 'weight', 'red', 'green'"),
+        ([True, False], "fixed is a mask of 2 booleans, but there are 5 features"),
+        ([True, 0], "A feature in fixed=True must be"),
+        ("age", "fixed='age' is no list of features"),
+        (0, "fixed=0 is no list of features"),
+        ({"age": 1}, "fixed=.* is no list of features"),
+        (range(5), r"fixed=range\(0, 5\) holds all 5 features, with their groups. Leave one to choose"),
+    ]:
+        with pytest.raises(ParameterError, match=said):
+            plain(fixed=fixed)
+
+
+def test_all_fixed_by_way_of_groups():
+    with pytest.raises(ParameterError, match="holds all 5 features, with their groups"):
+        plain([[0, 1, 2, 3, 4]], fixed=[2])
+
+
+def test_names_that_are_there_twice():
+    assert plain([[0, 1]], names=("a", "a", "b")) == ([[0, 1], [2]], [])
+    with pytest.raises(ParameterError, match="groups names 'a', but 2 features have that name"):
+        plain([["a", "b"]], names=("a", "a", "b"))
+
+
+def test_many_names_are_not_all_listed():
+    with pytest.raises(ParameterError, match=r"the features are 'x0', 'x1', .*'x7' and 92 more"):
+        plain(fixed=["y"], names=tuple(f"x{j}" for j in range(100)))
