@@ -154,17 +154,21 @@ def test_the_matrix_is_formed_once(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")
 def test_float32_data_have_the_rank_that_their_numbers_have():
-    """Singular values down to 1e-7 of the largest, whatever the mean: rounding belongs to arithmetic."""
+    """Singular values down to 1e-6 of the largest, whatever the mean: rounding belongs to arithmetic."""
     for shape in ((300, 90), (90, 300)):
         for mean in (0.0, 100.0):
-            X = spectrum_matrix(*shape, np.geomspace(1, 1e-7, 50), seed=1, mean=mean).astype("f4")
-            for asked in (None, 50, 30):
+            X = spectrum_matrix(*shape, np.geomspace(1, 1e-6, 40), seed=1, mean=mean).astype("f4")
+            for asked in (None, 40, 30, 12):
+                # By a product in float64: an SVD resolves still smaller values, and so the rounding to float32.
+                double = PCA(asked, solver="covariance").fit(X.astype("f8"))
                 for solver in SOLVERS:
-                    single, double = (PCA(asked, solver=solver).fit(x) for x in (X, X.astype("f8")))
-                    assert single.rank_ == double.rank_, (shape, mean, asked, solver)
-                    top = double.explained_variance_[0]
+                    single = PCA(asked, solver=solver).fit(X)
+                    assert single.rank_ == double.rank_ >= (asked or 40), (shape, mean, asked, solver)
                     np.testing.assert_allclose(
-                        single.explained_variance_, double.explained_variance_, rtol=2e-4, atol=1e-7 * top
+                        single.explained_variance_,
+                        double.explained_variance_,
+                        rtol=2e-4,
+                        atol=1e-7 * double.explained_variance_[0],
                     )
 
 

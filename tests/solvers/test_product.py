@@ -119,7 +119,7 @@ def test_svd(shape):
     expected = np.zeros(30)
     expected[:8] = VALUES**2
     for target in (Target(count=4), Target(fraction=0.9), Target()):
-        spectrum, left = solve_svd(C.copy(), target, 0.0)
+        spectrum, left = solve_svd(C.copy(), target, 0.0, 1e-26)
         k = spectrum.values.size
         np.testing.assert_allclose(spectrum.values, expected[:k], atol=1e-13)
         np.testing.assert_allclose(C @ spectrum.vectors, left * np.sqrt(spectrum.values), atol=1e-13)
@@ -132,7 +132,7 @@ def test_svd(shape):
 def test_svd_resolves_what_products_cannot():
     singular = np.array([1.0, 1e-6, 1e-11])
     C = spectrum_matrix(50, 10, singular, seed=2)
-    spectrum, _ = solve_svd(C.copy(), Target(count=3), 0.0)
+    spectrum, _ = solve_svd(C.copy(), Target(count=3), 0.0, 1e-26)
     np.testing.assert_allclose(np.sqrt(spectrum.values), singular, rtol=1e-4)
     assert spectrum.rank == 3
 
@@ -141,7 +141,7 @@ def test_svd_in_every_kind(array_kind):
     C = spectrum_matrix(30, 9, [3, 2, 1], seed=3)
     made = array_kind.make(C)
     made = made.copy() if isinstance(made, np.ndarray) else made
-    spectrum, left = solve_svd(made, Target(count=2), 0.0)
+    spectrum, left = solve_svd(made, Target(count=2), 0.0, 1e-26)
     assert type(left) is type(spectrum.vectors) is type(made)
     np.testing.assert_allclose(spectrum.values, [9, 4], rtol=1e-5)
 

@@ -54,11 +54,14 @@ class SvdRoute:
     def solve(self, operator: Any, ask: Ask, start: Any = None) -> Found:
         """Decompose the centred data that the operator is made of."""
         view = operator.centered
-        C = view.materialized()
-        if view.rows.dtype != np.float64 and view.mean.any():
-            # The mean was measured to a part of the deviations that shows here.
-            C = C - namespace(C).mean(C, axis=0)
-        spectrum, left = solve_svd(C, ask.target, view.noise)
+        C, unit = view.materialized(), max(view.rows.shape) * EPS
+        if view.rows.dtype == np.float64:
+            spectrum, left = solve_svd(C, ask.target, view.noise, unit**2)
+        else:
+            # The mean was measured to a part of the deviations that shows here. Rank as of products: numbers
+            # that somebody has rounded to float32 are not noise to be whitened.
+            C = C - namespace(C).mean(C, axis=0) if view.mean.any() else C
+            spectrum, left = solve_svd(C, ask.target, view.noise, unit)
         return Found(spectrum, left=left)
 
 
@@ -68,7 +71,7 @@ def routes(costs: Costs, target: Target) -> Iterator[SvdRoute]:
         yield SvdRoute()
 
 
-def solve_svd(C: Any, target: Target, noise: float) -> tuple[Spectrum, Any]:
+def solve_svd(C: Any, target: Target, noise: float, relative: float) -> tuple[Spectrum, Any]:
     """Singular value decomposition of a centred data matrix held in memory as float64.
 
     Parameters
@@ -79,6 +82,8 @@ def solve_svd(C: Any, target: Target, noise: float) -> tuple[Spectrum, Any]:
         Number of components, fraction of the sum of squares, or all ``min(n, d)``.
     noise : float
         Absolute size of squared singular values that is rounding of the data.
+    relative : float
+        The same relative to the largest one.
 
     Returns
     -------
@@ -101,7 +106,7 @@ def solve_svd(C: Any, target: Target, noise: float) -> tuple[Spectrum, Any]:
         residuals=residuals,
         total=total,
         squares=None,
-        rank_tolerance=relative_tolerance((max(n, d) * EPS) ** 2, noise, top),
+        rank_tolerance=relative_tolerance(relative, noise, top),
         error_bound=10 * max(n, d) ** 0.5 * EPS * top,
         error_kind="deterministic",
         route="full",
