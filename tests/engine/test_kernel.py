@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gramian import KernelPCA, load
 from gramian.engine import KernelProblem, kernel, planning, solve
-from gramian.errors import IndefiniteKernelError, ParameterError, RankWarning
+from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
 from gramian.kernels import RBF, Linear, Polynomial
 from gramian.operators.kernel_source import KernelSource, MatrixSource
 from gramian.records import Ask, Target
@@ -29,6 +31,7 @@ def decompose(
     center=True,
     clip=False,
     tol=1e-6,
+    limit=PLENTY,
 ):
     """Run the whole line for a kernel, or for a matrix when there is none."""
     target = target or Target(count=3)
@@ -46,7 +49,7 @@ def decompose(
         given=function is None,
         fraction=target.fraction is not None,
     )
-    solved = solve(problem, Ask(target, tol, PLENTY, solver))
+    solved = solve(problem, Ask(target, tol, limit, solver))
     return solved, problem.coefficients(solved, target.count)
 
 
@@ -354,3 +357,73 @@ def test_tiny_negative_eigenvalues_are_rounding():
     np.testing.assert_array_equal(found.components.values[2:], 0)
     with pytest.warns(RankWarning, match="rank 2"):
         KernelPCA(5, kernel="precomputed").fit(K)
+
+
+# ------------------------------------------------------------------- whatever is asked
+
+
+@st.composite
+def questions(draw):
+    n, d = draw(st.integers(2, 70)), draw(st.integers(1, 6))
+    rows = np.random.default_rng(draw(st.integers(0, 99))).standard_normal((n, d))
+    rows = rows * draw(st.sampled_from([1.0, 1e-3, 1e3])) + draw(st.sampled_from([0.0, 10.0]))
+    rows = np.repeat(rows, draw(st.sampled_from([1, 1, 3])), axis=0).astype(
+        draw(st.sampled_from(["f4", "f8"]))
+    )
+    function = draw(st.sampled_from([RBF(sigma=1.0), RBF(sigma=50.0), Linear(), Polynomial(degree=2), None]))
+    count = draw(st.one_of(st.none(), st.integers(1, len(rows))))
+    fraction = None if count else draw(st.sampled_from([None, 0.5, 0.999]))
+    return (
+        rows,
+        function,
+        Target(count=count, fraction=fraction),
+        draw(st.sampled_from(["auto", "dense", "krylov"])),
+        draw(st.sampled_from([PLENTY, 17_000_000, 10**6])),
+        draw(st.booleans()),
+        draw(st.booleans()),
+    )
+
+
+@given(questions())
+@settings(max_examples=60)
+def test_whatever_is_asked_the_certificate_is_true(question):
+    """Against eigh in float64 of the centred matrix of the rows as given; None is a matrix of the user's."""
+    rows, function, target, solver, limit, small, center = question
+    exactly = rows.astype("f8")
+    K = exactly @ exactly.T if function is None else function.gram(exactly)
+    Kc = centred(K, center=center)
+    with pytest.MonkeyPatch.context() as patch:
+        if small:
+            patch.setattr(planning, "QUICK", 0.0)
+        try:
+            solved, found = decompose(
+                function,
+                K if function is None else rows,
+                target,
+                solver,
+                psd=function is not None,
+                center=center,
+                tol=1e-5,
+                limit=limit,
+            )
+        except MemoryLimitError:
+            assert limit < PLENTY
+            return
+    assert all(attempt.plan.bytes <= limit for attempt in solved.attempts)
+    exact, certificate = np.linalg.eigvalsh(Kc)[::-1], solved.certificate
+    slack = 1e-12 * np.abs(K).max() * len(K)
+    values = found.components.values
+    assert target.count in (None, values.size)
+    np.testing.assert_allclose(values, exact[: values.size], rtol=0, atol=1e-5 * exact[0] + slack)
+    if not certificate.ok:
+        # Where centring takes nearly everything away, the rounding of the kernel's values is what is left.
+        assert certificate.widening > 0.5e-5 * exact[0]
+        return
+    known = certificate.values
+    assert (np.abs(known - exact[: known.size]) <= certificate.set_radius + slack).all()
+    assert (certificate.radii <= 1e-5 * max(known[0], 0) + slack).all()
+    V = np.asarray(found.vectors, dtype="f8")
+    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-5)
+    rank = found.components.rank
+    residuals = np.linalg.norm(Kc @ V[:, :rank] - V[:, :rank] * values[:rank], axis=0)
+    assert (residuals <= 2e-5 * exact[0] + slack).all()

@@ -159,7 +159,7 @@ def test_float32_data_have_the_rank_that_their_numbers_have():
         for mean in (0.0, 100.0):
             X = spectrum_matrix(*shape, np.geomspace(1, 1e-6, 40), seed=1, mean=mean).astype("f4")
             for asked in (None, 40, 30, 12):
-                # By a product in float64: an SVD resolves still smaller values, and so the rounding to float32.
+                # By a product: an SVD of float64 resolves still smaller values, the rounding to float32.
                 double = PCA(asked, solver="covariance").fit(X.astype("f8"))
                 for solver in SOLVERS:
                     single = PCA(asked, solver=solver).fit(X)
