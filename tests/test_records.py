@@ -5,7 +5,20 @@ import dataclasses
 import numpy as np
 import pytest
 
-from gramian.records import Calls, Certificate, Completeness, Plan, Repair, Spectrum, Step, Target
+from gramian.records import (
+    Alternative,
+    Attempt,
+    Calls,
+    Certificate,
+    Completeness,
+    Components,
+    Cost,
+    Plan,
+    Repair,
+    Spectrum,
+    Step,
+    Target,
+)
 
 
 def spectrum(values, **changes):
@@ -62,17 +75,15 @@ def test_records_are_frozen():
             setattr(record, name, None)
 
 
-@pytest.mark.parametrize(
-    ("target", "text"),
-    [
+def test_targets_in_words():
+    for target, text in [
         (Target(count=1), "1 component"),
         (Target(count=12), "12 components"),
         (Target(fraction=0.95), "0.95 of the total"),
         (Target(), "all components"),
-    ],
-)
-def test_targets_in_words(target, text):
-    assert str(target) == text
+        (Target(fraction=0.5, name="an error of at most 2"), "an error of at most 2"),
+    ]:
+        assert str(target) == text
 
 
 def test_a_plan_adds_up_its_steps_and_prints_them():
@@ -85,20 +96,59 @@ def test_a_plan_adds_up_its_steps_and_prints_them():
     ]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.0, "0.01 s"), (0.3, "0.3 s"), (5, "5 s"), (119, "119 s"), (600, "10 min")],
-)
-def test_seconds_in_words(seconds, text):
-    plan = dataclasses.replace(PLAN, steps=(Step("a", "b", seconds),))
-    assert f"about {text} and" in str(plan)
+def test_seconds_and_sizes_in_words():
+    for seconds, text in [(0.0, "0.01 s"), (0.3, "0.3 s"), (5, "5 s"), (119, "119 s"), (600, "10 min")]:
+        plan = dataclasses.replace(PLAN, steps=(Step("a", "b", seconds),))
+        assert f"about {text} and" in str(plan)
+        assert Cost(plan.steps, 0).seconds == seconds
+    for size, text in [(10, "10 bytes"), (2000, "2 kB"), (3e6, "3 MB"), (4.5e9, "4.5 GB")]:
+        assert f"and {text} of" in str(dataclasses.replace(PLAN, bytes=size))
 
 
-@pytest.mark.parametrize(
-    ("size", "text"), [(10, "10 bytes"), (2000, "2 kB"), (3e6, "3 MB"), (4.5e9, "4.5 GB")]
-)
-def test_sizes_in_words(size, text):
-    assert f"and {text} of" in str(dataclasses.replace(PLAN, bytes=size))
+def test_a_plan_that_has_run_says_what_it_took_and_what_else_would_do():
+    other = Alternative("gram", "dual Gram matrix", "float32", 3.0, 5_000_000)
+    ran = dataclasses.replace(PLAN, took=4.0, alternatives=(other,))
+    assert str(ran).splitlines()[0].endswith("of working memory. It took 4 s.")
+    assert str(ran).splitlines()[-1] == "  or gram on the dual Gram matrix in float32: about 3 s and 5 MB"
+    # What was measured is no part of what was planned.
+    assert ran == dataclasses.replace(ran, took=None)
+
+
+def test_an_attempt_says_what_ran_and_why_it_was_not_enough():
+    ran = dataclasses.replace(PLAN, took=4.0)
+    said = "krylov on the dual Gram matrix in float64: 4 s, eigenvalues to 2.0e-07 of the largest; "
+    assert str(Attempt(ran, 9, 2e-7, 3)) == said + "accepted"
+    assert str(Attempt(ran, 9, 2e-7, 3, "it stalled")) == said + "not accepted: it stalled"
+
+
+def test_components_are_shares_of_a_total():
+    found = Components(np.array([4.0, 2.0]), 8.0, 5, 2, 1e-12)
+    np.testing.assert_array_equal(found.ratio, [0.5, 0.25])
+    assert (found.left, found.noise) == (2.0, 2 / 3)
+    # A total that was rounded otherwise than the values does not make shares exceed 1.
+    assert Components(np.array([4.0, 2.0]), 6.0 - 1e-7, 2, 2, 1e-12).ratio.sum() <= 1
+    assert Components(np.array([4.0, 2.0]), None, 5, 2, 1e-12).ratio is None
+    nothing = Components(np.zeros(2), 0.0, 5, 0, 1.0)
+    np.testing.assert_array_equal(nothing.ratio, 0)
+    assert (nothing.left, nothing.noise) == (0.0, 0.0)
+    # Where the rest is known, what is rounding in it does not count.
+    known = Components(np.array([4.0]), 4.0 + 1e-3, 3, 1, 1e-12, np.array([1e-3, 1e-15]))
+    assert (known.left, known.noise) == (1e-3, 5e-4)
+    assert Components(np.array([4.0]), 4.0 + 1e-13, 3, 1, 1e-12).left == 0
+    first = known.first(0)
+    assert (first.rank, first.values.size) == (0, 0)
+    np.testing.assert_array_equal(first.rest, [4.0, 1e-3, 1e-15])
+
+
+def test_the_first_pairs_of_a_spectrum():
+    whole = spectrum([4, 2, 1], rest=np.array([0.5]))
+    cut = whole.first(2)
+    np.testing.assert_array_equal(cut.values, [4, 2])
+    np.testing.assert_array_equal(cut.rest, [1, 0.5])
+    assert cut.vectors.shape == (3, 2)
+    assert cut.residuals.size == 2
+    assert cut.rank == whole.rank == 4
+    assert spectrum([4, 2], vectors=np.empty((2, 0))).first(1).vectors.shape == (2, 0)
 
 
 def test_rank_counts_values_above_the_tolerance():
@@ -146,9 +196,8 @@ def test_a_certificate_that_fails_says_why():
     assert text.endswith("Not met: the residuals.\nNot met: a missed one.")
 
 
-@pytest.mark.parametrize(
-    ("found", "text"),
-    [
+def test_completeness_in_words():
+    for found, text in [
         (
             Completeness("full decomposition", "deterministic", 1.0, 0.0),
             "No larger eigenvalue was missed: the decomposition is complete [deterministic].",
@@ -158,10 +207,8 @@ def test_a_certificate_that_fails_says_why():
             "No missed eigenvalue exceeds 1.2 = (1 + 0.2) times the last one computed, "
             "by Lanczos, except with probability 1.0e-06 [probabilistic].",
         ),
-    ],
-)
-def test_completeness_in_words(found, text):
-    assert text in str(certificate(completeness=found))
+    ]:
+        assert text in str(certificate(completeness=found))
 
 
 def test_a_certificate_of_nothing():

@@ -292,6 +292,16 @@ class Spectrum:
         every = np.concatenate([self.values, self.rest])
         return int(np.sum(every > max(self.rank_tolerance * top, 0.0))) if top > 0 else 0
 
+    def first(self, k: int) -> Spectrum:
+        """Return the first k pairs; the other eigenvalues go to the rest."""
+        return replace(
+            self,
+            values=self.values[:k],
+            vectors=self.vectors[:, : min(k, self.vectors.shape[1])],
+            residuals=self.residuals[:k],
+            rest=np.concatenate([self.values[k:], self.rest]),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Components:

@@ -14,7 +14,6 @@ from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarnin
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.threshold import unknown_noise_factor
 from gramian.arrays import to_numpy
-from gramian.engine.symmetric import factors, leading_values
 from gramian.estimators.component_choice import (
     DRAWING,
     RULES,
@@ -397,34 +396,6 @@ def test_refitting_forgets_the_choice_before():
 
 
 # --------------------------------------------------------------------- ingredients
-
-
-@pytest.mark.parametrize("shape", [(90, 40), (40, 90), (540, 480), (480, 540)])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-def test_leading_eigenvalues_are_squared_singular_values(shape, dtype):
-    A = np.random.default_rng(9).standard_normal(shape).astype(dtype)
-    expected = np.linalg.svd(A.astype(np.float64), compute_uv=False) ** 2
-    for count in (1, 8, 40):
-        np.testing.assert_allclose(leading_values(A, count, 1 << 40), expected[:count], rtol=3e-4)
-    assert leading_values(A, 0, 1 << 40).size == 0
-
-
-def test_leading_eigenvalues_by_iteration():
-    A = spectrum_matrix(4000, 2000, 100 * 0.9 ** np.arange(60), seed=10).astype(np.float32)
-    found = leading_values(A, 4, 1 << 40)
-    np.testing.assert_allclose(found, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
-
-
-@pytest.mark.parametrize("shape", [(60, 30), (30, 60), (150, 120), (120, 150)])
-def test_leading_factors_are_singular_triplets(shape):
-    D = np.random.default_rng(11).standard_normal(shape)
-    U, s, Vt = factors(D, 5)
-    np.testing.assert_allclose(s, np.linalg.svd(D, compute_uv=False)[:5], rtol=1e-10)
-    np.testing.assert_allclose(D @ Vt.T, U * s, atol=1e-9)
-    np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-10)
-    low = D[:, :2] @ np.random.default_rng(12).standard_normal((2, shape[1]))
-    assert factors(low, 5)[1].size == 2
-    assert factors(np.zeros(shape), 5)[1].size == 0
 
 
 @pytest.mark.parametrize("shape", [(300, 40), (40, 300), (1300, 200), (200, 1300)])

@@ -80,6 +80,7 @@ class KernelProblem:
     fraction: bool = False
     unit: str = "eigenvalues of Kc"
     _total: float | None = field(default=None, repr=False)
+    _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
     _repair: Repair | None = field(default=None, repr=False)
 
     @property
@@ -93,16 +94,19 @@ class KernelProblem:
         return KernelCosts(self.rows.shape, self.calls, self.given, self.psd)
 
     def operator(self, route: Route) -> CenteredKernelOperator:
-        """Build the matrix that a route works on."""
+        """Build the matrix that a route works on; the one built last is used again."""
         assert self.source is not None
         form, rows = route.form, self.rows
+        if self._built is not None and self._built[0] == form:
+            return self._built[1]
+        self._built = None
         kept = form.storage == "kept" or (form.whole and not self.given)
         storage: Any = np.dtype(form.arithmetic) if kept else None
         if form.whole and is_numpy(rows.in_memory()):
             storage = None
         tiles = TileMatrix(rows.shape[0], self.source, _empty(rows), storage, whole=form.whole)
         source = self.source
-        return CenteredKernelOperator(
+        operator = CenteredKernelOperator(
             tiles,
             source.diagonal,
             relative=source.relative,
@@ -111,6 +115,8 @@ class KernelProblem:
             psd=self.psd,
             error_kind=source.error_kind,
         )
+        self._built = form, operator
+        return operator
 
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""
@@ -140,13 +146,7 @@ class KernelProblem:
             k = count_for_fraction(found.values, total, target.fraction) or found.values.size
         else:
             k = max(found.rank, 1)
-        return replace(
-            found,
-            values=found.values[:k],
-            vectors=found.vectors[:, : min(k, found.vectors.shape[1])],
-            residuals=found.residuals[:k],
-            rest=np.concatenate([found.values[k:], found.rest]),
-        )
+        return found.first(k)
 
     def coefficients(self, solved: Solved, count: int | None) -> Coefficients:
         """Return components and coefficients, in the units of the kernel.

@@ -119,14 +119,8 @@ class LinearProblem:
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
         least = min(self.rows.shape)
-        k = min(found.values.size, least)
-        return replace(
-            found,
-            values=found.values[:k],
-            vectors=found.vectors[:, : min(k, found.vectors.shape[1])],
-            residuals=found.residuals[:k],
-            rest=np.concatenate([found.values[k:], found.rest])[: least - k],
-        )
+        cut = found.first(least)
+        return replace(cut, rest=cut.rest[: least - cut.values.size])
 
     def factor(self) -> float:
         """Return what turns squared singular values of C into variances."""

@@ -58,13 +58,13 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
         for route in routes(costs, ask.target)
         if route.direct or not everything
     ]
-    found = [item for item in found if item.route.form.double or not _below_float32(costs, item, ask.target)]
+    found = [item for item in found if item.route.form.double or not _below_float32(costs, ask.target)]
     wanted = [item for item in found if ask.solver in ("auto", item.route.solver)]
-    # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     side = costs.forms()[0].matrix
-    wanted = wanted or [item for item in found if item.route.form.matrix == side and item.route.direct]
-    if ask.solver == "auto" and isinstance(costs, TableCosts):
+    if ask.solver in ("auto", "krylov"):
         wanted = [item for item in wanted if item.route.form.matrix in (side, svd.DATA.matrix)]
+    # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
+    wanted = wanted or [item for item in found if item.route.form.matrix == side and item.route.direct]
     fitting = sorted((item for item in wanted if item.cost.bytes <= ask.memory_limit), key=_order(costs))
     if not fitting:
         raise MemoryLimitError(_too_much(min(wanted, key=lambda item: item.cost.bytes), ask, wanted))
@@ -73,11 +73,11 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     return _patient(fitting + sorted(others, key=_order(costs)), costs, ask.target)
 
 
-def _below_float32(costs: Costs, item: Ranked, target: Target) -> bool:
+def _below_float32(costs: Costs, target: Target) -> bool:
     """Whether components may be wanted that float32 products cannot tell from rounding."""
     if target.count is None:
         return target.fraction is None
-    return target.count > costs.order(item.route.form) // 8
+    return target.count > min(costs.order(form) for form in costs.forms()) // 8
 
 
 def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
@@ -128,16 +128,17 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
     """Put a route into words."""
     route, cost = item.route, item.cost
     reason = route.reason(costs, ask.target)
+    reason = reason[:1].upper() + reason[1:]
     if ask.solver == route.solver:
         reason = f"solver={ask.solver!r} was asked for."
     elif ask.solver == "krylov":
-        reason = f"an iteration for {ask.target} of {costs.order(route.form)} would fill the whole space."
+        reason = f"An iteration for {ask.target} of {costs.order(route.form)} would fill the whole space."
     return Plan(
         operator=route.form.matrix,
         solver=route.solver,
         steps=cost.steps,
         bytes=cost.bytes,
-        reason=reason[:1].upper() + reason[1:],
+        reason=reason,
         arithmetic=route.form.arithmetic,
         alternatives=tuple(
             Alternative(

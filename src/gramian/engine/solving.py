@@ -100,7 +100,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     while item is not None:
         waiting.remove(item)
         began = time.perf_counter()
-        solved, why = _run(problem, item, ask, start)
+        solved, why, stalled = _run(problem, item, ask, start)
         predicted = plan_of(item, waiting, problem.costs, ask)
         ran = replace(predicted, took=time.perf_counter() - began)
         solved = replace(solved, plan=ran)
@@ -108,7 +108,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         log.info("%s", attempts[-1])
         if best is None or not why or _quality(solved, ask) > _quality(best, ask):
             best = solved
-        following = _next(waiting, item, solved) if why else None
+        following = _next(waiting, item, stalled=stalled) if why else None
         start = None
         if following is not None:
             if problem.costs.order(following.route.form) == problem.costs.order(item.route.form):
@@ -125,8 +125,8 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     return replace(best, attempts=tuple(attempts))
 
 
-def _run(problem: Problem, item: Ranked, ask: Ask, start: Any) -> tuple[Solved, str]:
-    """Run one route and certify what it found; why it is not enough, "" where it is."""
+def _run(problem: Problem, item: Ranked, ask: Ask, start: Any) -> tuple[Solved, str, bool]:
+    """Run one route and certify what it found; why it is not enough, and whether pairs are missing."""
     operator = problem.operator(item.route)
     found: Found = item.route.solve(operator, ask, start)
     spectrum = problem.kept(found.spectrum, operator, ask)
@@ -141,30 +141,29 @@ def _run(problem: Problem, item: Ranked, ask: Ask, start: Any) -> tuple[Solved, 
             factor=problem.factor(),
         )
     solved = Solved(spectrum, certificate, operator, found.left, Plan("", "", (), 0, ""), ())
-    return solved, _why_not(found, spectrum, certificate, item, ask)
+    return solved, *_why_not(found, spectrum, certificate, item, ask)
 
 
 def _why_not(
     found: Found, spectrum: Spectrum, certificate: Certificate | None, item: Ranked, ask: Ask
-) -> str:
-    """Return why an answer is not accepted: the one policy."""
+) -> tuple[str, bool]:
+    """Return why an answer is not accepted, and whether pairs are missing, not digits: the one policy."""
     if found.why:
-        return found.why
+        return found.why, not spectrum.complete
     wanted = ask.target.count or 0
     if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
-        return f"float32 products tell only {spectrum.rank} components from rounding"
+        return f"float32 products tell only {spectrum.rank} components from rounding", False
     if certificate is None or not spectrum.values.size or certificate.ok:
-        return ""
+        return "", False
     if not spectrum.complete and may_have_missed(certificate):
-        return "an eigenvalue may have been missed"
+        return "an eigenvalue may have been missed", True
     if not item.route.form.double:
-        return "rounding of float32 products exceeds tol"
-    return ""
+        return "rounding of float32 products exceeds tol", False
+    return "", False
 
 
-def _next(waiting: list[Ranked], last: Ranked, solved: Solved) -> Ranked | None:
+def _next(waiting: list[Ranked], last: Ranked, *, stalled: bool) -> Ranked | None:
     """Return the route that takes over: complete where pairs are missing, in float64 where digits are."""
-    stalled = not solved.spectrum.complete
     for item in waiting:
         route = item.route
         if not last.route.form.double and not route.form.double and not stalled:
@@ -177,19 +176,20 @@ def _next(waiting: list[Ranked], last: Ranked, solved: Solved) -> Ranked | None:
 
 
 def _quality(solved: Solved, ask: Ask) -> tuple[Any, ...]:
-    """Return what makes one answer better than another: certified, of higher rank, more accurate."""
+    """Return what makes one answer better than another: enough pairs, certified, of higher rank, accurate."""
     certificate, spectrum = solved.certificate, solved.spectrum
     enough = spectrum.values.size >= (ask.target.count or 0)
     if certificate is None:
-        return (True, enough, spectrum.rank, 0.0)
-    return (certificate.ok, enough and not may_have_missed(certificate), spectrum.rank, -_error(certificate))
+        return (enough, spectrum.rank)
+    return (enough, certificate.ok, not may_have_missed(certificate), spectrum.rank, -_error(certificate))
 
 
 def _error(certificate: Certificate | None) -> float:
     if certificate is None or not certificate.values.size:
         return 0.0
     top = float(certificate.values[0])
-    return float(certificate.radii.max()) / top if top > 0 else math.inf
+    radius = float(certificate.radii.max())
+    return radius / top if top > 0 else (math.inf if radius else 0.0)
 
 
 def _attempt(solved: Solved, why: str) -> Attempt:

@@ -43,8 +43,8 @@ class SymmetricProblem:
         return SymmetricMatrix(self.A, psd=self.psd)
 
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
-        """Return the spectrum as it is."""
-        return found
+        """Cut off what a whole decomposition finds beyond a number that was asked for."""
+        return found if ask.target.count is None else found.first(ask.target.count)
 
     def factor(self) -> float:
         """Return 1."""

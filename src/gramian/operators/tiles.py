@@ -24,6 +24,7 @@ from gramian.arrays import (
     to_float64,
 )
 from gramian.checks import slices
+from gramian.operators.whole import symmetric_times
 from gramian.records import FloatArray
 
 __all__ = ["TILE", "TileMatrix"]
@@ -108,6 +109,8 @@ class TileMatrix:
 
     def matmat(self, V: Any) -> Any:
         """Return the product with V of shape (n, b), float64."""
+        if self._whole is not None:
+            return symmetric_times(self._whole, V)
         if self.storage is not None:
             V = to_dtype(V, self.storage)
         if not is_numpy(V):

@@ -23,7 +23,7 @@ from gramian.arrays import (
 )
 from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
-from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
+from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found, few
 from gramian.solvers.spectra import count_for_fraction, relative_tolerance
 
@@ -66,8 +66,9 @@ class KrylovRoute:
 
     @property
     def solver(self) -> str:
-        """The matrix names the solver where it is formed; else ``"krylov"``."""
-        return self.form.matrix if self.form.whole else "krylov"
+        """The matrix of a table names the solver where it is formed; else ``"krylov"``."""
+        named = self.form.whole and self.form.matrix in ("covariance", "gram")
+        return self.form.matrix if named else "krylov"
 
     def cost(self, costs: Costs, target: Target) -> Cost:
         """Return steps with their seconds, and bytes."""
@@ -105,7 +106,7 @@ class KrylovRoute:
         """Return why an iteration, and why in this form."""
         m = costs.order(self.form)
         if self.form.whole:
-            return f"{few(target, m)}, and the {self.form.matrix} matrix fits into memory."
+            return f"{few(target, m)}, and the {MATRICES.get(self.form.matrix, 'matrix')} fits into memory."
         said = f"{few(target, m)}: products with blocks of vectors cost less than the whole matrix."
         if self.form.matrix == "centered kernel" and self.form.storage == "again":
             said += " The tiles do not fit into memory_limit, so they are computed in every pass."
@@ -160,6 +161,7 @@ def basis_size(least: int, target: Target) -> tuple[int, int]:
 def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
     if form.matrix == "centered kernel":
         where = "kept in memory, half of n^2" if form.storage == "kept" else "filled anew in every pass"
+        where = "kept in memory as a whole" if form.whole else where
         return "evaluate", f"lower-triangular tiles, {where}, {form.arithmetic}{note}"
     if form.whole:
         return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}"

@@ -18,6 +18,7 @@ from gramian.solvers.spectra import count_of, relative_tolerance
 __all__ = ["SvdRoute", "routes", "solve_svd"]
 
 DATA = Form("data (SVD)", "again")
+EPS = float(np.finfo(np.float64).eps)
 RATE = 4.2e-10  # seconds for one n d min(n, d), all vectors included
 
 
@@ -53,8 +54,10 @@ class SvdRoute:
     def solve(self, operator: Any, ask: Ask, start: Any = None) -> Found:
         """Decompose the centred data that the operator is made of."""
         view = operator.centered
-        eps = float(np.finfo(view.rows.dtype).eps)
-        spectrum, left = solve_svd(view.materialized(), ask.target, view.noise, eps)
+        # Rank as of products for float32: numbers that somebody has rounded are not noise to be whitened.
+        unit = max(view.rows.shape) * EPS
+        relative = unit**2 if view.rows.dtype == np.float64 else unit
+        spectrum, left = solve_svd(view.materialized(), ask.target, view.noise, relative)
         return Found(replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left)
 
 
@@ -64,7 +67,7 @@ def routes(costs: Costs, target: Target) -> Iterator[SvdRoute]:
         yield SvdRoute()
 
 
-def solve_svd(C: Any, target: Target, noise: float, eps: float) -> tuple[Spectrum, Any]:
+def solve_svd(C: Any, target: Target, noise: float, relative: float) -> tuple[Spectrum, Any]:
     """Singular value decomposition of a centred data matrix held in memory as float64.
 
     Parameters
@@ -75,8 +78,8 @@ def solve_svd(C: Any, target: Target, noise: float, eps: float) -> tuple[Spectru
         Number of components, fraction of the sum of squares, or all ``min(n, d)``.
     noise : float
         Absolute size of squared singular values that is rounding of the data.
-    eps : float
-        Machine epsilon of the data as it came.
+    relative : float
+        The same relative to the largest one.
 
     Returns
     -------
@@ -92,7 +95,6 @@ def solve_svd(C: Any, target: Target, noise: float, eps: float) -> tuple[Spectru
     left, right = U[:, :k], Vt[:k, :].T
     gap = C @ right - left * s[:k][None, :]
     residuals = column_norms(gap) * as_float64(s[:k])
-    unit = float(np.finfo(np.float64).eps)
     top = float(squares[0]) if squares.size else 0.0
     spectrum = Spectrum(
         values=squares[:k],
@@ -100,10 +102,8 @@ def solve_svd(C: Any, target: Target, noise: float, eps: float) -> tuple[Spectru
         residuals=residuals,
         total=total,
         squares=None,
-        rank_tolerance=relative_tolerance(
-            min((max(n, d) * unit) ** 2 if eps < 1e-12 else (4 * eps) ** 2, 1.0), noise, top
-        ),
-        error_bound=10 * max(n, d) ** 0.5 * unit * top,
+        rank_tolerance=relative_tolerance(relative, noise, top),
+        error_bound=10 * max(n, d) ** 0.5 * EPS * top,
         error_kind="deterministic",
         route="full",
         complete=True,

@@ -1,0 +1,280 @@
+"""The planner: which route, for which shape and limit, and what it says about it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from gramian.engine.planning import plan, ranked, warn_of_cost
+from gramian.errors import CostWarning, MemoryLimitError
+from gramian.operators.costs import KernelCosts, SymmetricCosts, TableCosts
+from gramian.records import Ask, Calls, Target
+from gramian.solvers.krylov import KrylovRoute
+
+F4, F8 = np.dtype("f4"), np.dtype("f8")
+PLENTY = 1 << 50
+FIVE, TEN, HALF, ALL = Target(count=5), Target(count=10), Target(fraction=0.5), Target()
+
+
+def pca(shape, target=FIVE, solver="auto", limit=PLENTY, dtype=F8, *, sparse=False):
+    return plan(TableCosts(shape, dtype, sparse), Ask(target, 1e-6, limit, solver))
+
+
+def kernel(n, target=FIVE, solver="auto", limit=PLENTY, *, psd=True, calls=None, given=False, all_=False):
+    costs = KernelCosts((n, 50), calls, given, psd)
+    return plan(costs, Ask(target, 1e-6, limit, solver), everything=all_)
+
+
+# --------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "solver", "operator"),
+    [
+        ((150, 4), ALL, "full", "data (SVD)"),
+        ((4, 150), FIVE, "full", "data (SVD)"),
+        ((300_000, 10), FIVE, "covariance", "covariance"),
+        ((64, 6830), FIVE, "gram", "gram"),
+        ((64, 6830), ALL, "gram", "gram"),
+        ((3000, 90_000), TEN, "krylov", "gram"),
+        ((60_000, 9000), TEN, "krylov", "covariance"),
+        ((5000, 4000), ALL, "covariance", "covariance"),
+    ],
+)
+def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
+    found = pca(shape, target)
+    assert (found.solver, found.operator) == (solver, operator)
+    assert found.seconds > 0
+    assert found.bytes > 0
+    assert not found.reason[0].islower()
+    assert found.reason.endswith(".")
+
+
+def test_the_route_asked_for_is_taken():
+    for shape in ((5000, 900), (900, 5000)):
+        for solver in ("full", "covariance", "gram", "krylov"):
+            found = pca(shape, solver=solver)
+            assert (found.solver, found.reason) == (solver, f"solver={solver!r} was asked for.")
+    for n in (300, 3000):
+        for solver in ("dense", "krylov"):
+            assert kernel(n, solver=solver).solver == solver
+
+
+def test_an_iteration_that_would_fill_the_space_becomes_a_product():
+    cases = [((50, 20), TEN), ((5000, 900), ALL), ((900, 700), HALF), ((3000, 400), Target(count=300))]
+    for shape, target in cases:
+        found = pca(shape, target, "krylov")
+        assert found.solver == "covariance"
+        assert "would fill the whole space" in found.reason
+        assert pca(shape[::-1], target, "krylov").solver == "gram"
+    assert kernel(10, solver="krylov").solver == "dense"
+
+
+def test_an_iteration_in_steps():
+    found = pca((2286, 32256), Target(count=50), "krylov", dtype=F4)
+    assert [step.name for step in found.steps] == ["measure", "iterate", "certify", "improve", "lift"]
+    assert found.arithmetic == "float32"
+    assert [step.name for step in pca((20_000, 3000), HALF, "krylov").steps] == [
+        "measure",
+        "iterate",
+        "certify",
+    ]
+
+
+def test_a_plan_depends_on_nothing_but_its_arguments(monkeypatch):
+    first = [pca((5000, 900)), kernel(3000), pca((5000, 900), dtype=F4)]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1kB")
+    assert [pca((5000, 900)), kernel(3000), pca((5000, 900), dtype=F4)] == first
+
+
+def test_an_iteration_gets_as_many_passes_as_the_direct_route_is_worth():
+    costs, few = TableCosts((4000, 3000), F8), Target(count=3)
+    items = ranked(costs, Ask(few, 1e-6, PLENTY))
+    cheapest = min(item.cost.seconds for item in items if item.route.direct)
+    for item in items:
+        if isinstance(item.route, KrylovRoute):
+            worth = item.route.passes_worth(costs, few, cheapest)
+            assert item.route.max_passes == worth >= 16
+
+
+# --------------------------------------------------- what float32 can resolve
+
+
+def test_below_the_floor_of_float32_no_route_multiplies_in_it():
+    # The side that is not the smaller one does not count.
+    for shape in ((2000, 400), (400, 2000)):
+        for target, single in (
+            (FIVE, True),
+            (Target(count=50), True),
+            (Target(count=51), False),
+            (ALL, False),
+            (HALF, True),
+        ):
+            items = ranked(TableCosts(shape, F4), Ask(target, 1e-5, PLENTY))
+            assert any(not item.route.form.double for item in items) is single
+    tiles = ranked(KernelCosts((900, 5)), Ask(Target(count=200), 1e-5, PLENTY))
+    assert all(item.route.form.double for item in tiles)
+
+
+def test_float64_and_sparse_data_are_never_multiplied_in_float32():
+    for costs in (TableCosts((9000, 900), F8), TableCosts((9000, 900), F4, True)):
+        assert all(item.route.form.double for item in ranked(costs, Ask(FIVE, 1e-3, PLENTY)))
+    indefinite = KernelCosts((9000, 9), single=False)
+    assert all(item.route.form.double for item in ranked(indefinite, Ask(FIVE, 1e-3, PLENTY)))
+
+
+def test_sparse_data_are_never_decomposed_as_a_whole():
+    for shape in [(100, 50), (50, 100), (10**6, 2000), (2000, 10**6)]:
+        assert all(
+            item.route.solver != "full" for item in ranked(TableCosts(shape, F8, True), Ask(FIVE, 1, PLENTY))
+        )
+
+
+# -------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("dtype", [F4, F8], ids=str)
+@pytest.mark.parametrize("solver", ["auto", "krylov", "covariance"])
+def test_nothing_in_the_list_needs_more_than_the_limit(solver, dtype):
+    costs = TableCosts((4000, 1500), dtype)
+    every = ranked(costs, Ask(TEN, 1e-5, PLENTY, solver))
+    sizes = sorted({item.cost.bytes for item in every})
+    for limit in sizes:
+        try:
+            items = ranked(costs, Ask(TEN, 1e-5, limit, solver))
+        except MemoryLimitError:
+            assert not [i for i in every if i.cost.bytes <= limit and solver in ("auto", i.route.solver)]
+            continue
+        assert all(item.cost.bytes <= limit for item in items)
+        # The first one is a route of the solver that was asked for; others may take over.
+        assert solver in ("auto", items[0].route.solver)
+    assert len(every) > 4
+
+
+def test_a_limit_chooses_the_route_that_fits():
+    shape = (20_000, 2000)
+    found = [pca(shape, TEN)]
+    while any(other.bytes < found[-1].bytes for other in found[-1].alternatives):
+        assert pca(shape, TEN, limit=found[-1].bytes).steps == found[-1].steps
+        found.append(pca(shape, TEN, limit=found[-1].bytes - 1))
+    with pytest.raises(MemoryLimitError, match="The krylov route needs about"):
+        pca(shape, TEN, limit=min(item.bytes for item in found) - 1)
+    assert len(found) > 1
+    seconds, sizes = [f.seconds for f in found], [f.bytes for f in found]
+    assert seconds == sorted(seconds)
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
+def test_nothing_fits(solver):
+    expected = r"route needs about .* MB of working memory, and memory_limit allows 1 kB\. Raise"
+    with pytest.raises(MemoryLimitError, match=expected):
+        pca((5000, 900), solver=solver, limit=1000)
+    with pytest.raises(MemoryError, match="few components, which solver='krylov'"):
+        pca((5000, 900), ALL, solver=solver, limit=1000)
+
+
+def test_an_iteration_that_does_not_fit_wants_less_data():
+    with pytest.raises(MemoryLimitError, match="ask for fewer components, or use fewer rows"):
+        pca((50_000, 9000), FIVE, solver="krylov", limit=1000)
+
+
+# ------------------------------------------------------------------- kernels
+
+
+def test_few_components_of_many_rows_are_iterated():
+    for n, target, solver in [(100, FIVE, "dense"), (3000, FIVE, "krylov"), (3000, ALL, "dense")]:
+        found = kernel(n, target)
+        assert (found.solver, found.operator) == (solver, "centered kernel")
+
+
+def test_where_every_eigenvalue_is_needed_nothing_is_iterated():
+    assert kernel(9000, HALF).solver == "krylov"
+    found = kernel(9000, HALF, psd=False, all_=True)
+    assert found.solver == "dense"
+    assert not any(other.solver == "krylov" for other in found.alternatives)
+    assert "need the whole spectrum" in found.reason
+    assert kernel(9000, FIVE, psd=False).solver == "krylov"
+
+
+def test_tiles_are_kept_where_they_fit():
+    n = 20_000
+    kept = kernel(n, psd=False)
+    assert kept.bytes > n * n // 2 * 8
+    single = kernel(n)
+    assert (single.arithmetic, kept.arithmetic) == ("float32", "float64")
+    assert 0.45 < single.bytes / kept.bytes < 0.8
+    again = kernel(n, limit=single.bytes - 1)
+    assert again.bytes < single.bytes / 3
+    assert again.seconds > single.seconds
+    assert "do not fit into memory_limit" in again.reason
+    with pytest.raises(MemoryLimitError, match="krylov route needs"):
+        kernel(n, limit=10**6)
+    with pytest.raises(MemoryLimitError, match="dense route needs"):
+        kernel(n, ALL, limit=10**6)
+
+
+def test_a_python_function_is_what_the_time_goes_to():
+    own = kernel(1000, calls=Calls(2e-5, True))
+    assert own.seconds > 2e-5 * 1000 * 1001 / 2
+    for scalar, how in ((True, "for each pair of rows"), (False, "for many rows at once")):
+        detail = kernel(1000, calls=Calls(2e-5, scalar)).steps[0].detail
+        assert f"called {how}, and 500,500 values take about 20 us each" in detail
+        with pytest.warns(CostWarning, match="minutes"):
+            warn_of_cost(kernel(10_000, calls=Calls(1e-3, scalar)), "Sample.")
+
+
+def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
+    limit = kernel(20_000, psd=False).bytes - 1
+    assert kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, False)).bytes <= limit
+    with pytest.raises(MemoryLimitError, match="krylov route needs"):
+        kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, True))
+    # What a stall leaves to do needs no call where the whole matrix is kept.
+    costs = KernelCosts((3000, 5), Calls(1e-5, True))
+    first = ranked(costs, Ask(FIVE, 1e-6, PLENTY))[0]
+    assert first.route.form.whole
+
+
+def test_a_given_matrix_is_not_copied_into_tiles():
+    for n in (3000, 20_000):
+        found = kernel(n, given=True, psd=False)
+        assert "kept in memory, half" not in str(found)
+        assert found.arithmetic == "float64"
+
+
+def test_a_symmetric_matrix_is_in_memory():
+    few = plan(SymmetricCosts(3000), Ask(FIVE, 1e-9, PLENTY))
+    assert few.solver == "krylov"
+    assert plan(SymmetricCosts(3000), Ask(ALL, 1e-9, PLENTY)).solver == "dense"
+    assert plan(SymmetricCosts(50), Ask(FIVE, 1e-9, PLENTY)).solver == "dense"
+
+
+# ---------------------------------------------------------------------- words
+
+
+def test_a_plan_names_what_else_would_do_cheapest_first():
+    found = pca((40_000, 2000), TEN)
+    assert 0 < len(found.alternatives) <= 3
+    seconds = [other.seconds for other in found.alternatives]
+    assert seconds == sorted(seconds)
+    text = str(found)
+    for other in found.alternatives:
+        assert f"  or {other.solver} on the {other.matrix} in {other.arithmetic}: about " in text
+    assert "It took" not in text
+    assert "It took 3 s." in str(dataclasses.replace(found, took=3.0))
+
+
+def test_a_long_plan_warns_with_advice_and_a_short_one_is_silent():
+    found = pca((10**6, 10**5), ALL)
+    assert found.seconds > 3600
+    with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
+        warn_of_cost(found, "Sample.")
+    warn_of_cost(pca((1000, 50)), "")
+
+
+def test_seconds_grow_with_the_work():
+    for target in (FIVE, ALL):
+        for small, large in [((1000, 500), (4000, 500)), ((1000, 500), (1000, 4000))]:
+            assert pca(small, target).seconds < pca(large, target).seconds
+    assert kernel(2000).seconds < kernel(4000).seconds
