@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from gramian.cli.run import run
+
 
 def test_a_valid_kernel(gramian):
     ran = gramian("kernels", "audit", "rbf(sigma=2) + linear()", "--features", 1)
@@ -84,3 +86,14 @@ def test_the_group_alone_shows_its_commands(gramian):
     assert "audit" in ran.out
     for command in ("audit", "table"):
         assert gramian("kernels", command, "--help").out.startswith(f"Usage: gramian kernels {command}")
+
+
+@pytest.mark.parametrize("command", ["table", "audit"])
+def test_each_command_explains_itself(command, capsys):
+    assert run(["kernels", command, "--help"]) == 0
+    assert f"Usage: gramian kernels {command}" in capsys.readouterr().out
+
+
+def test_the_group_alone_shows_its_commands_and_is_no_success(capsys):
+    assert run(["kernels"]) == 2
+    assert "table" in capsys.readouterr().out

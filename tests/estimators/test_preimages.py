@@ -23,9 +23,9 @@ from gramian.errors import (
 )
 from gramian.estimators.preimages import PreimageMethod, preimage_method
 from gramian.kernels import RBF, Linear, kernel_from_name
+from gramian.kernels.evaluator import DiagonalSlopes, pulled_by_product
+from gramian.kernels.facts import Facts, proven
 from gramian.kernels.formulas import Formula
-from gramian.kernels.slopes import DiagonalSlopes, pulled_by_product
-from gramian.kernels.validity import proven
 
 
 def data(n=60, d=4, seed=0):
@@ -353,10 +353,7 @@ def test_rows_beyond_all_numbers_are_refused():
 class Square(Formula):
     """(x . y)^2, written by a user who states its derivative."""
 
-    kinks = ""
-
-    def judge(self):
-        return proven("A power of the linear kernel.")
+    facts = Facts(proven("A power of the linear kernel."), kinks="")
 
     def encode(self, X, direct):
         return X, X

@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 import gramian
 from gramian import PCA, FileError, KernelPCA, ModelFileError, ParameterError, RankWarning, kernels, loading
 from gramian.faces import FaceSpace, drawn_faces
-from gramian.kernels.named import CLASSES
-from gramian.kernels.transformed import MAPS
+from gramian.kernels.algebra import MAPS
+from gramian.kernels.expression import CLASSES
 from gramian.store import read_model, write_model
 from helpers import spectrum_matrix
 

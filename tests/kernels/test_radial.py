@@ -17,34 +17,27 @@ NUS = (0.5, 1.5, 2.5)
 KERNELS = [RBF(), *(Matern(nu=nu) for nu in NUS), RationalQuadratic(), RationalQuadratic(alpha=50.0)]
 
 
-@pytest.fixture(params=KERNELS, ids=repr)
-def kernel(request):
-    return request.param
-
-
 # -------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize(
-    "width", [0.0, -2.0, float("nan"), "wide", False, 10**400, (), (1, -1), ((1, 2), (3,))]
-)
-@pytest.mark.parametrize("kind", KINDS)
-def test_widths_must_be_positive(kind, width):
-    with pytest.raises(ParameterError, match=r"(sigma|length_scale)=.* must be a positive number"):
-        kind(width).gram(X)
+def test_widths_must_be_positive():
+    for width in [0.0, -2.0, float("nan"), "wide", False, (), (1, -1), ((1, 2), (3,))]:
+        for kind in KINDS:
+            with pytest.raises(ParameterError, match=r"(sigma|length_scale)=.* must be a number above 0"):
+                kind(width).gram(X)
 
 
-@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j])
-def test_gamma_must_be_positive(gamma):
-    with pytest.raises(ParameterError, match=r"gamma=.* must be a positive number, 'median' or None"):
-        RBF(gamma=gamma).gram(X)
+def test_gamma_must_be_positive():
+    for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
+        with pytest.raises(ParameterError, match=r"gamma=.* must be a number above 0"):
+            RBF(gamma=gamma).gram(X)
 
 
-@pytest.mark.parametrize("width", [1e-200, 1e200, (1e-200, 1, 1, 1, 1), (1, 1, 1, 1, 1e200)])
-@pytest.mark.parametrize("kind", KINDS)
-def test_widths_whose_square_does_not_fit_are_refused(kind, width):
-    with pytest.raises(ParameterError, match="square that float64 cannot hold"):
-        kind(width).gram(X)
+def test_widths_whose_square_does_not_fit_are_refused():
+    for width in [1e-200, 1e200, (1e-200, 1, 1, 1, 1), (1, 1, 1, 1, 1e200)]:
+        for kind in KINDS:
+            with pytest.raises(ParameterError, match="square that float64 cannot hold"):
+                kind(width).gram(X)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -53,15 +46,15 @@ def test_there_is_one_width_for_each_feature(kind):
         kind((1.0, 2.0)).gram(X)
 
 
-@pytest.mark.parametrize("nu", [1, 0.4, 3.5, "1.5", None, True, math.inf, (1, 2)])
-def test_matern_is_known_for_three_values_of_nu(nu):
-    with pytest.raises(ParameterError, match=r"nu=.* must be 0.5, 1.5 or 2.5"):
-        Matern(nu=nu).gram(X)
+def test_matern_is_known_for_three_values_of_nu():
+    for nu in [1, 0.4, 3.5, "1.5", None, True, math.inf, (1, 2)]:
+        with pytest.raises(ParameterError, match=r"nu=.* must be 0.5, 1.5 or 2.5"):
+            Matern(nu=nu).gram(X)
 
 
 @pytest.mark.parametrize("alpha", [0, -1, "1", None, math.inf])
 def test_alpha_must_be_positive(alpha):
-    with pytest.raises(ParameterError, match=r"alpha=.* must be a positive number"):
+    with pytest.raises(ParameterError, match=r"alpha=.* must be a number above 0"):
         RationalQuadratic(alpha=alpha).gram(X)
 
 
@@ -76,39 +69,52 @@ def test_sigma_is_the_width():
     assert RBF().resolve(X) == RBF(gamma=0.2)
 
 
-@pytest.mark.parametrize("kind", [list, tuple, np.array])
-@pytest.mark.parametrize("cls", KINDS)
-def test_widths_of_features_are_units(cls, kind):
-    widths = [0.5, 2.0, 1e3, 1.0, 1e-3]
-    np.testing.assert_allclose(cls(kind(widths)).gram(X * widths), cls(1.0).gram(X), rtol=1e-12, atol=1e-15)
-    assert cls(kind(widths)) == cls(tuple(widths))
-    assert cls(kind(widths)).resolve(X) == cls(tuple(widths))
+def test_widths_of_features_are_units():
+    for kind in [list, tuple, np.array]:
+        for cls in KINDS:
+            widths = [0.5, 2.0, 1e3, 1.0, 1e-3]
+            np.testing.assert_allclose(
+                cls(kind(widths)).gram(X * widths),
+                cls(1.0).gram(X),
+                rtol=1e-12,
+                atol=1e-15,
+                err_msg=repr((kind, cls)),
+            )
+            assert cls(kind(widths)) == cls(tuple(widths)), (kind, cls)
+            assert cls(kind(widths)).resolve(X) == cls(tuple(widths)), (kind, cls)
 
 
-def test_equal_widths_are_one_width(kernel):
-    name = "sigma" if isinstance(kernel, RBF) else "length_scale"
-    one = type(kernel)(**{**kernel.get_params(), name: 1.7})
-    many = type(kernel)(**{**kernel.get_params(), name: (1.7,) * 5})
-    np.testing.assert_allclose(many.gram(X), one.gram(X), rtol=1e-13)
+def test_equal_widths_are_one_width():
+    for kernel in KERNELS:
+        name = "sigma" if isinstance(kernel, RBF) else "length_scale"
+        one = type(kernel)(**{**kernel.get_params(), name: 1.7})
+        many = type(kernel)(**{**kernel.get_params(), name: (1.7,) * 5})
+        np.testing.assert_allclose(many.gram(X), one.gram(X), rtol=1e-13, err_msg=repr(kernel))
 
 
 # --------------------------------------------------------------- the values
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_diagonal_is_exactly_1(kernel, offset, dtype):
-    assert kernel.stationary
-    rows = (X + offset).astype(dtype)
-    np.testing.assert_array_equal(np.diag(kernel.gram(rows)), 1)
-    np.testing.assert_array_equal(kernel.bind(rows).diagonal(rows), 1)
+def test_the_diagonal_is_exactly_1():
+    for offset in [0.0, 1e4, 1e8]:
+        for dtype in [np.float32, np.float64]:
+            for kernel in KERNELS:
+                assert kernel.stationary, (offset, dtype, kernel)
+                rows = (X + offset).astype(dtype)
+                np.testing.assert_array_equal(
+                    np.diag(kernel.gram(rows)), 1, err_msg=repr((offset, dtype, kernel))
+                )
+                np.testing.assert_array_equal(
+                    kernel.bind(rows).diagonal(rows), 1, err_msg=repr((offset, dtype, kernel))
+                )
 
 
-def test_values_lie_between_0_and_1(kernel):
-    for rows in (X, X * 1e-6 + 1e3, X * 1e3):
-        K = kernel.gram(rows)
-        assert K.min() >= 0
-        assert K.max() <= 1 + 1e-9
+def test_values_lie_between_0_and_1():
+    for kernel in KERNELS:
+        for rows in (X, X * 1e-6 + 1e3, X * 1e3):
+            K = kernel.gram(rows)
+            assert K.min() >= 0, kernel
+            assert K.max() <= 1 + 1e-9, kernel
 
 
 def test_matern_approaches_the_gaussian_from_below_as_it_gets_smoother():
@@ -127,21 +133,27 @@ def test_rational_quadratic_approaches_the_gaussian(alpha):
     )
 
 
-def test_far_rows_have_kernel_0_and_never_nan(kernel):
-    if isinstance(kernel, RationalQuadratic):
-        pytest.skip("falls like a power of the distance")
-    for scale in (1e8, 1e155, 1e200, 1e300):
-        rows = scale * np.array([[1.0], [-1.0], [0.0]])
-        np.testing.assert_array_equal(kernel.gram(rows), np.eye(3))
-        np.testing.assert_array_equal(kernel.gram(np.zeros((2, 1)), rows[:2]), np.zeros((2, 2)))
+def test_far_rows_have_kernel_0_and_never_nan():
+    for kernel in KERNELS:
+        if isinstance(kernel, RationalQuadratic):
+            continue
+        for scale in (1e8, 1e155, 1e200, 1e300):
+            rows = scale * np.array([[1.0], [-1.0], [0.0]])
+            np.testing.assert_array_equal(kernel.gram(rows), np.eye(3), err_msg=repr(kernel))
+            np.testing.assert_array_equal(
+                kernel.gram(np.zeros((2, 1)), rows[:2]), np.zeros((2, 2)), err_msg=repr(kernel)
+            )
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e20, 1e150])
-def test_rows_and_width_in_other_units(kernel, scale):
-    name = "sigma" if isinstance(kernel, RBF) else "length_scale"
-    one = type(kernel)(**{**kernel.get_params(), name: 0.7})
-    other = type(kernel)(**{**kernel.get_params(), name: 0.7 * scale})
-    np.testing.assert_allclose(other.gram(X * scale), one.gram(X), rtol=1e-11, atol=1e-300)
+def test_rows_and_width_in_other_units():
+    for scale in [1e-150, 1e-20, 1e20, 1e150]:
+        for kernel in KERNELS:
+            name = "sigma" if isinstance(kernel, RBF) else "length_scale"
+            one = type(kernel)(**{**kernel.get_params(), name: 0.7})
+            other = type(kernel)(**{**kernel.get_params(), name: 0.7 * scale})
+            np.testing.assert_allclose(
+                other.gram(X * scale), one.gram(X), rtol=1e-11, atol=1e-300, err_msg=repr((scale, kernel))
+            )
 
 
 @pytest.mark.parametrize(("gamma", "scale"), [(1e-310, 1e155), (5e-324, 4e161), (1e308, 1e-154)])
@@ -176,12 +188,13 @@ def test_the_bound_of_a_width_for_each_feature_is_that_of_scaled_rows():
 # -------------------------------------------------------------------- proofs
 
 
-def test_proven_with_every_positive_power(kernel):
-    assert kernel.psd
-    assert kernel.divisible
-    for power in (0.1, 0.5, 1.7):
-        assert (kernel**power).psd
-        assert np.linalg.eigvalsh((kernel**power).gram(X))[0] > -1e-12
+def test_proven_with_every_positive_power():
+    for kernel in KERNELS:
+        assert kernel.psd, kernel
+        assert kernel.facts.divisible, kernel
+        for power in (0.1, 0.5, 1.7):
+            assert (kernel**power).psd, kernel
+            assert np.linalg.eigvalsh((kernel**power).gram(X))[0] > -1e-12, kernel
 
 
 def test_theorems_are_named():
@@ -193,7 +206,7 @@ def test_theorems_are_named():
 def test_what_cannot_be_computed_is_not_proven():
     found = RBF(sigma=-1.0).validity
     assert found.status == "unknown"
-    assert "sigma=-1.0 must be a positive number" in found.reason
+    assert "sigma=-1.0 must be a number above 0" in found.reason
 
 
 @settings(max_examples=15)

@@ -11,7 +11,7 @@ from scipy.stats import poisson
 import gramian.arrays
 from gramian.errors import ParameterError
 from gramian.kernels import RBF
-from gramian.kernels.taylor import taylor_map
+from gramian.kernels.feature_maps import taylor_map
 
 
 def in_ball(n, d, radius, seed=0):
@@ -46,26 +46,28 @@ def test_features_by_hand():
     )
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 5])
-@pytest.mark.parametrize("order", [0, 1, 2, 5, 9])
-@pytest.mark.parametrize("radius", [0.3, 1.0, 2.5, 6.0])
-def test_the_bound_holds_and_is_attained(d, order, radius):
-    gamma = 0.37
-    phi = taylor_map(d, order=order, gamma=gamma)
-    assert len(phi) == math.comb(d + order, order)
-    X = in_ball(60, d, radius)
-    error = phi.kernel_error(X)
-    bound = phi.error_bound(radius)
-    exact = RBF(gamma=gamma).gram(X)
-    actual = np.abs(phi(X) @ phi(X).T - exact).max()
-    assert actual <= bound
-    # Equal points on the sphere reach it: the tail of a Poisson distribution of mean 2 gamma R^2.
-    assert actual == pytest.approx(poisson.sf(order, 2 * gamma * radius**2), rel=1e-9, abs=1e-14)
-    assert bound == pytest.approx(actual, rel=1e-9, abs=1e-11)
-    assert error.maximum == pytest.approx(actual, abs=1e-14)
-    assert error.bound == pytest.approx(bound, rel=1e-9)
-    assert error.kind == "deterministic"
-    assert phi.error_bound(X) == pytest.approx(bound, rel=1e-9)
+def test_the_bound_holds_and_is_attained():
+    for d in [1, 2, 3, 5]:
+        for order in [0, 1, 2, 5, 9]:
+            for radius in [0.3, 1.0, 2.5, 6.0]:
+                gamma = 0.37
+                phi = taylor_map(d, order=order, gamma=gamma)
+                assert len(phi) == math.comb(d + order, order), (d, order, radius)
+                X = in_ball(60, d, radius)
+                error = phi.kernel_error(X)
+                bound = phi.error_bound(radius)
+                exact = RBF(gamma=gamma).gram(X)
+                actual = np.abs(phi(X) @ phi(X).T - exact).max()
+                assert actual <= bound, (d, order, radius)
+                # Equal points on the sphere reach it: the tail of a Poisson distribution of mean 2 gamma R^2.
+                assert actual == pytest.approx(
+                    poisson.sf(order, 2 * gamma * radius**2), rel=1e-9, abs=1e-14
+                ), (d, order, radius)
+                assert bound == pytest.approx(actual, rel=1e-9, abs=1e-11), (d, order, radius)
+                assert error.maximum == pytest.approx(actual, abs=1e-14), (d, order, radius)
+                assert error.bound == pytest.approx(bound, rel=1e-9), (d, order, radius)
+                assert error.kind == "deterministic", (d, order, radius)
+                assert phi.error_bound(X) == pytest.approx(bound, rel=1e-9), (d, order, radius)
 
 
 @settings(max_examples=60)
@@ -132,26 +134,23 @@ def test_array_kinds(array_kind):
     np.testing.assert_allclose(gramian.arrays.to_numpy(values), expected, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_parameters_outside_their_range():
+    for arguments, message in [
         ({"order": -1}, "order=-1 must be a whole number from 0 to 1000"),
         ({"order": 2.5}, "order=2.5 must be"),
         ({"gamma": [1.0, 2.0, 3.0]}, "gamma=.* must be a positive number, 2 of them"),
         ({"gamma": 0.0}, "gamma=0.0 must be"),
         (
             {"order": 1500},
-            r"Taylor map up to order 1500 of 2 features has C\(1502, 1500\) = 1,127,251 monomials",
+            "order=1500 must be a whole number from 0 to 1000",
         ),
         ({"origin": [0.0]}, "2 finite numbers"),
-    ],
-)
-def test_parameters_outside_their_range(arguments, message):
-    with pytest.raises(ParameterError, match=message):
-        taylor_map(2, **arguments)
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            taylor_map(2, **arguments)
 
 
 @pytest.mark.parametrize("radius", [-1.0, np.nan, "1", None, True])
 def test_a_radius_is_a_number_or_rows(radius):
-    with pytest.raises(ParameterError, match=r"radius=.* must be a number, at least 0, or rows"):
+    with pytest.raises(ParameterError, match=r"radius=.* must be a number of at least 0"):
         taylor_map(2).error_bound(radius)

@@ -1,5 +1,7 @@
 """The centred data matrix, its moments and its products, against their formulas."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -66,6 +68,48 @@ def test_float32_keeps_the_mean_as_a_pair():
     X = (np.random.default_rng(2).standard_normal((200, 3)) * 1e-2 + 1000.1).astype(np.float32)
     C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
     np.testing.assert_allclose(dense(view_of(X)), C, atol=1e-7 * np.abs(C).max())
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e12, 1e15])
+@pytest.mark.parametrize("scale", [None, "unit"])
+def test_far_from_the_origin_nothing_is_lost(offset, scale):
+    """The numbers are multiples of 1/4, so that their differences are known exactly."""
+    steps = np.random.default_rng(4).integers(-9, 9, (40, 3)) / 4.0
+    C = steps - steps.mean(axis=0)
+    C = C / C.std(axis=0, ddof=1) if scale else C
+    view = view_of(steps + offset, scale=scale)
+    # At 1e8 the second half of the mean is not worth a pass: its square is what counts.
+    np.testing.assert_allclose(dense(view), C, atol=1e-8 if offset == 1e8 else 1e-14)
+    assert view.mean_error <= 1e-17 * view.total
+    assert view_of(steps, scale=scale)._mean_in_parts[1] is None
+
+
+def test_what_is_not_subtracted_of_the_mean_is_stated():
+    view = view_of(TALL[:, :1] + 1e10)
+    assert 0 < abs(view.rest[0]) <= 1e-6
+    wider = replace(view, column_squares=view.column_squares * 1e30)
+    assert wider.mean_error == pytest.approx(len(TALL) * float(view.rest[0]) ** 2)
+    assert wider.forming_error >= wider.mean_error
+    shifted = float(np.linalg.norm(dense(wider)) ** 2) - view.total
+    assert shifted == pytest.approx(wider.mean_error, abs=1e-13 * view.total)
+
+
+def test_a_fingerprint_follows_the_data():
+    X = TALL[:100].copy()
+    kept = view_of(X).fingerprint()
+    assert view_of(X.copy()).fingerprint() == kept
+    changed = X.copy()
+    changed[7, 1] *= 1 + 1e-9
+    others = [view_of(changed), view_of(X[:99]), view_of(X, scale="unit"), view_of(sp.csr_matrix(X + 1))]
+    assert len({kept, *(other.fingerprint() for other in others)}) == 5
+
+
+@pytest.mark.parametrize("magnitude", [1e-310, 1e-150, 1e150, 1e305])
+def test_sparse_products_stay_in_range(magnitude):
+    view = view_of(sp.csr_matrix(TALL[:50] * magnitude))
+    C = dense(view)
+    np.testing.assert_allclose(view.times(np.eye(3)), C, atol=1e-12 * np.abs(C).max())
+    np.testing.assert_allclose(view.transposed_times(np.eye(50)), C.T, atol=1e-12 * np.abs(C).max())
 
 
 @pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])

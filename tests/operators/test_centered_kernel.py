@@ -134,3 +134,21 @@ def test_trace_is_that_of_exact_diagonals():
     )
     assert operator.trace() == pytest.approx(100 - 100 * operator.mean, rel=1e-15)
     assert math.isfinite(operator.error_bound)
+
+
+def test_a_fingerprint_follows_the_kernel_and_its_rows():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    changed = X.copy()
+    changed[5, 2] = X[5, 2] + 1e-9
+
+    def found(X, kernel, center=True):
+        source = KernelSource(kernel.bind(X, 1e-9), X)
+        tiles = TileMatrix(len(X), source, np.empty(0))
+        return CenteredKernelOperator(
+            tiles, source.diagonal, relative=0, absolute=0, center=center, psd=True
+        ).fingerprint()
+
+    assert found(X, RBF(sigma=2.0)) == found(X.copy(), RBF(sigma=2.0))
+    assert found(X, RBF(sigma=2.0)) != found(changed, RBF(sigma=2.0))
+    K = X @ X.T
+    assert operator_of(K).fingerprint() != operator_of(K + np.eye(40) * 1e-9).fingerprint()

@@ -1,11 +1,15 @@
 """The centred data matrix, its moments and its products, against their formulas."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
+from gramian import PCA
 from gramian.arrays import as_float64
 from gramian.errors import DataError
 from gramian.operators.moments import Moments, center_rows, merge_moments, moments, scatter
@@ -36,10 +40,46 @@ def test_moments_are_mean_and_sums_of_squares(X, dtype, center):
     exact = X.astype(np.float64)
     mean = exact.mean(axis=0) if center else np.zeros(X.shape[1])
     squares = ((exact - mean) ** 2).sum(axis=0)
-    rtol = 1e-12 if dtype == np.float64 else 2e-6
     assert found.count == len(X)
-    np.testing.assert_allclose(found.mean, mean, rtol=rtol, atol=rtol)
-    np.testing.assert_allclose(found.squares, squares, rtol=rtol)
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.squares, squares, rtol=1e-12)
+
+
+def exact_moments(X):
+    """Mean and sums of squares of the numbers as they are, as fractions."""
+    columns = [[Fraction(float(x)) for x in column] for column in X.T]
+    means = [sum(column) / len(column) for column in columns]
+    return means, [sum((x - m) ** 2 for x in c) for c, m in zip(columns, means, strict=True)]
+
+
+@pytest.mark.parametrize("n", [30, 9000])
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e10, 1e15, -1e15])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_matrix])
+def test_far_from_the_origin_a_mean_is_a_pair(n, offset, form):
+    """Blocks, too, that drift apart: errors of their means would count to first order."""
+    X = np.random.default_rng(n).standard_normal((n, 2)) + np.linspace(0, 30, n)[:, None] + offset
+    X = form(X)
+    means, squares = exact_moments(X.toarray() if sp.issparse(X) else X)
+    measures = [moments(as_rows(X), 0, True), scatter(as_rows(X), center=True)[1]]
+    for found in measures:
+        found_squares = np.diag(found.squares) if found.squares.ndim == 2 else found.squares
+        for mean, rest, square, exact, exact_square in zip(
+            found.mean, found.rest, found_squares, means, squares, strict=True
+        ):
+            off = float(Fraction(float(mean)) + Fraction(float(rest)) - exact)
+            spread = float(exact_square / n) ** 0.5
+            assert abs(off) <= 1e-9 * spread
+            assert abs(float(Fraction(float(square)) - exact_square)) <= 1e-13 * float(exact_square)
+
+
+def test_sums_do_not_depend_on_the_number_of_threads():
+    X = np.random.default_rng(0).standard_normal((20_000, 8)) + 5
+    found = []
+    for threads in (1, 4):
+        with threadpool_limits(threads, user_api="blas"):
+            view = view_of(X, scale="unit")
+            found.append((view.fingerprint(), np.diag(scatter(as_rows(X), center=True)[1].squares).tobytes()))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("double", [False, True])
@@ -54,6 +94,13 @@ def test_scatter_is_the_scatter_matrix(dtype, center, double):
     assert exponent == 0
     np.testing.assert_allclose(found.squares, C.T @ C, atol=tol * np.trace(C.T @ C))
     np.testing.assert_allclose(found.squares, found.squares.T, rtol=1e-14)
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_the_diagonal_of_a_scatter_matrix_is_exact_for_float32(double):
+    X = (RNG.standard_normal((3000, 4)) * [1, 10, 0.1, 5] + [100, -3, 0, 7]).astype(np.float32)
+    found = scatter(as_rows(X), center=True, double=double)[1]
+    np.testing.assert_allclose(np.diag(found.squares), moments(as_rows(X), 0, True).squares, rtol=1e-13)
 
 
 def test_scatter_in_one_thread_or_many():
@@ -88,6 +135,11 @@ def test_sparse_moments(center, scale):
     np.testing.assert_allclose(view.column_squares * unit**2, (C**2).sum(axis=0), rtol=1e-12)
 
 
+def test_sparse_entries_stored_in_parts_are_added():
+    X = sp.csr_matrix(([1.0, 2.0, 4.0, 8.0], [0, 0, 1, 0], [0, 2, 3, 4]), shape=(3, 2))
+    np.testing.assert_allclose(moments(as_rows(X), 0, True).squares, [32.66666667, 10.66666667])
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e-300, 1e100, 1e150, 1e300])
 def test_data_far_from_one_is_divided_by_a_power_of_two(scale):
     view = view_of(TALL[:200] * scale)
@@ -95,8 +147,8 @@ def test_data_far_from_one_is_divided_by_a_power_of_two(scale):
     assert 1e-20 < view.total < 1e20
     C = (TALL[:200] - TALL[:200].mean(axis=0)) * (scale / np.ldexp(1.0, view.exponent))
     np.testing.assert_allclose(dense(view), C, rtol=1e-10, atol=1e-12 * np.abs(C).max())
-    huge = view.exponent >= 512
-    assert view.square_unit == (np.inf if huge else np.ldexp(1.0, 2 * view.exponent))
+    expected = np.inf if scale > 1e151 else 0.0 if scale < 1e-151 else np.ldexp(1.0, 2 * view.exponent)
+    assert view.square_unit == expected
 
 
 @pytest.mark.parametrize("scale", ["unit", "pareto"])
@@ -122,16 +174,66 @@ def test_given_divisors_may_be_far_from_one(divisor):
     np.testing.assert_allclose(dense(view) * np.ldexp(1.0, view.unit_exponent), C, rtol=1e-9)
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e20])
-def test_constant_columns_are_known(value):
-    X = np.insert(TALL[:50], 1, value, axis=1)
-    for dtype in (np.float64, np.float32):
+@pytest.mark.parametrize("value", [0.0, 0.1, 28.46, 1e20])
+@pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_matrix])
+def test_constant_columns_are_known(value, form):
+    for n in (50, 51, 8990):
+        X = np.insert(TALL[:n], 1, value, axis=1)
         for scale in (None, "unit", "pareto"):
-            view = view_of(X.astype(dtype), scale=scale)
+            view = view_of(form(X), scale=scale)
             assert view.constant.tolist() == [False, True, False, False]
+            assert view.column_squares[1] == 0
+            assert (dense(view)[:, 1] == 0).all()
             if scale:
                 assert view.data_divisor[1] == 1.0
-                assert (dense(view)[:, 1] == 0).all()
+
+
+@pytest.mark.parametrize("value", [28.46, 1e6 + 0.1])
+def test_a_constant_sparse_column_is_not_given_unit_variance(value):
+    X = np.random.default_rng(0).standard_normal((50, 200))
+    X[:, :100] = value
+    view = view_of(sp.csr_matrix(X), scale="unit")
+    assert view.constant.tolist() == [True] * 100 + [False] * 100
+    assert view.total == pytest.approx(100 * 49, rel=1e-13)
+
+
+def test_a_column_whose_squares_vanish_beside_the_others_is_not_scaled():
+    X = RNG.standard_normal((30, 3)) * [1e150, 1e30, 1e-150]
+    for form in (np.asarray, sp.csr_matrix):
+        for scale in ("unit", "pareto", np.ones(3)):
+            with pytest.raises(DataError, match=r"Column 2 varies by .*for float64 to hold its squares"):
+                view_of(form(X), scale=scale)
+        assert view_of(form(X)).total > 0
+    X[:, 2] = 7.0
+    assert view_of(X, scale="unit").constant.tolist() == [False, False, True]
+
+
+def test_a_column_whose_squares_overflow_is_not_constant():
+    X = RNG.standard_normal((30, 3)) * [1e200, 1e297, 1e280]
+    for form in (np.asarray, sp.csr_matrix):
+        view = view_of(form(X))
+        assert view.constant.tolist() == [False, False, False]
+        assert 1e-20 < view.total < 1e20
+
+
+def test_a_small_spread_beside_a_constant_near_the_end_of_range():
+    X = RNG.standard_normal((30, 3)) * 1e-100
+    X[:, 1] = 1e300
+    view = view_of(X)
+    assert view.constant.tolist() == [False, True, False]
+    C = dense(view) * np.ldexp(1.0, view.exponent)
+    np.testing.assert_allclose(C[:, ::2], (X - X.mean(axis=0))[:, ::2], rtol=1e-12)
+    assert (C[:, 1] == 0).all()
+
+
+def test_a_sum_of_squares_that_float64_cannot_hold_is_infinite():
+    """Each variance could be held, their sum and the squared singular values could not."""
+    X = RNG.standard_normal((200, 3)) * 1e153
+    assert view_of(X).square_unit == np.inf
+    assert view_of(X / 100).square_unit < np.inf
+    for factor in (1.0, 1e-306, 1e-308):
+        with pytest.raises(DataError, match="outside of what float64 can hold"):
+            PCA(2).fit(X * factor)
 
 
 def test_data_that_does_not_vary_has_a_total_of_zero():

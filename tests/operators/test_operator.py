@@ -23,3 +23,4 @@ def test_operators_keep_the_protocol(kind):
     assert operator.dense().shape == (operator.size, operator.size)
     assert operator.trace() == pytest.approx(float(np.trace(operator.dense())), rel=1e-13)
     assert operator.frobenius() is None or operator.frobenius() >= 0
+    assert len(operator.fingerprint()) == 32

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
@@ -37,6 +38,47 @@ def test_float64_bounds_are_deterministic_and_grow_with_the_sum():
     long, _ = product_error(view, 5000, 50)
     assert kind == "deterministic"
     assert long > short > 0
+
+
+@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e8])
+def test_what_cancels_in_sparse_products_is_in_their_bound(kind, offset):
+    X = np.random.default_rng(5).standard_normal((60, 25)) + offset
+    operator = kind(center_rows(as_rows(sp.csr_matrix(X)), center=True, scale=None, ddof=1))
+    exact = kind(center_rows(as_rows(X), center=True, scale=None, ddof=1))
+    off = np.linalg.norm(operator.matmat(np.eye(operator.size)) - exact.dense(), 2)
+    assert off <= operator.error_bound
+    assert operator.dense_error == pytest.approx(exact.dense_error)
+    # Near the origin the bound is that of dense data but for a small factor.
+    assert operator.error_bound <= 1e-13 * operator.trace() * max(offset, 1) ** 2
+    assert offset < 1e4 or operator.error_bound > 1e2 * exact.error_bound
+
+
+@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+def test_what_is_called_deterministic_holds_for_equal_entries(kind):
+    """Roundings that all go one way are the worst case, which is what the word promises."""
+    seen = 0
+    for inner, order in ((4, 3), (9, 40), (2, 300), (30, 2), (240, 3), (2000, 2)):
+        for value in (1.1, 1.7, 1.9):
+            X = np.full((inner, order), value, dtype=np.float32)
+            X = X if kind is CovarianceOperator else X.T.copy()
+            operator = kind(center_rows(as_rows(X), center=False, scale=None, ddof=1))
+            E = X.astype(np.float64)
+            exact = E.T @ E if kind is CovarianceOperator else E @ E.T
+            if operator.error_kind == "deterministic":
+                seen += 1
+                products = operator.matmat(np.eye(operator.size))
+                assert np.linalg.norm(products - exact, 2) <= operator.error_bound
+                assert np.linalg.norm(operator.dense() - exact, 2) <= operator.dense_error
+    assert seen > 0
+
+
+@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+@pytest.mark.parametrize("keep", [False, True])
+def test_no_vectors_lift_to_no_directions(kind, keep):
+    X = np.random.default_rng(6).standard_normal((12, 9))
+    operator = kind(center_rows(as_rows(X), center=True, scale=None, ddof=1), keep=keep)
+    assert operator.lift(np.empty((operator.size, 0))).shape == (21 - operator.size, 0)
 
 
 def test_long_float32_sums_get_an_estimate():

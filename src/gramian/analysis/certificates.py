@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, blas_threads, namespace, orthonormal, random_normal
+from gramian.arrays import (
+    as_float64,
+    blas_threads,
+    inner,
+    namespace,
+    orthonormal,
+    random_normal,
+    to_float64,
+    without,
+)
 from gramian.operators.operator import Operator
 from gramian.records import BoundKind, Certificate, Completeness, FloatArray, Spectrum
 
-__all__ = ["certify", "may_have_missed", "missed_probability", "probe_gap"]
+__all__ = ["certify", "may_have_missed", "missed_probability", "orthogonality_loss", "probe_gap"]
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
@@ -19,7 +29,7 @@ SLACK = 0.35
 PROBE_GAP = 0.25
 PROBE_GAP_INDEFINITE = 0.1
 PROBE_PROBABILITY = 1e-6
-PROBE_COLUMNS = 16
+PROBE_COLUMNS = 8
 
 
 def certify(
@@ -42,7 +52,8 @@ def certify(
     tol : float
         Tolerance relative to the largest eigenvalue.
     rng : numpy.random.Generator
-        Source of the probe; independent of the solver's.
+        Source of the probe; independent of the solver's. The probe depends on the operator's fingerprint too,
+        so that no matrix can be built to hide from a seed.
     unit : str
         What the eigenvalues are called.
     factor : float
@@ -62,10 +73,9 @@ def certify(
     bounds for a Q that spans V.
     """
     k = spectrum.values.size
-    V = spectrum.vectors
-    loss = np.linalg.norm(as_float64(V.T @ V) - np.eye(k), 2) if k else 0.0
+    loss = orthogonality_loss(spectrum.vectors)
     # Vectors that may be dependent prove nothing.
-    sigma = math.sqrt(1.0 - float(loss)) if loss < 1.0 else 1e-150
+    sigma = math.sqrt(1.0 - loss) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
     together = float(np.linalg.norm(spectrum.residuals)) / sigma + spectrum.error_bound
     complete = _completeness(spectrum, operator, sigma, tol, rng) if k else None
@@ -77,13 +87,19 @@ def certify(
         set_radius=together * factor,
         widening=spectrum.error_bound * factor,
         widening_kind=spectrum.error_kind,
-        orthogonality=float(loss),
+        orthogonality=loss,
         completeness=_scaled(complete, factor),
         tol=tol,
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
     )
+
+
+def orthogonality_loss(vectors: Any) -> float:
+    """Return the spectral norm of ``V.T V - I``, in float64."""
+    V = to_float64(vectors)
+    return float(np.linalg.norm(as_float64(V.T @ V) - np.eye(V.shape[1]), 2)) if V.shape[1] else 0.0
 
 
 def may_have_missed(certificate: Certificate) -> bool:
@@ -131,7 +147,7 @@ def _completeness(
     ``||Q.T A Q|| >= ||T|| - ||R|| / s``.
     """
     last = float(spectrum.values[-1])
-    k, error, kind = spectrum.values.size, spectrum.searched_to, spectrum.error_kind
+    k, error, kind = spectrum.values.size, spectrum.searched_to, operator.error_kind
     loss = float(np.linalg.norm(spectrum.residuals)) / sigma
     if spectrum.complete or k >= operator.size:
         return _bounded("full decomposition", last + loss + error, last, kind)
@@ -151,7 +167,7 @@ def _completeness(
             best = _bounded("Frobenius norm", remainder, last, kind)
     if best is None or best.bound > enough:
         with blas_threads():
-            bound, probability = _probe(operator, spectrum.vectors, error, rng)
+            bound, probability = _probe(operator, spectrum.vectors, error, enough, _stream(rng, operator))
         bound += error
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
@@ -208,47 +224,66 @@ def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
     return root**2
 
 
-def _probe(operator: Operator, V: Any, error: float, rng: np.random.Generator) -> tuple[float, float]:
+def _stream(rng: np.random.Generator, operator: Operator) -> np.random.Generator:
+    """A generator that follows from the caller's and from the data."""
+    drawn = rng.integers(2**32, size=4).tolist()
+    return np.random.default_rng([*drawn, int.from_bytes(operator.fingerprint(), "little")])
+
+
+def _probe(
+    operator: Operator, V: Any, error: float, enough: float, rng: np.random.Generator
+) -> tuple[float, float]:
     """Bound the largest eigenvalue of ``P A P`` from fresh Gaussian columns; the bound and its risk.
 
     The theorem is about positive semi-definite matrices, and Krylov spaces do not change when the identity
     is subtracted: with w the distance between the largest and the smallest eigenvalue, either end of the
     spectrum lies at most ``gap w`` beyond its Ritz value. Where the exact matrix is positive semi-definite
-    the smallest eigenvalue is known to be at least ``-error``; otherwise both ends are estimated.
+    the smallest eigenvalue is known to be at least ``-error``; otherwise both ends are estimated. The probe
+    ends as soon as its bound is ``enough``; each look at it has a share of the risk.
     """
     size = operator.size - V.shape[1]
     V, _ = orthonormal(V)
     columns = max(1, min(PROBE_COLUMNS, size // 4))
-    largest = PROBE_GAP if operator.psd else PROBE_GAP_INDEFINITE
-    steps, gap = 2, 1.0
-    while (gap := probe_gap(size, steps, PROBE_PROBABILITY, columns)) > largest:
-        steps += 1
-    probability = PROBE_PROBABILITY
-    if columns * steps >= size:
+    largest, ends = (PROBE_GAP, 1) if operator.psd else (PROBE_GAP_INDEFINITE, 2)
+    most = 2
+    while probe_gap(size, most, PROBE_PROBABILITY / most, columns) > largest:
+        most += 1
+    if columns * most >= size:
         # One block that fills the space leaves nothing to chance.
-        columns, steps, gap, probability = size, 1, 0.0, 0.0
-    low, high = _ritz_ends(operator, V, steps, columns, rng)
-    if operator.psd:
-        return (max(high, 0.0) + gap * error) / (1.0 - gap), probability
-    return high + gap * (high - low) / (1.0 - 2.0 * gap), 2.0 * probability
+        columns, most = size, 1
+    for steps, (low, high) in enumerate(_ritz_ends(operator, V, columns, rng), 1):
+        gap = probe_gap(size, steps, PROBE_PROBABILITY / most, columns) if most > 1 else 0.0
+        bound = math.inf
+        if operator.psd and gap < 1.0:
+            bound = (max(high, 0.0) + gap * error) / (1.0 - gap)
+        elif 2.0 * gap < 1.0:
+            bound = high + gap * (high - low) / (1.0 - 2.0 * gap)
+        if bound + error <= enough or steps == most:
+            break
+    return bound, ends * PROBE_PROBABILITY if most > 1 else 0.0
 
 
 def _ritz_ends(
-    operator: Operator, V: Any, steps: int, columns: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Smallest and largest Ritz value of ``P A P`` on a block Krylov space from a Gaussian start."""
+    operator: Operator, V: Any, columns: int, rng: np.random.Generator
+) -> Iterator[tuple[float, float]]:
+    """Yield smallest and largest Ritz value of ``P A P`` on ever larger Krylov spaces of a Gaussian block."""
     xp = namespace(V)
+    k = V.shape[1]
     block = random_normal(rng, (operator.size, columns), V)
-    basis, images = V[:, :0], V[:, :0]
-    for _ in range(steps):
+    basis, projected = V, np.zeros((0, 0))
+    while True:
         for _ in range(2):
-            block = block - V @ (V.T @ block)
-            block = block - basis @ (basis.T @ block)
-            block, _ = orthonormal(block)
+            block, _ = orthonormal(without(block, basis, inner(basis, block)))
         image = operator.matmat(block)
-        image = image - V @ (V.T @ image)
-        basis, images = xp.concat([basis, block], axis=1), xp.concat([images, image], axis=1)
+        basis = xp.concat([basis, block], axis=1)
+        seen = as_float64(inner(basis[:, k:], image))
+        size = len(seen)
+        grown = np.zeros((size, size))
+        grown[: size - columns, : size - columns] = projected
+        grown[:, size - columns :] = seen
+        grown[size - columns :, :] = seen.T
+        grown[size - columns :, size - columns :] = (seen[-columns:] + seen[-columns:].T) / 2
+        projected = grown
+        values = np.linalg.eigvalsh(projected)
+        yield float(values[0]), float(values[-1])
         block = image
-    projected = as_float64(basis.T @ images)
-    values = np.linalg.eigvalsh((projected + projected.T) / 2)
-    return float(values[0]), float(values[-1])

@@ -9,7 +9,7 @@ from gramian.cli.choosing import choose_kernel
 from gramian.cli.demonstration import demo
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
-from gramian.cli.kernels_app import kernels
+from gramian.cli.kernels import kernels
 from gramian.cli.options import spread
 from gramian.cli.relating import relations
 from gramian.cli.selecting import select

@@ -82,7 +82,7 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
     Prints all that were tried with their standard errors.
     """
     from gramian.kernels import kernel_from_name
-    from gramian.kernels.named import PRECOMPUTED
+    from gramian.kernels.expression import PRECOMPUTED
     from gramian.selection.choose_kernel import choose_kernel as choose
 
     criterion = _criterion(judging, reading)

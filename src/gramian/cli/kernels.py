@@ -1,46 +1,91 @@
-"""The commands about kernels: ``kernels audit`` and ``kernels table``."""
+"""The commands about kernels: ``kernels table`` and ``kernels audit``."""
 
 import json
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import Reading, as_arguments
+from gramian.cli.options import JsonFlag, Reading, as_arguments, spread
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
-__all__ = ["audit", "table"]
+__all__ = ["kernels"]
 
 NOT_A_KERNEL = 1
 
-
-def table() -> None:
-    """Print the list of all kernels."""
-    from gramian.kernels import table as listed
-
-    print(listed())
+kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-def audit(
-    kernel: str,
-    data: str | None,
+@kernels.callback(invoke_without_command=True)
+def kernels_group(context: typer.Context) -> None:
+    """List kernels, or test whether one is valid.
+
+    A function is a kernel if it is symmetric and none of its Gram matrices has a negative eigenvalue.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+@kernels.command("table")
+@spread
+def kernels_table() -> None:
+    """List all kernels with their formulas.
+
+    Their parameters too, and whether they are valid, with the proof.
+    """
+    from gramian.kernels import table
+
+    print(table())
+
+
+@kernels.command("audit")
+@spread
+def kernels_audit(
+    kernel: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXPRESSION",
+            help="Such as 'rbf(sigma=2) + linear()', or precomputed when DATA is a Gram matrix.",
+            show_default=False,
+        ),
+    ],
+    *,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Rows to test, in any form that fit reads. Without them, counter-examples are searched for.",
+            show_default=False,
+        ),
+    ] = None,
     reading: Reading,
-    features: int | None,
-    value_tol: float | None,
-    seed: int,
-    as_json: bool,
+    features: Annotated[
+        int | None,
+        typer.Option("--features", metavar="D", help="Search among points of D features. [1, 2 and 3]"),
+    ] = None,
+    value_tol: Annotated[
+        float | None,
+        typer.Option(
+            "--value-tol",
+            metavar="NUMBER",
+            help="How far values of a precomputed matrix may be off, relative to the largest. [1e-10]",
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
+    ] = 0,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Print whether a function is a kernel.
+    """Say whether a function is a kernel, with proof or counter-example.
 
-    Raises
-    ------
-    typer.Exit
-        With code 1 when it is none.
+    Exits with 1 when it is none.
     """
     from gramian.kernels import kernel_from_name
-    from gramian.kernels.mercer import audit as audit_kernel
+    from gramian.kernels.audit import audit
 
     given = as_arguments(reading)
     if data is None and given:
@@ -49,21 +94,17 @@ def audit(
     rows = None
     if data is not None:
         table = read_table(data, reading)
-        rows = _values(table)
+        # A picture is one row.
+        rows = table.values.reshape(len(table.values), -1)
         if kernel != "precomputed":
             # Names of columns end here, and widths that depend on the data are shown as numbers.
             audited = audited.resolve(rows, table.feature_names)
     options = {} if value_tol is None else {"value_tol": value_tol}
     with progress("auditing"):
-        report = audit_kernel(audited, rows, n_features=features, random_state=seed, **options)
+        report = audit(audited, rows, n_features=features, random_state=seed, **options)
     print(json.dumps(_facts(report), indent=2, allow_nan=False) if as_json else report)
     if report.valid is False:
         raise typer.Exit(NOT_A_KERNEL)
-
-
-def _values(table: Any) -> Any:
-    """Return the rows of a table, a picture being one row."""
-    return table.values.reshape(len(table.values), -1)
 
 
 def _facts(report: Any) -> dict[str, Any]:

@@ -64,8 +64,7 @@ def estimator(options: Model) -> Any:
 
 
 def _check_applicable(options: Model) -> None:
-    from gramian.kernels.expression import parse
-    from gramian.kernels.named import PRECOMPUTED
+    from gramian.kernels.expression import PRECOMPUTED, parse
 
     kernel = options.kernel
     if kernel is None:

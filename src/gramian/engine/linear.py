@@ -169,6 +169,7 @@ def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[
         # A constant column has no part in any direction; rounding must not give it one.
         varying = np.isfinite(view.divisor).astype(numpy_dtype(vectors))
         vectors = vectors * from_numpy(varying, vectors)[:, None]
+        vectors = _orthonormal_again(vectors) if rank else vectors
     directions = complete_basis(to_dtype(vectors, rows.dtype), k)
     signs = fixed_signs(directions)
     directions = directions * to_dtype(from_numpy(signs, rows.like), rows.dtype)[None, :]
@@ -191,11 +192,16 @@ def _lift(operator: GramOperator, B: Any, scale: FloatArray) -> tuple[Any, bool]
     U = operator.lift(to_dtype(B, view.arithmetic)) * factor[None, :]
     gap = as_float64(U.T @ U) - np.eye(U.shape[1])
     eps = float(np.finfo(view.rows.dtype).eps)
-    if float(np.abs(gap).max(initial=0.0)) <= 100 * eps:
+    if float(np.abs(gap).max(initial=0.0)) <= 10 * eps:
         return U, True
-    U, R = orthonormal(U)
-    U = U * from_numpy(np.where(np.diag(R) < 0, -1.0, 1.0).astype(view.arithmetic), view.rows.like)[None, :]
-    return U, False
+    return _orthonormal_again(U), False
+
+
+def _orthonormal_again(U: Any) -> Any:
+    """Orthonormal columns in place of nearly orthonormal ones, each in the same direction."""
+    Q, R = orthonormal(U)
+    signs = np.where(np.diag(R) < 0, -1.0, 1.0).astype(numpy_dtype(Q))
+    return Q * from_numpy(signs, Q)[None, :]
 
 
 def require_range(view: CenteredRows, degrees: int) -> None:

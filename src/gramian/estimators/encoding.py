@@ -9,8 +9,8 @@ import numpy as np
 from gramian.errors import ParameterError
 from gramian.estimators.saving import Form
 from gramian.kernels import Callable, Kernel
-from gramian.kernels.named import CLASSES
-from gramian.kernels.transformed import MAPS
+from gramian.kernels.algebra import MAPS
+from gramian.kernels.expression import CLASSES
 
 __all__ = ["FUNCTIONS", "KERNELS"]
 

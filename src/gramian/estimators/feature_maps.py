@@ -13,10 +13,17 @@ from gramian.arrays import as_float64
 from gramian.errors import DataError
 from gramian.estimators.inputs import check_features, generators, remember_features
 from gramian.estimators.saving import Saved, register_record
-from gramian.kernels.feature_maps import MAX_FEATURES, PolynomialFeatureMap, polynomial_map
-from gramian.kernels.fourier import FourierFeatureMap, fourier_map
-from gramian.kernels.maps import FeatureMap, KernelError
-from gramian.kernels.taylor import TaylorFeatureMap, taylor_map
+from gramian.kernels.feature_maps import (
+    MAX_FEATURES,
+    FeatureMap,
+    FourierFeatureMap,
+    KernelError,
+    PolynomialFeatureMap,
+    TaylorFeatureMap,
+    fourier_map,
+    polynomial_map,
+    taylor_map,
+)
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows, as_rows
 from gramian.store import Array, Given, Sizes

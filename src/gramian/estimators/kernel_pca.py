@@ -32,7 +32,7 @@ from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
-from gramian.kernels.named import PRECOMPUTED
+from gramian.kernels.expression import PRECOMPUTED
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows

@@ -1,20 +1,35 @@
 """Formulas k(x, y): what they are, whether they are proven kernels, and how accurately they are evaluated."""
 
-from gramian.kernels.algebra import Product, Scaled, Sum
+from gramian.kernels.algebra import (
+    After,
+    Constant,
+    Exp,
+    Kernel,
+    Normalized,
+    OnColumns,
+    Power,
+    Product,
+    Scaled,
+    Sum,
+    exp,
+)
+from gramian.kernels.audit import audit
 from gramian.kernels.callables import Callable
-from gramian.kernels.distances import ChiSquared, Laplacian
 from gramian.kernels.evaluator import Evaluator
-from gramian.kernels.formulas import Formula
-from gramian.kernels.inner_products import Constant, Cosine, Linear, Polynomial, Sigmoid
-from gramian.kernels.kernel import Kernel
-from gramian.kernels.listing import table
-from gramian.kernels.mercer import audit
-from gramian.kernels.named import kernel_from_name
-from gramian.kernels.normalized import Normalized
-from gramian.kernels.powers import Exp, Power, exp
-from gramian.kernels.radial import RBF, Matern, RationalQuadratic
-from gramian.kernels.transformed import After, OnColumns
-from gramian.kernels.validity import Validity
+from gramian.kernels.expression import kernel_from_name, table
+from gramian.kernels.facts import Facts, Validity
+from gramian.kernels.formulas import (
+    RBF,
+    ChiSquared,
+    Cosine,
+    Formula,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 
 __all__ = [
     "RBF",
@@ -25,6 +40,7 @@ __all__ = [
     "Cosine",
     "Evaluator",
     "Exp",
+    "Facts",
     "Formula",
     "Kernel",
     "Laplacian",

@@ -1,23 +1,665 @@
-"""Kernels made of kernels: what they compute, how wrong it can be, and which closure rule proves them."""
+"""Kernels and their algebra: what every kernel can do, and the kernels that are made of kernels.
+
+What is known of a combination follows from its row of the closure table in ``facts.py``; here stands what it
+computes, and how wrong that can be.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import accumulate
+from typing import Any, Self
 
 import numpy as np
 
-from gramian.kernels.arithmetic import TINY, UNIT, check_number
-from gramian.kernels.composites import Bounds, Composite, Outer
-from gramian.kernels.evaluator import Evaluator
-from gramian.kernels.inner_products import Constant, by_series
-from gramian.kernels.kernel import ATOM, POWER, PRODUCT, SUM, Kernel, bracketed, literal
-from gramian.kernels.series import Series
-from gramian.kernels.slopes import DiagonalSlopes, Slopes
-from gramian.kernels.validity import Validity, proven, unknown
-from gramian.records import FloatArray
+from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, to_float64, to_numpy
+from gramian.checks import check_number, listed
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.kernels.arithmetic import (
+    FUNCTION_ULPS,
+    TINY,
+    UNIT,
+    check_rows,
+    exponential,
+    is_number,
+    ones,
+    product,
+)
+from gramian.kernels.evaluator import (
+    DiagonalSlopes,
+    Evaluator,
+    Slopes,
+    chained,
+    flat,
+    gram_matrix,
+    no_slopes,
+    scattered,
+)
+from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
+from gramian.records import BoundKind, Calls, FloatArray
 
-__all__ = ["Constant", "Product", "Scaled", "Sum"]
+__all__ = [
+    "MAPS",
+    "After",
+    "Composite",
+    "Constant",
+    "Exp",
+    "Kernel",
+    "Normalized",
+    "OnColumns",
+    "Power",
+    "Product",
+    "Scaled",
+    "Sum",
+    "exp",
+    "literal",
+]
+
+# How tightly an expression binds: sums, products, powers, and what needs no brackets.
+SUM, PRODUCT, POWER, ATOM = range(4)
+# What combinations call the kernels that they are made of.
+PARTS = ("left", "right", "kernel")
+# Smallest k(x, x) whose rounding is not that of underflow.
+SAFE = 1e-280
+# Functions that an expression can name and a model file can keep.
+MAPS: dict[str, np.ufunc] = {
+    "abs": np.abs,
+    "cbrt": np.cbrt,
+    "exp": np.exp,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+    "square": np.square,
+}
+# Relative and absolute bound on the error of an entry, and a bound on the entry.
+Bounds = tuple[float, float, float]
+
+
+class Kernel(ABC):
+    """A function k(x, y) of two rows.
+
+    Kernels store their arguments untouched, compare by value, and combine: ``k1 + k2``, ``k1 * k2``,
+    ``3 * k``, ``k ** 2``, ``exp(k)``, :meth:`normalized`, :meth:`on`, :meth:`after`. ``repr`` gives the
+    expression that :func:`gramian.kernels.kernel_from_name` reads, ``str`` the formula.
+
+    Attributes
+    ----------
+    validity : Validity
+        Whether every Gram matrix is positive semi-definite, with the proof.
+    psd : bool
+        Whether that is proven.
+    """
+
+    # NumPy's numbers leave ``3 * k`` to the kernel.
+    __array_ufunc__ = None
+
+    name: str = ""
+    # The formula with the names of its parameters.
+    general: str = ""
+    binds: int = ATOM
+    # ------------------------------------------------------- for the user
+
+    def gram(self, X: Any, Y: Any = None) -> Any:
+        """Return the Gram matrix k(x_i, y_j).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        Y : array of shape (m, d), optional
+            X itself when left out; then the matrix is exactly symmetric and, for a stationary kernel,
+            its diagonal exactly k(x, x).
+
+        Returns
+        -------
+        array of shape (n, m)
+            float32 for float32 rows where its range holds the values, else float64. Values are computed in
+            float64 either way.
+        """
+        X = check_rows("X", X)
+        if not X.shape[0]:
+            raise DataError("X has no rows: a Gram matrix needs at least one.")
+        if Y is not None:
+            Y = check_rows("Y", Y)
+            if X.shape[1] != Y.shape[1]:
+                raise DataError(
+                    f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: a kernel takes two rows alike."
+                )
+        return gram_matrix(self.bind(X), X, Y)
+
+    def __call__(self, X: Any, Y: Any = None) -> Any:
+        """Return :meth:`gram`."""
+        return self.gram(X, Y)
+
+    @property
+    def validity(self) -> Validity:
+        """Whether every Gram matrix is positive semi-definite, with the proof or what speaks against it."""
+        try:
+            self.check()
+        except ParameterError as error:
+            return unknown(str(error), repr(self))
+        return replace(self.facts.validity, formula=repr(self))
+
+    @property
+    def psd(self) -> bool:
+        """Whether every Gram matrix is proven positive semi-definite."""
+        return self.validity.proven
+
+    @property
+    def formula(self) -> str:
+        """The formula, with the parameters in their places."""
+        return repr(self)
+
+    def normalized(self) -> Kernel:
+        """Return ``k(x, y) / sqrt(k(x, x) k(y, y))``; 0 where k(x, x) is 0."""
+        return Normalized(self)
+
+    def on(self, *columns: Any) -> Kernel:
+        """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``, ``k.on(slice(3))``."""
+        return OnColumns(self, columns[0] if len(columns) == 1 else columns)
+
+    def after(self, map: Any) -> Kernel:
+        """Return ``k(map(x), map(y))``.
+
+        Parameters
+        ----------
+        map : callable or object with a ``transform`` method
+            Takes rows (n, d), returns rows (n, d'), each from the row in its place alone.
+        """
+        return After(self, map)
+
+    def exp(self) -> Kernel:
+        """Return ``exp(k(x, y))``."""
+        return Exp(self)
+
+    def feature_map(self, n_features: int, **options: Any) -> Any:
+        """Return the explicit map phi with ``k(x, y) = phi(x) . phi(y)``, where one can be written down.
+
+        Raises
+        ------
+        ParameterError
+            For a kernel whose feature map is not known or infinite.
+        """
+        raise ParameterError(
+            f"{self!r} has no feature map that can be written down. The kernels linear, poly and rbf have "
+            "one (rbf: the first terms of it); gramian.RandomFourierMap approximates rbf with few features."
+        )
+
+    # ------------------------------------------------------------ algebra
+
+    def __add__(self, other: Any) -> Kernel:
+        term = _term(other)
+        return NotImplemented if term is None else Sum(self, term)
+
+    def __radd__(self, other: Any) -> Kernel:
+        term = _term(other)
+        return NotImplemented if term is None else Sum(term, self)
+
+    def __sub__(self, other: Any) -> Kernel:
+        term = _term(other)
+        return NotImplemented if term is None else Sum(self, -term)
+
+    def __rsub__(self, other: Any) -> Kernel:
+        term = _term(other)
+        return NotImplemented if term is None else Sum(term, -self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        if is_number(other):
+            return Scaled(self, other)
+        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return Scaled(self, other) if is_number(other) else NotImplemented
+
+    def __truediv__(self, other: Any) -> Kernel:
+        return Scaled(self, 1 / other) if is_number(other) and other != 0 else NotImplemented
+
+    def __neg__(self) -> Kernel:
+        return Scaled(self, -1)
+
+    def __pow__(self, exponent: Any) -> Kernel:
+        return Power(self, exponent) if is_number(exponent) else NotImplemented
+
+    # --------------------------------------------------------- parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, those of kernels inside as ``kernel__name``."""
+        if type(self).__init__ is object.__init__:
+            return {}
+        found = {name: getattr(self, name) for name in _defaults(type(self))}
+        if deep:
+            for name, value in list(found.items()):
+                if isinstance(value, Kernel):
+                    found |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, those of kernels inside as ``kernel__name=value``."""
+        allowed = self.get_params(deep=False)
+        for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
+            own, _, inner = name.partition("__")
+            if own not in allowed or (inner and not isinstance(getattr(self, own), Kernel)):
+                raise ParameterError(
+                    f"{type(self).__name__} has no parameter {name!r}. "
+                    f"It has: {', '.join(allowed) or 'none'}."
+                )
+            if inner:
+                getattr(self, own).set_params(**{inner: value})
+            else:
+                setattr(self, own, value)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Kernel) or type(self) is not type(other):
+            return False
+        return bool(_plain(self.meaning()) == _plain(other.meaning()))
+
+    def __hash__(self) -> int:
+        return hash((type(self), _plain(self.meaning())))
+
+    def meaning(self) -> dict[str, Any]:
+        """Return the parameters by which kernels are compared."""
+        return self.get_params(deep=False)
+
+    def __repr__(self) -> str:
+        defaults = _defaults(type(self))
+        given = [
+            f"{name}={literal(value)}"
+            for name, value in self.get_params(deep=False).items()
+            if _plain(value) != _plain(defaults[name])
+        ]
+        return f"{self.name or type(self).__name__}({', '.join(given)})"
+
+    def __str__(self) -> str:
+        try:
+            return self.formula
+        except (KeyError, TypeError, ValueError):
+            # Parameters that mean nothing have no place in a formula, but can be shown.
+            return repr(self)
+
+    # ------------------------------------------------- for each formula
+
+    def check(self) -> None:  # noqa: B027 - most have nothing to refuse
+        """Refuse parameters that mean nothing, whatever the data.
+
+        Raises
+        ------
+        ParameterError
+        """
+
+    @property
+    @abstractmethod
+    def facts(self) -> Facts:
+        """What is known of the kernel, for parameters that :meth:`check` lets pass."""
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        """Return the kernel with every parameter that depends on the data filled in.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        names : sequence of str, optional
+            Names of the columns, for kernels on some of them.
+        """
+        self.check()
+        return self
+
+    def bind(
+        self,
+        X: Any,
+        precision: float = 1e-9,
+        *,
+        centered: bool = False,
+        names: Sequence[str] | None = None,
+    ) -> Evaluator:
+        """Bind to fitted rows: fill in parameters, choose how distances are formed, bound the error.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows that the kernel will be evaluated on.
+        precision : float
+            Largest error of an entry, relative to the largest, that is accepted before differences are
+            summed directly.
+        centered : bool
+            Whether only the centred Gram matrix is wanted, so that rows may be shifted where that leaves it
+            as it is.
+        names : sequence of str, optional
+            Names of the columns.
+        """
+        return self.resolve(X, names).bound_to(X, precision, centered)
+
+    @abstractmethod
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+        """Return the evaluator of :meth:`bind`, of a kernel whose parameters are all filled in."""
+
+    def calls(self, X: Any) -> Calls | None:
+        """Return what values cost where a user's function computes them, measured on a few rows.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            For a kernel that was resolved on these rows.
+        """
+        return None
+
+    @property
+    def stationary(self) -> bool:
+        """Whether it depends on x - y alone."""
+        return self.facts.stationary
+
+    @property
+    def kinks(self) -> str:
+        """Why the kernel has no derivative by x to be followed, as a sentence; "" where it has one."""
+        return self.facts.kinks_of(self)
+
+    @property
+    def error_kind(self) -> BoundKind:
+        """Kind of the bound on evaluation errors."""
+        return self.facts.error_kind
+
+    def floor(self, d: int) -> FloatArray:
+        """Return the least value that each of d columns may have; minus infinity for most kernels."""
+        return np.full(d, self.facts.floor)
+
+    def graded(self, bound: Any) -> float:
+        """Return c with errors of at most ``c sqrt(k(x, x) k(y, y))``, however small that is; inf if unknown.
+
+        Parameters
+        ----------
+        bound : Evaluator
+            This kernel bound to rows.
+        """
+        facts = self.facts
+        if not (facts.graded or facts.unit_diagonal) or not bound.largest > 0:
+            return np.inf
+        return float(bound.relative + bound.absolute / bound.largest)
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is made of."""
+        return ()
+
+
+@cache
+def _defaults(cls: type[Kernel]) -> dict[str, Any]:
+    """Return what the constructor's parameters are when left out."""
+    parameters = inspect.signature(cls.__init__).parameters
+    return {name: parameter.default for name, parameter in parameters.items() if name != "self"}
+
+
+def _term(value: Any) -> Kernel | None:
+    """Return what can be added as a kernel, a number as a constant."""
+    if isinstance(value, Kernel):
+        return value
+    return Constant(value) if is_number(value) else None
+
+
+def bracketed(kernel: Kernel, least: int) -> str:
+    """Return the expression, in brackets where it binds less tightly than ``least``."""
+    return repr(kernel) if kernel.binds >= least else f"({kernel!r})"
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as something that compares by value and has a hash."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(_plain(v) for v in value)
+    if isinstance(value, dict):
+        return tuple((key, _plain(v)) for key, v in sorted(value.items()))
+    return (value.start, value.stop, value.step) if isinstance(value, slice) else value
+
+
+def literal(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        inside = ", ".join(literal(v) for v in value)
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    if isinstance(value, np.generic):
+        value = value.item()
+    return getattr(value, "__name__", None) or repr(value)
+
+
+# ---------------------------------------------------------------------- kernels made of kernels
+
+
+class Composite(Kernel):
+    """A kernel whose values are computed from those of other kernels."""
+
+    # Whether centring the whole centres every part, as it does for sums.
+    additive: bool = False
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        inside = (getattr(self, name, None) for name in PARTS)
+        return tuple(part for part in inside if isinstance(part, Kernel))
+
+    @abstractmethod
+    def combine(self, *values: Any) -> Any:
+        """Return the values, from those of the parts; the first may be written into."""
+
+    @abstractmethod
+    def bounds(self, *parts: Evaluator) -> Bounds:
+        """Return bounds of the error and size of an entry, from those of the parts."""
+
+    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+        """Return the derivatives of the values by those of each part."""
+        return (1.0,)
+
+    @abstractmethod
+    def rule(self, *parts: Facts) -> Rule:
+        """Return the row of the closure table that applies."""
+
+    @property
+    def facts(self) -> Facts:
+        """What follows from the facts of the parts."""
+        known = [part.facts for part in self.parts]
+        return self.rule(*known).facts(self, known)
+
+    def graded(self, bound: Any) -> float:
+        rule = self.rule(*(part.facts for part in self.parts))
+        if rule.graded is None or not self.facts.validity.proven:
+            return np.inf
+        return float(rule.graded(bound, *(part.kernel.graded(part) for part in bound.parts)))
+
+    def floor(self, d: int) -> FloatArray:
+        """Return the largest of the parts' least values, column by column."""
+        return np.asarray(np.max([part.floor(d) for part in self.parts], axis=0))
+
+    def check(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if name in PARTS and not isinstance(value, Kernel):
+                raise InputTypeError(
+                    f"{name}={value!r} is no kernel object such as gramian.kernels.RBF(sigma=2.0)."
+                )
+        for part in self.parts:
+            part.check()
+
+    def rows(self, X: Any) -> Any:
+        """Return the rows that the parts see."""
+        return X
+
+    def names(self, names: Sequence[str] | None) -> Sequence[str] | None:
+        """Return the names of the columns that the parts see."""
+        return names
+
+    def columns_of(self, d: int) -> list[int] | None:
+        """Return which of d columns the parts see, or None for all of them."""
+        return None
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        seen, known = self.rows(X), self.names(names)
+        values = self.get_params(deep=False)
+        parts = {n: v.resolve(seen, known) for n, v in values.items() if n in PARTS}
+        return type(self)(**values | parts)
+
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+        seen = self.rows(X)
+        # Where only the centred matrix matters, that is true of sums' parts as well.
+        parts = (part.bind(seen, precision, centered=centered and self.additive) for part in self.parts)
+        return self.joined(seen, tuple(parts))
+
+    def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
+        """Return the evaluator that joins those of the parts, refusing what overflows."""
+        relative, absolute, largest = self.bounds(*parts)
+        if not np.isfinite(largest):
+            raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
+        widths = tuple(int(part.encode(seen[:1, :])[0].shape[1]) for part in parts)
+        return CompositeEvaluator(self, relative, absolute, largest, parts, widths)
+
+    def calls(self, X: Any) -> Calls | None:
+        """Return what the functions among the parts cost together."""
+        few = X if X.shape[0] <= 100 else X[:100, :]
+        found = [cost for part in self.parts if (cost := part.calls(self.rows(few))) is not None]
+        if not found:
+            return None
+        return Calls(sum(cost.seconds for cost in found), any(cost.scalar for cost in found))
+
+
+@dataclass(frozen=True, eq=False)
+class CompositeEvaluator(Evaluator):
+    """Evaluators side by side: the rows are encoded for each, one after the other.
+
+    Attributes
+    ----------
+    parts : tuple of Evaluator
+    widths : tuple of int
+        How many columns of the encoded rows belong to each.
+    """
+
+    kernel: Composite
+    parts: tuple[Evaluator, ...]
+    widths: tuple[int, ...]
+
+    def encode(self, X: Any) -> tuple[Any, Any]:
+        """Return the rows as factors of a tile."""
+        seen = self.kernel.rows(X)
+        pairs = [part.encode(seen) for part in self.parts]
+        if len(pairs) == 1:
+            return pairs[0]
+        xp = namespace(pairs[0][0])
+        return xp.concat([p[0] for p in pairs], axis=1), xp.concat([p[1] for p in pairs], axis=1)
+
+    def tile(self, left: Any, right: Any, out: Any = None) -> Any:
+        """Return a block of kernel values."""
+        if len(self.parts) == 1:
+            return self.kernel.combine(self.parts[0].tile(left, right, out))
+        values = [
+            part.tile(left[:, columns], right[:, columns], out if columns.start == 0 else None)
+            for part, columns in self._shares()
+        ]
+        return self.kernel.combine(*values)
+
+    def _shares(self) -> list[tuple[Evaluator, slice]]:
+        """The parts with their columns of the encoded rows."""
+        ends = list(accumulate(self.widths))
+        starts = [end - width for end, width in zip(ends, self.widths, strict=True)]
+        return [(p, slice(*ends)) for p, *ends in zip(self.parts, starts, ends, strict=True)]
+
+    def slopes(self, X: Any, right: Any) -> Slopes:
+        """Return a block of kernel values with their derivative by the rows of X."""
+        seen = self.kernel.rows(X)
+        parts = [part.slopes(seen, right[:, columns]) for part, columns in self._shares()]
+        values = [part.values for part in parts]
+        found = chained(self._joined(*values), parts, self.kernel.partials(*values))
+        columns = self.kernel.columns_of(X.shape[1])
+        return found if columns is None else scattered(found, columns, X.shape[1])
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x) with its derivative by x."""
+        seen = self.kernel.rows(X)
+        parts = [part.diagonal_slopes(seen) for part in self.parts]
+        values = [part.values for part in parts]
+        steps = zip(self.kernel.partials(*values), parts, strict=True)
+        first, *others = ((step * np.ones_like(p.values))[:, None] * p.gradient for step, p in steps)
+        gradient, columns = sum(others, first), self.kernel.columns_of(X.shape[1])
+        if columns is not None:
+            gradient = np.zeros(X.shape)
+            gradient[:, columns] = sum(others, first)
+        return DiagonalSlopes(self._joined(*values), gradient)
+
+    def diagonal(self, X: Any) -> Any:
+        """Return k(x, x) of every row."""
+        seen = self.kernel.rows(X)
+        return self._joined(*(part.diagonal(seen) for part in self.parts))
+
+    def _joined(self, first: Any, *others: Any) -> Any:
+        # A copy: it is written into, and the formula of a user may give a column of the data itself.
+        return self.kernel.combine(namespace(first).asarray(first, copy=True), *others)
+
+
+class Constant(Kernel):
+    """k(x, y) = c: a combination of no kernels.
+
+    Parameters
+    ----------
+    value : float
+        At least 0 for a kernel.
+    """
+
+    name = "constant"
+    general = "value"
+
+    def __init__(self, value: float = 1.0) -> None:
+        self.value = value
+
+    @property
+    def facts(self) -> Facts:
+        valid = self.value >= 0
+        return Facts(
+            proven("A constant >= 0: its feature map is one number.")
+            if valid
+            else refuted("A negative constant: one point refutes it."),
+            Series.of([float(self.value)]),
+            # Powers of a constant >= 0 are constants >= 0.
+            divisible=valid,
+            kinks="",
+        )
+
+    def check(self) -> None:
+        check_number("value", self.value)
+
+    def __neg__(self) -> Kernel:
+        return Constant(-self.value)
+
+    @property
+    def formula(self) -> str:
+        return f"{self.value:g}"
+
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+        return ConstantEvaluator(self, 0.0, 0.0, abs(float(self.value)))
+
+
+class ConstantEvaluator(Evaluator):
+    """A number for every pair of rows."""
+
+    def encode(self, X: Any) -> tuple[Any, Any]:
+        """Return a column of ones."""
+        column = ones(X)[:, None]
+        return column, column
+
+    def tile(self, left: Any, right: Any, out: Any = None) -> Any:
+        """Return a block of the constant."""
+        return product(left * float(self.kernel.value), right, out)
+
+    def diagonal(self, X: Any) -> Any:
+        """Return the constant for every row."""
+        return float(self.kernel.value) * ones(X)
+
+    def slopes(self, X: Any, right: Any) -> Slopes:
+        """Return a block of the constant, which changes with no row."""
+        still = np.zeros(X.shape)
+        return Slopes(self.tile(self.encode(X)[0], right), lambda W: still, lambda W: still)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return the constant for every row, with no slope."""
+        return flat(self.diagonal(X), X.shape[1])
 
 
 class Sum(Composite):
@@ -50,39 +692,16 @@ class Sum(Composite):
         right = self.right.formula
         return f"{self.left.formula} - {right[1:]}" if right[0] == "-" else f"{self.left.formula} + {right}"
 
-    def judge(self) -> Validity:
-        parts = (self.left.validity, self.right.validity)
-        if all(parts):
-            return proven("A sum of kernels is a kernel.", "", *parts)
-        found = by_series(self)
-        if found is not None:
-            return Validity(found.status, found.reason, "", parts)
-        return unknown("A sum is proven only if both parts are; a negative part loses the proof.", "", *parts)
-
-    def series(self, order: int) -> Series | None:
-        left, right = self.left.series(order), self.right.series(order)
-        return None if left is None or right is None else left + right
-
-    def rebuilt(self, *parts: Kernel) -> Kernel:
-        return Sum(*parts)
+    def rule(self, *parts: Facts) -> Rule:
+        return CLOSURE["sum"]
 
     def combine(self, *values: Any) -> Any:
         total, other = values
         total += other
         return total
 
-    def chain(self, *slopes: Slopes) -> Slopes:
-        a, b = slopes
-        return replace(a.joined(b, 1.0, 1.0), values=a.values + b.values)
-
-    def diagonal_chain(self, *slopes: DiagonalSlopes) -> DiagonalSlopes:
-        a, b = slopes
-        return DiagonalSlopes(a.values + b.values, a.gradient + b.gradient)
-
-    def graded(self, bound: Any) -> float:
-        a, b = (part.kernel.graded(part) for part in bound.parts)
-        # By Cauchy and Schwarz for the roots of k1(x, x), k2(x, x) and of k1(y, y), k2(y, y).
-        return max(a, b) + 2 * UNIT if self.psd else np.inf
+    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+        return 1.0, 1.0
 
     def bounds(self, *parts: Evaluator) -> Bounds:
         a, b = parts
@@ -107,44 +726,16 @@ class Product(Composite):
     def formula(self) -> str:
         return f"({self.left.formula}) ({self.right.formula})"
 
-    @property
-    def divisible(self) -> bool:  # type: ignore[override]
-        """A power of a product is the product of powers."""
-        return self.left.divisible and self.right.divisible
-
-    def judge(self) -> Validity:
-        parts = (self.left.validity, self.right.validity)
-        if all(parts):
-            return proven("A product of kernels is a kernel (Schur 1911).", "", *parts)
-        found = by_series(self)
-        if found is not None:
-            return Validity(found.status, found.reason, "", parts)
-        return unknown("A product is proven only if both parts are.", "", *parts)
-
-    def series(self, order: int) -> Series | None:
-        left, right = self.left.series(order), self.right.series(order)
-        return None if left is None or right is None else left * right
-
-    def rebuilt(self, *parts: Kernel) -> Kernel:
-        return Product(*parts)
+    def rule(self, *parts: Facts) -> Rule:
+        return CLOSURE["product"]
 
     def combine(self, *values: Any) -> Any:
         total, other = values
         total *= other
         return total
 
-    def chain(self, *slopes: Slopes) -> Slopes:
-        a, b = slopes
-        return replace(a.joined(b, b.values, a.values), values=a.values * b.values)
-
-    def diagonal_chain(self, *slopes: DiagonalSlopes) -> DiagonalSlopes:
-        a, b = slopes
-        gradient = b.values[:, None] * a.gradient + a.values[:, None] * b.gradient
-        return DiagonalSlopes(a.values * b.values, gradient)
-
-    def graded(self, bound: Any) -> float:
-        a, b = (part.kernel.graded(part) for part in bound.parts)
-        return a + b + a * b + 2 * UNIT if self.psd else np.inf
+    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+        return values[::-1]
 
     def bounds(self, *parts: Evaluator) -> Bounds:
         a, b = parts
@@ -153,7 +744,7 @@ class Product(Composite):
         return relative, absolute * (1 + 2 * UNIT) + a.absolute * b.absolute + TINY, a.largest * b.largest
 
 
-class Scaled(Outer):
+class Scaled(Composite):
     """``factor * kernel``.
 
     Parameters
@@ -182,54 +773,429 @@ class Scaled(Outer):
         inside = self.kernel.formula
         return f"{self.factor:g} {inside}" if self.kernel.binds == ATOM else f"{self.factor:g} ({inside})"
 
-    @property
-    def divisible(self) -> bool:  # type: ignore[override]
-        """A power of a positive factor is one."""
-        return self.factor >= 0 and self.kernel.divisible
-
     def check(self) -> None:
         super().check()
         check_number("factor", self.factor)
 
-    def judge(self) -> Validity:
-        inner = self.kernel.validity
+    def rule(self, *parts: Facts) -> Rule:
         if self.factor == 0:
-            return proven("Zero times a function is the kernel 0.")
-        if self.factor > 0:
-            status = "still no kernel" if inner.refuted else "still unknown"
-            reason = f"A factor > 0 changes nothing about it: {status}."
-            return Validity(
-                inner.status,
-                "A kernel times a number >= 0 is a kernel." if inner.proven else reason,
-                "",
-                (inner,),
-            )
-        found = by_series(self)
-        if found is not None:
-            return Validity(found.status, found.reason, "", (inner,))
-        return unknown("A negative factor loses the proof.", "", inner)
-
-    def series(self, order: int) -> Series | None:
-        inner = self.kernel.series(order)
-        return None if inner is None else inner.scaled(float(self.factor))
-
-    def rebuilt(self, *parts: Kernel) -> Kernel:
-        return Scaled(parts[0], self.factor)
+            return CLOSURE["zero"]
+        return CLOSURE["positive multiple" if self.factor > 0 else "negative multiple"]
 
     def combine(self, *values: Any) -> Any:
         (value,) = values
         value *= float(self.factor)
         return value
 
-    def outer(self, values: FloatArray) -> tuple[FloatArray, FloatArray | float]:
-        return float(self.factor) * values, float(self.factor)
-
-    def graded(self, bound: Any) -> float:
-        (part,) = bound.parts
-        c = part.kernel.graded(part)
-        return c + 2 * UNIT if self.psd else np.inf
+    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+        return (float(self.factor),)
 
     def bounds(self, *parts: Evaluator) -> Bounds:
         (a,) = parts
         size = abs(float(self.factor))
         return a.relative + 2 * UNIT, size * a.absolute * (1 + 2 * UNIT) + TINY, size * a.largest
+
+
+class Power(Composite):
+    """``kernel ** exponent``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    exponent : float
+        A positive whole number; a fraction for infinitely divisible kernels, such as the RBF kernel.
+    """
+
+    name = "power"
+    binds = POWER
+
+    def __init__(self, kernel: Kernel, exponent: float) -> None:
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def __repr__(self) -> str:
+        return f"{bracketed(self.kernel, ATOM)} ** {literal(self.exponent)}"
+
+    @property
+    def formula(self) -> str:
+        return f"({self.kernel.formula})^{self.exponent:g}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether the exponent is a whole number."""
+        return float(self.exponent).is_integer()
+
+    def check(self) -> None:
+        super().check()
+        check_number("exponent", self.exponent, above=0)
+
+    def rule(self, *parts: Facts) -> Rule:
+        if self.whole:
+            return CLOSURE["whole power"]
+        (inner,) = parts
+        divisible = inner.divisible and inner.validity.proven
+        return CLOSURE["power of a divisible kernel" if divisible else "fractional power"]
+
+    def combine(self, *values: Any) -> Any:
+        (value,) = values
+        least = float(namespace(value).min(value)) if not self.whole and 0 not in value.shape else 0.0
+        if least < 0:
+            raise DataError(
+                f"{self!r} has no value where {self.kernel!r} is negative, and it reaches {least:.3g}. "
+                "Use a whole exponent."
+            )
+        return value ** float(self.exponent)
+
+    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+        (base,) = values
+        p = float(self.exponent)
+        # A value that underflowed to 0 has no slope left, though t^(p - 1) is infinite there for p < 1.
+        return (p * np.where(base == 0, float(p == 1), np.where(base == 0, 1.0, base) ** (p - 1)),)
+
+    def bounds(self, *parts: Evaluator) -> Bounds:
+        (a,) = parts
+        p, size = float(self.exponent), a.largest * (1 + a.relative) + a.absolute
+        with np.errstate(over="ignore"):
+            relative = float(np.expm1(np.float64(p) * (a.relative + UNIT))) + (FUNCTION_ULPS + p) * UNIT
+            # The slope of t^p is largest at the largest t; for p < 1 at 0, where it moves by a^p at most.
+            absolute = p * np.float64(size) ** (p - 1) * a.absolute if p >= 1 else np.float64(a.absolute) ** p
+            return relative, float(absolute) * (1 + relative) + TINY, float(np.float64(size) ** p)
+
+
+class Exp(Composite):
+    """``exp(kernel)``."""
+
+    name = "exp"
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"exp({self.kernel!r})"
+
+    @property
+    def formula(self) -> str:
+        return f"exp({self.kernel.formula})"
+
+    def rule(self, *parts: Facts) -> Rule:
+        return CLOSURE["exp"]
+
+    def combine(self, *values: Any) -> Any:
+        (value,) = values
+        return exponential(value)
+
+    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+        return (np.exp(values[0]),)
+
+    def bounds(self, *parts: Evaluator) -> Bounds:
+        (a,) = parts
+        error = a.absolute + a.relative * a.largest
+        with np.errstate(over="ignore"):
+            relative = float(np.expm1(np.float64(error))) * (1 + FUNCTION_ULPS * UNIT) + FUNCTION_ULPS * UNIT
+            return relative, TINY, float(np.exp(np.float64(a.largest)))
+
+
+class Normalized(Composite):
+    """``k(x, y) / sqrt(k(x, x) k(y, y))``, and 0 where k(x, x) is 0: the cosine in feature space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
+
+    name = "normalized"
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"{bracketed(self.kernel, ATOM)}.normalized()"
+
+    @property
+    def formula(self) -> str:
+        return f"[k(x, y) / sqrt(k(x, x) k(y, y)), k = {self.kernel.formula}]"
+
+    def rule(self, *parts: Facts) -> Rule:
+        return CLOSURE["normalized"]
+
+    def combine(self, *values: Any) -> Any:
+        return values[0]
+
+    def bounds(self, *parts: Evaluator) -> Bounds:
+        return parts[0].relative, parts[0].absolute, 1.0
+
+    def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
+        (part,) = parts
+        if not np.isfinite(part.largest):
+            raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
+        diagonal = as_float64(part.diagonal(seen))
+        positive = diagonal[diagonal > 0]
+        least = float(positive.min()) if positive.size else 1.0
+        # How wrong a value can be for roots of k(x, x) and k(y, y), which are wrong by half of it each.
+        error = part.kernel.graded(part) if least > SAFE else np.inf
+        if not np.isfinite(error):
+            error = part.relative + part.absolute / least
+        # Cauchy and Schwarz bound the value by 1 for a kernel; for what may be none, its own size does.
+        largest = max(1.0, part.largest / least)
+        largest = 1.0 if largest == 1.0 or self.kernel.psd else largest
+        absolute = (3.0 * error + 8.0 * UNIT) * largest if error < 0.1 else np.inf
+        width = int(part.encode(seen[:1, :])[0].shape[1])
+        return NormalizedEvaluator(self, 0.0, absolute, largest, parts, (width,))
+
+
+class NormalizedEvaluator(CompositeEvaluator):
+    """The part's evaluator, with 1 / sqrt(k(x, x)) of every row beside its code."""
+
+    @cached_property
+    def stationary(self) -> bool:
+        """Whether the kernel depends on x - y alone; asked at every step of a search."""
+        return self.kernel.stationary
+
+    def encode(self, X: Any) -> tuple[Any, Any]:
+        """Return the rows as factors of a tile, with a last column that scales them."""
+        (part,) = self.parts
+        left, right = part.encode(X)
+        xp = namespace(left)
+        diagonal = to_float64(part.diagonal(X))
+        least = float(xp.min(diagonal)) if diagonal.shape[0] else 0.0
+        if least < 0:
+            raise DataError(
+                f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}: "
+                f"{part.kernel!r} is no kernel."
+            )
+        inverse = xp.where(
+            diagonal > 0,
+            1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
+            0.0 * diagonal,
+        )[:, None]
+        return xp.concat([left, inverse], axis=1), xp.concat([right, inverse], axis=1)
+
+    def tile(self, left: Any, right: Any, out: Any = None) -> Any:
+        """Return a block of kernel values."""
+        values = self.parts[0].tile(left[:, :-1], right[:, :-1], out)
+        values *= left[:, -1:]
+        values *= right[:, -1:].T
+        return values
+
+    def slopes(self, X: Any, right: Any) -> Slopes:
+        """Return a block of kernel values with their derivative by the rows of X."""
+        (part,) = self.parts
+        inner, own = part.slopes(X, right[:, :-1]), part.diagonal_slopes(X)
+        there = own.values > 0
+        size = np.where(there, own.values, 1.0)
+        factor = np.where(there, 1.0 / np.sqrt(size), 0.0)[:, None] * right[:, -1]
+        values = inner.values * factor
+        shrink = own.gradient / (2.0 * size)[:, None]
+
+        if self.stationary:
+            return chained(values, [inner], [factor])
+
+        def pull(W: FloatArray) -> FloatArray:
+            return np.asarray(inner.pull(W * factor) - np.sum(W * values, axis=1)[:, None] * shrink)
+
+        return Slopes(values, pull)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x), which does not change with x."""
+        return flat(self.diagonal(X), X.shape[1])
+
+    def diagonal(self, X: Any) -> Any:
+        """Return 1, or 0 where k(x, x) is 0."""
+        diagonal = to_float64(self.parts[0].diagonal(X))
+        xp = namespace(diagonal)
+        return xp.where(diagonal > 0, xp.ones_like(diagonal), 0.0 * diagonal)
+
+
+class Wrapped(Composite):
+    """A kernel with the values of another one, on changed rows."""
+
+    kernel: Kernel
+    additive = True
+
+    def combine(self, *values: Any) -> Any:
+        return values[0]
+
+    def bounds(self, *parts: Evaluator) -> Bounds:
+        return parts[0].relative, parts[0].absolute, parts[0].largest
+
+
+class OnColumns(Wrapped):
+    """A kernel of some columns.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    columns : int, str, slice or sequence of int or str
+        Positions, counted from 0, or names of columns.
+    """
+
+    name = "on"
+
+    def __init__(self, kernel: Kernel, columns: Any) -> None:
+        self.kernel = kernel
+        self.columns = columns
+
+    def __repr__(self) -> str:
+        columns = self.columns
+        if isinstance(columns, slice):
+            ends = [columns.start, columns.stop] if columns.step is None else None
+            text = f"slice({', '.join(map(literal, ends or [columns.start, columns.stop, columns.step]))})"
+        else:
+            text = ", ".join(repr(column) for column in self._listed())
+        return f"{bracketed(self.kernel, ATOM)}.on({text})"
+
+    @property
+    def formula(self) -> str:
+        return f"[{self.kernel.formula}] on {repr(self).rpartition('.on')[2]}"
+
+    def meaning(self) -> dict[str, Any]:
+        columns = self.columns if isinstance(self.columns, slice) else tuple(self._listed())
+        return {"kernel": self.kernel, "columns": columns}
+
+    def check(self) -> None:
+        super().check()
+        if isinstance(self.columns, slice):
+            return
+        wanted = self._listed()
+        if any(isinstance(column, bool) or not isinstance(column, (int, str)) for column in wanted):
+            raise ParameterError(f"columns={self.columns!r} must be positions such as 0, names, or a slice.")
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise ParameterError(f"columns={self.columns!r} must name columns, each once.")
+
+    def _listed(self) -> list[Any]:
+        columns = self.columns
+        if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+            columns = [columns]
+        return [c.item() if isinstance(c, np.generic) else c for c in columns]
+
+    def rule(self, *parts: Facts) -> Rule:
+        several = not isinstance(self.columns, slice) and len(self._listed()) > 1
+        return CLOSURE["several columns" if several else "some columns"]
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        picked = tuple(self._positions(int(X.shape[1]), names))
+        known = None if names is None else [names[p] for p in picked]
+        kernel = OnColumns(self.kernel, picked)
+        return OnColumns(self.kernel.resolve(kernel.rows(X), known), picked)
+
+    def _positions(self, d: int, names: Sequence[str] | None) -> list[int]:
+        if isinstance(self.columns, slice):
+            found = list(range(d))[self.columns]
+        else:
+            found = [self._position(column, d, names) for column in self._listed()]
+        if not found:
+            raise ParameterError(f"columns={self.columns!r} leave nothing of {d} columns.")
+        if len(set(found)) < len(found):
+            raise ParameterError(f"columns={self.columns!r} name a column twice.")
+        return found
+
+    def _position(self, column: Any, d: int, names: Sequence[str] | None) -> int:
+        if isinstance(column, str):
+            if names is None or column not in names:
+                known = "X has no column names" if names is None else f"X has {listed(names)}"
+                raise ParameterError(
+                    f"There is no column {column!r}: {known}. Name another one, or a position."
+                )
+            return list(names).index(column)
+        if not -d <= column < d:
+            raise ParameterError(f"There is no column {column}: X has {d}, counted from 0 to {d - 1}.")
+        return int(column) % d
+
+    def rows(self, X: Any) -> Any:
+        picked = list(self.columns)
+        if is_numpy(X):
+            return X[:, picked]
+        xp = namespace(X)
+        return xp.take(X, xp.asarray(picked, device=X.device), axis=1)
+
+    def floor(self, d: int) -> FloatArray:
+        found = np.full(d, -np.inf)
+        found[list(self.columns)] = self.kernel.floor(len(self.columns))
+        return found
+
+    def columns_of(self, d: int) -> list[int]:
+        return list(self.columns)
+
+
+class After(Wrapped):
+    """``k(map(x), map(y))``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    map : callable or object with a ``transform`` method
+        Takes rows (n, d) as a float64 NumPy array and returns rows (n, d'), each from the row in its place
+        alone.
+    """
+
+    name = "after"
+
+    def __init__(self, kernel: Kernel, map: Any) -> None:
+        self.kernel = kernel
+        self.map = map
+
+    def __repr__(self) -> str:
+        return f"{bracketed(self.kernel, ATOM)}.after({self._label})"
+
+    @property
+    def formula(self) -> str:
+        return f"[{self.kernel.formula}] of {self._label}(x), {self._label}(y)"
+
+    @property
+    def _label(self) -> str:
+        label = getattr(self.map, "__name__", None) or type(self.map).__name__
+        return "abs" if label == "absolute" else str(label)
+
+    def rule(self, *parts: Facts) -> Rule:
+        return CLOSURE["map"]
+
+    @property
+    def facts(self) -> Facts:
+        """A map is a function about which nothing is known."""
+        return replace(super().facts, kinks=f"The derivative of the map {self._label} is not known.")
+
+    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+        raise no_slopes(self.kinks)
+
+    def check(self) -> None:
+        super().check()
+        if not callable(self.map) and not hasattr(self.map, "transform"):
+            raise InputTypeError(
+                f"map={self.map!r} is neither a function of rows nor an object with a transform method. "
+                "Pass numpy.log1p, or a fitted transformer."
+            )
+
+    def names(self, names: Sequence[str] | None) -> Sequence[str] | None:
+        return names if isinstance(self.map, np.ufunc) else None
+
+    def rows(self, X: Any) -> Any:
+        given = np.array(to_numpy(X), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            mapped = self.map.transform(given) if hasattr(self.map, "transform") else self.map(given)
+        mapped = np.asarray(mapped)
+        if mapped.ndim != 2 or len(mapped) != len(given) or mapped.dtype.kind not in "biuf":
+            raise DataError(
+                f"The map {self._label} made {mapped.dtype} of shape {mapped.shape} of {len(given)} rows. "
+                "It must return numbers, a row for each."
+            )
+        if not np.isfinite(mapped).all():
+            row, column = (int(index) for index in np.argwhere(~np.isfinite(mapped))[0])
+            raise DataError(
+                f"The map {self._label} gives {mapped[row, column]} in row {row}, column {column}. Choose "
+                "a map that has a value on all rows."
+            )
+        return from_numpy(mapped.astype(np.float64), X)
+
+
+def exp(kernel: Kernel) -> Kernel:
+    """Return the kernel ``exp(k(x, y))``.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Linear, exp
+    >>> exp(Linear()).gram([[0.0], [1.0]]).round(4)
+    array([[1.    , 1.    ],
+           [1.    , 2.7183]])
+    """
+    return Exp(kernel)

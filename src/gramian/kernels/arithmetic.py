@@ -11,7 +11,8 @@ from array_api_compat import is_array_api_obj
 from scipy.spatial.distance import cdist
 
 from gramian.arrays import is_numpy, namespace, numpy_dtype, to_float64
-from gramian.errors import DataError, ParameterError
+from gramian.checks import slices
+from gramian.errors import DataError
 
 __all__ = [
     "FUNCTION_ULPS",
@@ -19,10 +20,9 @@ __all__ = [
     "TINY",
     "UNIT",
     "absolute_distances",
-    "check_number",
-    "check_positive",
     "check_rows",
     "exponential",
+    "is_number",
     "ones",
     "product",
     "squared_distances",
@@ -46,20 +46,6 @@ def is_number(value: Any) -> bool:
         return bool(np.isfinite(float(value)))
     except OverflowError:
         return False
-
-
-def check_positive(name: str, value: Any, also: str = "") -> float:
-    """Return a positive number as float, or refuse it; ``also`` names what else is allowed."""
-    if not is_number(value) or float(value) <= 0:
-        raise ParameterError(f"{name}={value!r} must be a positive number{also}.")
-    return float(value)
-
-
-def check_number(name: str, value: Any) -> float:
-    """Return a finite number as float, or refuse it."""
-    if not is_number(value):
-        raise ParameterError(f"{name}={value!r} must be a finite number.")
-    return float(value)
 
 
 def check_rows(name: str, X: Any) -> Any:
@@ -137,8 +123,5 @@ def by_rows(left: Any, right: Any, reduce: Callable[[Any], Any]) -> Any:
     """Reduce differences of all pairs, a few rows at a time so that memory stays small."""
     xp = namespace(left)
     size = max(1, (1 << 22) // max(1, right.shape[0] * right.shape[1]))
-    n = left.shape[0]
-    parts = [
-        reduce(left[start : min(n, start + size), None, :] - right[None, :, :]) for start in range(0, n, size)
-    ]
+    parts = [reduce(left[rows, None, :] - right[None, :, :]) for rows in slices(left.shape[0], size)]
     return xp.concat(parts, axis=0)

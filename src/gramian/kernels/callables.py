@@ -12,10 +12,9 @@ import numpy as np
 
 from gramian.arrays import as_float64, from_numpy, to_float64
 from gramian.errors import DataError, ParameterError
-from gramian.kernels.evaluator import Evaluator
+from gramian.kernels.algebra import Kernel
+from gramian.kernels.facts import Facts, unknown
 from gramian.kernels.formulas import Formula, FormulaEvaluator
-from gramian.kernels.kernel import Kernel
-from gramian.kernels.validity import Validity, unknown
 from gramian.records import Calls
 
 __all__ = ["Callable"]
@@ -41,7 +40,6 @@ class Callable(Formula):
 
     name = "callable"
     general = "k(x, y), called for each pair, or k(X, Y), called for a tile"
-    error_kind = "estimate"
 
     def __init__(
         self,
@@ -57,9 +55,13 @@ class Callable(Formula):
         return hash(id(self.function))
 
     @property
-    def kinks(self) -> str:
+    def facts(self) -> Facts:
         """Nothing is known about a function."""
-        return f"The derivative of the function {self.label} is not known."
+        return Facts(
+            unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example."),
+            kinks=f"The derivative of the function {self.label} is not known.",
+            error_kind="estimate",
+        )
 
     @property
     def label(self) -> str:
@@ -73,9 +75,6 @@ class Callable(Formula):
     def check(self) -> None:
         if self.vectorised not in (None, True, False):
             raise ParameterError(f"vectorised={self.vectorised!r} must be True, False or None.")
-
-    def judge(self) -> Validity:
-        return unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example.")
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
@@ -91,17 +90,13 @@ class Callable(Formula):
                 whole = np.asarray(self._call(rows, rows[:2]))
                 if whole.shape != (SAMPLE, 2) or whole.dtype.kind not in "biuf":
                     return False
-                for i in range(whole.shape[0]):
-                    for j in range(whole.shape[1]):
-                        one = np.asarray(self._call(rows[i : i + 1], rows[j : j + 1]))
-                        if one.shape != (1, 1) or not np.allclose(
-                            one[0, 0], whole[i, j], rtol=1e-6, equal_nan=True
-                        ):
-                            return False
+                pairs = [[self._call(rows[[i]], rows[[j]]) for j in range(2)] for i in range(SAMPLE)]
+                return np.shape(pairs) == (SAMPLE, 2, 1, 1) and np.allclose(
+                    np.array(pairs)[:, :, 0, 0], whole, rtol=1e-6, equal_nan=True
+                )
         except Exception:
             # Whatever a function of two rows does with tables of them.
             return False
-        return True
 
     def calls(self, X: Any) -> Calls:
         """Return how long one value takes, measured on a few rows."""
@@ -114,23 +109,12 @@ class Callable(Formula):
     def _call(self, x: Any, y: Any) -> Any:
         return self.function(x, y, **dict(self.params or {}))
 
-    def bind(
-        self,
-        X: Any,
-        precision: float = 1e-9,
-        *,
-        centered: bool = False,
-        names: Sequence[str] | None = None,
-    ) -> Evaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> FormulaEvaluator:
         """Bind to rows; the size of the values is that on a few of them."""
-        bound = super().bind(X, precision, centered=centered, names=names)
-        assert isinstance(bound, FormulaEvaluator)
+        bound = super().bound_to(X, precision, centered)
         few = to_float64(X[:: max(1, X.shape[0] // SIZED), :])
         values = as_float64(bound.tile(few, few))
         return replace(bound, largest=float(np.abs(values).max(initial=0.0)))
-
-    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        return X, X
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         x, y = _read_only(left), _read_only(right)

@@ -1,9 +1,11 @@
-"""A kernel bound to data: it fills tiles of the Gram matrix, in float64."""
+"""A kernel bound to data: it fills tiles of the Gram matrix, in float64, and knows its derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +19,30 @@ from gramian.arrays import (
     numpy_dtype,
     to_dtype,
 )
-from gramian.kernels.slopes import DiagonalSlopes, Slopes
+from gramian.checks import slices
+from gramian.errors import ParameterError
+from gramian.records import FloatArray
 
-__all__ = ["Evaluator", "exact_diagonal", "gram_matrix"]
+__all__ = [
+    "DiagonalSlopes",
+    "Evaluator",
+    "Slopes",
+    "chained",
+    "exact_diagonal",
+    "flat",
+    "gram_matrix",
+    "no_slopes",
+    "pulled_by_product",
+    "scattered",
+]
 
 TILE = THIN
 # Far below the largest number of float32: rows of Y may have larger values than those of X.
 SINGLE_MAX = 1e30
 
 
-class Evaluator(Protocol):
+@dataclass(frozen=True, eq=False)
+class Evaluator(ABC):
     """A kernel bound to one set of fitted rows.
 
     Attributes
@@ -39,37 +55,30 @@ class Evaluator(Protocol):
         Bound on ``|k|`` over the fitted rows.
     """
 
-    @property
-    def kernel(self) -> Any: ...
+    kernel: Any
+    relative: float
+    absolute: float
+    largest: float
 
-    @property
-    def relative(self) -> float: ...
-
-    @property
-    def absolute(self) -> float: ...
-
-    @property
-    def largest(self) -> float: ...
-
+    @abstractmethod
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as left and right factors of a tile: float64 arrays with a row for each."""
-        ...
 
+    @abstractmethod
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return k of every row of ``left`` with every row of ``right``; ``out`` may be written into."""
-        ...
 
+    @abstractmethod
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row, float64."""
-        ...
 
+    @abstractmethod
     def slopes(self, X: Any, right: Any) -> Slopes:
         """Return k of every NumPy row of ``X`` with every encoded row, and the derivative by X."""
-        ...
 
+    @abstractmethod
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         """Return k(x, x) of every NumPy row and its derivative."""
-        ...
 
 
 def exact_diagonal(K: Any, diagonal: Any) -> Any:
@@ -108,17 +117,13 @@ def gram_matrix(bound: Evaluator, X: Any, Y: Any = None) -> Any:
     return K
 
 
-def _slices(n: int, size: int = TILE) -> list[slice]:
-    return [slice(start, min(n, start + size)) for start in range(0, n, size)]
-
-
 def _fill_symmetric(bound: Evaluator, left: Any, right: Any, diagonal: Any, K: Any) -> None:
-    slices = _slices(K.shape[0])
+    parts = slices(K.shape[0], TILE)
 
     def share(draw: Iterator[tuple[int, int]]) -> None:
         scratch = np.empty((TILE, TILE))
         for i, j in draw:
-            rows, columns = slices[i], slices[j]
+            rows, columns = parts[i], parts[j]
             out = scratch if rows.stop - rows.start == columns.stop - columns.start == TILE else None
             tile = bound.tile(left[rows], right[columns], out)
             if i == j:
@@ -127,15 +132,101 @@ def _fill_symmetric(bound: Evaluator, left: Any, right: Any, diagonal: Any, K: A
             K[rows, columns] = tile
             K[columns, rows] = tile.T
 
-    each_thread(share, [(i, j) for i in range(len(slices)) for j in range(i + 1)])
+    each_thread(share, [(i, j) for i in range(len(parts)) for j in range(i + 1)])
 
 
 def _fill(bound: Evaluator, left: Any, right: Any, K: Any) -> None:
-    columns = _slices(K.shape[1], 4 * TILE)
+    columns = slices(K.shape[1], 4 * TILE)
 
     def share(draw: Iterator[slice]) -> None:
         for rows in draw:
             for part in columns:
                 K[rows, part] = bound.tile(left[rows], right[part])
 
-    each_thread(share, _slices(K.shape[0]))
+    each_thread(share, slices(K.shape[0], TILE))
+
+
+# -------------------------------------------------- derivatives by the first row
+
+
+Pull = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """A block of kernel values k(x_b, y_i) with the derivative by x_b, never held entry by entry.
+
+    Attributes
+    ----------
+    values : ndarray of shape (b, n)
+    pull : callable
+        From weights W of shape (b, n) to ``sum_i W_bi dk(x_b, y_i)/dx_b``, shape (b, d).
+    stiffness : callable or None
+        For functions of ``c_j (x_j - y_j)^2``, whose pull is ``stiffness * (centre - x)`` with a weighted
+        mean ``centre`` of the y_i: from W to that factor, shape (b, d). ``x + pull / stiffness`` is then
+        one step of the fixed-point iteration. None for other kernels.
+    """
+
+    values: FloatArray
+    pull: Pull
+    stiffness: Pull | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalSlopes:
+    """k(x, x) with its derivative by x.
+
+    Attributes
+    ----------
+    values : ndarray of shape (b,)
+    gradient : ndarray of shape (b, d)
+    """
+
+    values: FloatArray
+    gradient: FloatArray
+
+
+def no_slopes(kinks: str) -> ParameterError:
+    """Return the error for a kernel that has no derivative, given the reason."""
+    return ParameterError(f"{kinks} Use preimage='ridge', which needs no derivative.")
+
+
+def flat(values: FloatArray, d: int) -> DiagonalSlopes:
+    """Return a diagonal that does not change with x, as that of a stationary kernel."""
+    return DiagonalSlopes(values, np.zeros((len(values), d)))
+
+
+def pulled_by_product(values: FloatArray, derivative: FloatArray | float, Y: FloatArray) -> Slopes:
+    """Return the slopes of f(x . y), given f'; ``Y`` has the shape (n, d)."""
+    return Slopes(values, lambda W: np.asarray((W * derivative) @ Y))
+
+
+def chained(values: FloatArray, parts: Sequence[Slopes], by_part: Sequence[FloatArray | float]) -> Slopes:
+    """Return the slopes of F(k1, ...) by the chain rule: ``values`` are F, ``by_part`` its derivatives."""
+
+    def joined(pulls: Sequence[Pull]) -> Pull:
+        def pull(W: FloatArray) -> FloatArray:
+            first, *others = (one(W * factor) for one, factor in zip(pulls, by_part, strict=True))
+            return sum(others, first)
+
+        return pull
+
+    stiff = [part.stiffness for part in parts if part.stiffness is not None]
+    return Slopes(
+        values, joined([part.pull for part in parts]), joined(stiff) if len(stiff) == len(parts) else None
+    )
+
+
+def scattered(inner: Slopes, columns: list[int], d: int) -> Slopes:
+    """Return the slopes by all d columns of a kernel that sees some of them."""
+
+    def spread(part: Pull) -> Pull:
+        def pull(W: FloatArray) -> FloatArray:
+            found = np.zeros((W.shape[0], d))
+            found[:, columns] = part(W)
+            return found
+
+        return pull
+
+    stiffness = inner.stiffness
+    return Slopes(inner.values, spread(inner.pull), None if stiffness is None else spread(stiffness))

@@ -1,22 +1,49 @@
-"""Reads expressions such as ``rbf(sigma=2) + 0.5 * poly(degree=3)``; nothing in them is ever executed."""
+"""How kernels are written: names, expressions such as ``rbf(sigma=2) + 0.5 * poly``, and the list of all.
+
+Nothing in an expression is ever executed.
+"""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import textwrap
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable as Function
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from gramian.errors import ParameterError
+from gramian.checks import counted
+from gramian.errors import InputTypeError, ParameterError
+from gramian.kernels.algebra import (
+    MAPS,
+    After,
+    Constant,
+    Exp,
+    Kernel,
+    Normalized,
+    OnColumns,
+    Power,
+    Product,
+    Scaled,
+    Sum,
+)
 from gramian.kernels.arithmetic import is_number
-from gramian.kernels.distances import ChiSquared, Laplacian
-from gramian.kernels.inner_products import Constant, Cosine, Linear, Polynomial, Sigmoid
-from gramian.kernels.kernel import Kernel
-from gramian.kernels.radial import RBF, Matern, RationalQuadratic
-from gramian.kernels.transformed import MAPS
+from gramian.kernels.callables import Callable
+from gramian.kernels.formulas import (
+    RBF,
+    ChiSquared,
+    Cosine,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 
-__all__ = ["ALIASES", "FORMULAS", "parse"]
+__all__ = ["CLASSES", "FORMULAS", "PRECOMPUTED", "KernelTable", "kernel_from_name", "parse", "table"]
 
 FORMULAS: dict[str, type[Kernel]] = {
     cls.name: cls
@@ -40,17 +67,85 @@ ALIASES = {
     "chi_squared": "chi2",
     "laplace": "laplacian",
 }
+PRECOMPUTED = "precomputed"
+# What a model file may hold, by the names of the classes.
+COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)
+CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES)}
 METHODS = ("normalized", "on", "after", "exp")
 LONGEST = 2000  # characters; an expression that a person writes has fewer
 DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust the stack elsewhere
 SHOWN = 100  # characters of it in a message
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+WIDTH = 100  # of the list of kernels
+ONLY_EIGENVALUES = (
+    "Only its eigenvalues tell; KernelPCA finds them and refuses a negative one, or clips it on request."
+)
+OPERATORS: dict[type[ast.operator], Function[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
     ast.Pow: lambda a, b: a**b if isinstance(a, Kernel) else _power(a, b),
 }
+
+
+def kernel_from_name(
+    kernel: Any,
+    *,
+    gamma: Any = None,
+    degree: int = 3,
+    coef0: float = 1,
+    params: Mapping[str, Any] | None = None,
+) -> Kernel:
+    """Return the kernel for a name, an expression, a function or a Kernel.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        A name such as rbf, an expression such as ``"rbf(sigma=2) + 0.5 * linear"``, a function of two rows
+        (or of many), or an object.
+    gamma, degree, coef0 : numbers
+        Parameters of a name that stands alone, with scikit-learn's meanings; ``gamma="median"`` takes the
+        median distance between rows.
+    params : mapping, optional
+        Keyword arguments of a function.
+
+    Raises
+    ------
+    ParameterError
+        For an expression that cannot be read, with the column; for parameters beside what has its own.
+    InputTypeError
+        For what is no kernel at all.
+    """
+    cls = FORMULAS.get(ALIASES.get(kernel.strip(), kernel.strip())) if isinstance(kernel, str) else None
+    if cls is not None:
+        wanted = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        takes = cls().get_params(deep=False)
+        if gamma is not None and "length_scale" in takes:
+            raise ParameterError(
+                f"kernel={kernel!r} takes {', '.join(takes)} and no gamma. Write it as an expression: "
+                f"'{cls.name}(length_scale=2.0)'."
+            )
+        return cls(**{name: v for name, v in wanted.items() if name in takes and v is not None})
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise InputTypeError(f"kernel={kernel.__name__} is a class. Pass an object: {kernel.__name__}().")
+    if not callable(kernel) and not isinstance(kernel, str):
+        raise InputTypeError(
+            f"kernel={kernel!r} is neither a name ({', '.join((*FORMULAS, PRECOMPUTED))}), an expression "
+            "such as 'rbf(sigma=2) + linear', a function k(x, y), nor an object such as "
+            "gramian.kernels.RBF(sigma=2.0)."
+        )
+    if isinstance(kernel, (Kernel, str)):
+        made = kernel if isinstance(kernel, Kernel) else parse(kernel)
+        if gamma is not None or degree != 3 or coef0 != 1:
+            raise ParameterError(
+                f"kernel={kernel!r} carries its own parameters, so gamma, degree and coef0 must be left "
+                "alone. Set them inside of it."
+            )
+        return made
+    return Callable(kernel, params)
+
+
+# ------------------------------------------------------------------------------------- expressions
 
 
 def parse(text: str, where: str = "kernel") -> Kernel:
@@ -91,10 +186,6 @@ class _Reader:
             )
         if not self.text.isprintable():
             raise ParameterError(f"{self.where}={self.text!r} must be one line of plain text.")
-        if not self.text.strip():
-            raise ParameterError(
-                f"{self.where}={self.text!r} is empty. Write a kernel such as 'rbf(sigma=2)'."
-            )
         shift = len(self.text) - len(self.text.lstrip())
         try:
             with warnings.catch_warnings():
@@ -141,7 +232,7 @@ class _Reader:
                 return node.value
             raise self.fault(self.at(node), f"{node.value!r} is neither a kernel nor a finite number")
         if isinstance(node, ast.Name):
-            return self.named(node)
+            return self.formula(node)()
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             inner = self.value(node.operand)
             return -inner if isinstance(node.op, ast.USub) else inner
@@ -170,19 +261,19 @@ class _Reader:
             return made
         raise self.fault(self.at(node.right), "this cannot be computed")
 
-    def named(self, node: ast.Name) -> Kernel:
-        return self.formula(node)()
-
     def formula(self, node: ast.Name) -> type[Kernel]:
         name = ALIASES.get(node.id.lower(), node.id)
-        if name in FORMULAS:
-            return FORMULAS[name]
         if name == "exp":
             raise self.fault(self.at(node), "exp takes a kernel, such as exp(linear)")
-        near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, "exp"], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        if name in FORMULAS:
+            return FORMULAS[name]
+        hint = self.hint(name, [*FORMULAS, *ALIASES, "exp"])
         allowed = ", ".join(FORMULAS)
         raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {allowed}")
+
+    def hint(self, name: str, allowed: Sequence[str]) -> str:
+        near = difflib.get_close_matches(name.lower(), allowed, n=1)
+        return f" Did you mean {near[0]!r}?" if near else ""
 
     # --------------------------------------------------------------- calls
 
@@ -199,10 +290,8 @@ class _Reader:
         given: dict[str, Any] = {}
         if len(node.args) > len(allowed):
             extra = node.args[len(allowed)]
-            raise self.fault(
-                self.at(extra),
-                f"{node.func.id} takes {', '.join(allowed) or 'no parameter'}, and this is one more",
-            )
+            takes = ", ".join(allowed) or "no parameter"
+            raise self.fault(self.at(extra), f"{node.func.id} takes {takes}, and this is one more")
         for name, argument in zip(allowed, node.args, strict=False):
             given[name] = self.literal(argument)
         for keyword in node.keywords:
@@ -222,9 +311,7 @@ class _Reader:
     ) -> dict[str, Any]:
         name = keyword.arg
         if name is None or name not in allowed:
-            near = difflib.get_close_matches(name or "", allowed, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            takes = ", ".join(allowed) or "no parameter"
+            hint, takes = self.hint(name or "", allowed), ", ".join(allowed) or "no parameter"
             raise self.fault(
                 self.at(keyword), f"{kernel} has no parameter {name or '**'!r}.{hint} It takes {takes}"
             )
@@ -259,16 +346,15 @@ class _Reader:
     def column(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "slice":
             ends = [self.literal(argument) for argument in node.args]
-            if 1 <= len(ends) <= 3 and all(end is None or isinstance(end, int) for end in ends):
+            whole = all(end is None or isinstance(end, int) for end in ends)
+            if whole and 1 <= len(ends) <= 3 and ends[2:] != [0]:
                 return slice(*ends)
-            raise self.fault(self.at(node), "slice() takes one to three whole numbers")
+            raise self.fault(self.at(node), "slice() takes one to three whole numbers, the third not 0")
         return self.literal(node)
 
     def arguments(self, node: ast.Call, count: int, name: str) -> list[ast.expr]:
         if len(node.args) != count or node.keywords:
-            raise self.fault(
-                self.at(node), f"{name}() takes {count or 'no'} argument{'s' if count > 1 else ''}"
-            )
+            raise self.fault(self.at(node), f"{name}() takes {counted(count, 'argument')}")
         return node.args
 
     def as_kernel(self, node: ast.expr) -> Kernel:
@@ -304,3 +390,94 @@ def _shown(node: ast.AST) -> str:
 
 def _allowed() -> str:
     return ", ".join(FORMULAS) + ", numbers, + - * / **, exp(..) and the methods " + ", ".join(METHODS)
+
+
+# --------------------------------------------------------------------------------- the list of all
+
+
+@dataclass(frozen=True)
+class KernelEntry:
+    """One line of the table.
+
+    Attributes
+    ----------
+    name : str
+        As an expression spells it.
+    formula : str
+    parameters : tuple of (str, str)
+        Names and defaults.
+    validity : str
+        ``proven``, ``refuted`` or ``unknown``, for the default parameters.
+    reason : str
+        The theorem, closure rule or refutation.
+    """
+
+    name: str
+    formula: str
+    parameters: tuple[tuple[str, str], ...]
+    validity: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """All kernels; prints as a table, iterates over :class:`KernelEntry`."""
+
+    rows: tuple[KernelEntry, ...]
+
+    def __iter__(self) -> Iterator[KernelEntry]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        return "\n".join(line for row in self.rows for line in _lines(row))
+
+
+def table() -> KernelTable:
+    """Return all kernels and combinations with formula, parameters and validity.
+
+    Examples
+    --------
+    >>> from gramian.kernels import table
+    >>> next(row.formula for row in table() if row.name == "poly")
+    '(gamma x . y + coef0)^degree'
+    """
+    formulas = []
+    for name, cls in FORMULAS.items():
+        kernel = cls()
+        parameters = tuple((key, repr(value)) for key, value in kernel.get_params(deep=False).items())
+        validity = kernel.validity
+        formulas.append(KernelEntry(name, cls.general, parameters, validity.status, validity.reason))
+    function = Callable(max).validity
+    others = [
+        KernelEntry("a function", Callable.general, (), function.status, function.reason),
+        KernelEntry("precomputed", "K[i, j]", (), "unknown", ONLY_EIGENVALUES),
+    ]
+    k = Linear()
+    combinations: list[tuple[str, str, Kernel]] = [
+        ("k1 + k2", "k1(x, y) + k2(x, y)", k + RBF()),
+        ("k1 * k2", "k1(x, y) k2(x, y)", k * RBF()),
+        ("c * k", "c k(x, y)", 2.0 * k),
+        ("k ** p", "k(x, y)^p", k**2),
+        ("exp(k)", "exp(k(x, y))", k.exp()),
+        ("k.normalized()", "k(x, y) / sqrt(k(x, x) k(y, y))", k.normalized()),
+        ("k.on(columns)", "k of some columns", k.on(0, 1)),
+        ("k.after(map)", "k(map(x), map(y))", k.after(abs)),
+    ]
+    for name, formula, kernel in combinations:
+        validity = kernel.validity
+        others.append(KernelEntry(name, formula, (), f"{validity.status} if its parts are", validity.reason))
+    return KernelTable((*formulas, *others))
+
+
+def _lines(row: KernelEntry) -> list[str]:
+    parameters = ", ".join(f"{name}={value}" for name, value in row.parameters)
+    head = f"{row.name:16}{row.formula}"
+    rest = [f"parameters: {parameters}"] if parameters else []
+    rest.append(f"{row.validity}: {row.reason}")
+    wrapped = [
+        textwrap.fill(text, WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 18) for text in rest
+    ]
+    return [head, *wrapped]

@@ -1,47 +1,88 @@
-"""What a formula for k(x, y) has to say, and how it is bound to rows."""
+"""The kernels with a formula of their own. A new one is a class here: its facts, its formula, its rounding.
+
+Those of the inner product x . y come first, then those of the Euclidean distance, then those of other
+distances. What they are combined to is in ``algebra.py``.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gramian.arrays import is_numpy, namespace, to_float64
-from gramian.errors import DataError
-from gramian.kernels.evaluator import Evaluator
-from gramian.kernels.kernel import Kernel
-from gramian.kernels.slopes import DiagonalSlopes, Slopes, flat, no_slopes
+from gramian.checks import check_number
+from gramian.errors import DataError, ParameterError
+from gramian.kernels.algebra import Constant, Kernel
+from gramian.kernels.arithmetic import (
+    FUNCTION_ULPS,
+    LEAST,
+    TINY,
+    UNIT,
+    absolute_distances,
+    exponential,
+    ones,
+    product,
+    squared_distances,
+    squared_norms,
+    whole_power,
+)
+from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat, no_slopes, pulled_by_product
+from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
+from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
+from gramian.kernels.widths import (
+    check_factor,
+    check_width,
+    factor_text,
+    gamma_of,
+    is_median,
+    median_distance,
+    resolved_width,
+    width_text,
+)
+from gramian.records import FloatArray
 
-__all__ = ["Formula", "FormulaEvaluator"]
+__all__ = [
+    "RBF",
+    "ChiSquared",
+    "Cosine",
+    "Formula",
+    "FormulaEvaluator",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "Radial",
+    "RationalQuadratic",
+    "Sigmoid",
+]
+
+NUS = (0.5, 1.5, 2.5)
+FARTHEST = 1e8  # exp(-r) is 0 for r = 1e4, of which this is the square
 
 
 class Formula(Kernel):
-    """A kernel with a formula of its own: how rows are encoded, a tile filled, its error bounded.
+    """A kernel with a formula of its own: how rows are encoded, a tile filled, its error bounded."""
 
-    Attributes
-    ----------
-    general : str
-        The formula with the names of its parameters.
-    """
-
-    general: str = ""
     # Whether distances may be expanded into one product: fast, and inaccurate for clusters far apart.
     expands: bool = False
 
-    @abstractmethod
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        """Return float64 rows as the left and right factors that :meth:`tile` combines."""
+        """Return float64 rows as the left and right factors that :meth:`tile` combines: as they are."""
+        return X, X
 
     @abstractmethod
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         """Return the block of kernel values for encoded rows."""
 
-    @abstractmethod
     def diagonal(self, X: Any) -> Any:
-        """Return k(x, x) for every row, float64."""
+        """Return k(x, x) for every row, float64: 1 where the facts say so, else for each formula to say."""
+        if not self.facts.unit_diagonal:
+            raise NotImplementedError(f"{type(self).__name__} does not say what k(x, x) is.")
+        return ones(X)
 
     @abstractmethod
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
@@ -58,18 +99,14 @@ class Formula(Kernel):
         raise no_slopes(self.kinks)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) with its derivative by x; that of a stationary kernel does not change."""
-        if not self.stationary:
+        """Return k(x, x) with its derivative by x."""
+        if not self.facts.unit_diagonal:
             raise no_slopes(self.kinks)
         return flat(self.diagonal(X), X.shape[1])
 
     def size(self, largest: float) -> float:
         """Bound |k| for rows of norm up to ``largest``."""
         return 1.0
-
-    def graded(self, bound: Any) -> float:
-        # A valid kernel that depends on x - y alone has k(x, x) = 1 in all formulas here.
-        return float(bound.relative + bound.absolute) if self.stationary else np.inf
 
     def weights(self) -> Any:
         """Return what columns are multiplied by before their norm is taken; None for the Euclidean norm."""
@@ -83,43 +120,32 @@ class Formula(Kernel):
         DataError
         """
 
-    def bind(
-        self,
-        X: Any,
-        precision: float = 1e-9,
-        *,
-        centered: bool = False,
-        names: Sequence[str] | None = None,
-    ) -> Evaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> FormulaEvaluator:
         """Bind to fitted rows, distances expanded where that is accurate enough."""
-        kernel = self.resolve(X, names)
-        assert isinstance(kernel, Formula)
         d = int(X.shape[1])
-        shift = _mean(X) if kernel.expands or (centered and kernel.shifts_out) else None
-        norm = largest_norm(X, shift, kernel.weights())
-        relative, absolute = kernel.evaluation_error(d, norm, direct=False)
-        direct = kernel.expands and not relative + absolute <= precision
+        shift = _mean(X) if self.expands or (centered and self.facts.shifts_out) else None
+        norm = largest_norm(X, shift, self.weights())
+        relative, absolute = self.evaluation_error(d, norm, direct=False)
+        direct = self.expands and not relative + absolute <= precision
         if direct:
             # Differences of the rows as they are: a shift would round away what tells neighbours apart.
             shift = None
-            relative, absolute = kernel.evaluation_error(d, norm, direct=True)
-        size = kernel.size(norm)
+            relative, absolute = self.evaluation_error(d, norm, direct=True)
+        size = self.size(norm)
         if not np.isfinite(size):
             raise DataError(
                 f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale the data first "
                 "(sklearn.preprocessing.StandardScaler)."
             )
-        return FormulaEvaluator(kernel, relative, absolute, size, shift, direct)
+        return FormulaEvaluator(self, relative, absolute, size, shift, direct)
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaEvaluator:
+class FormulaEvaluator(Evaluator):
     """A formula bound to rows.
 
     Attributes
     ----------
-    kernel, relative, absolute, largest
-        See :class:`~gramian.kernels.evaluator.Evaluator`.
     shift : array of shape (d,) or None
         Subtracted from every row first: where distances are expanded into a product, and where only the
         centred matrix matters and a shift does not change that.
@@ -129,9 +155,6 @@ class FormulaEvaluator:
     """
 
     kernel: Formula
-    relative: float
-    absolute: float
-    largest: float
     shift: Any = None
     direct: bool = False
 
@@ -177,3 +200,769 @@ def largest_norm(X: Any, shift: Any = None, weights: Any = None) -> float:
         with np.errstate(over="ignore"):
             largest = max(largest, float(xp.max(xp.sum(block * block, axis=1))))
     return float(np.sqrt(largest))
+
+
+# ---------------------------------------------------------------------------- of the inner product
+
+
+class Linear(Formula):
+    """k(x, y) = x . y: kernel PCA with it is PCA.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Linear
+    >>> Linear().gram([[1.0, 2.0], [3.0, 4.0]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
+
+    name = "linear"
+    general = formula = "x . y"
+    facts = Facts(
+        proven("An inner product: its feature map is x itself."),
+        Series.of([0.0, 1.0]),
+        shifts_out=True,
+        # |x . y| <= ||x|| ||y||, and so is its error, up to the factor it has for the longest rows.
+        graded=True,
+        kinks="",
+    )
+
+    def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
+        """Return the map to the features themselves."""
+        return polynomial_map(n_features, degree=1, gamma=1.0, coef0=0.0, **options)
+
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        return product(left, right, out)
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        return pulled_by_product(product(left, right), 1.0, right)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        return DiagonalSlopes(squared_norms(X), 2.0 * X)
+
+    def diagonal(self, X: Any) -> Any:
+        return squared_norms(X)
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        return 0.0, (d + 3) * UNIT * largest * largest + d * LEAST
+
+    def size(self, largest: float) -> float:
+        return largest * largest
+
+
+class Projective(Formula):
+    """k(x, y) = f(gamma x . y + coef0)."""
+
+    gamma: float | None
+    coef0: float
+
+    @abstractmethod
+    def profile(self, T: Any) -> Any:
+        """Return f(T), in place where that is possible."""
+
+    @abstractmethod
+    def steepness(self, T: Any) -> Any:
+        """Return gamma f'(T), the derivative by x . y."""
+
+    @property
+    def inside(self) -> str:
+        """What f is of, as it stands in a formula."""
+        return ("x . y / d" if self.gamma is None else f"{self.gamma:g} x . y") + f" + {self.coef0:g}"
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        return type(self)(**self.get_params(deep=False) | {"gamma": gamma})
+
+    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
+        return X * self.gamma, X
+
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        T = product(left, right, out)
+        T += self.coef0
+        return self.profile(T)
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        steepness = self.steepness(product(left, right) + self.coef0)
+        return pulled_by_product(self.tile(left, right, direct), steepness, right)
+
+    def diagonal(self, X: Any) -> Any:
+        return self.profile(self.gamma * squared_norms(X) + self.coef0)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        steepness = self.steepness(self.gamma * squared_norms(X) + self.coef0)
+        return DiagonalSlopes(self.diagonal(X), (2.0 * steepness)[:, None] * X)
+
+
+class Polynomial(Projective):
+    """k(x, y) = (gamma x . y + coef0) ** degree.
+
+    Parameters
+    ----------
+    degree : int
+        Power, at least 1. A fractional power is no kernel (FitzGerald and Horn 1977).
+    gamma : float or None
+        Factor of the inner product, positive; None takes 1 / n_features.
+    coef0 : float
+        Constant, at least 0: a negative one makes no kernel.
+    """
+
+    name = "poly"
+    general = "(gamma x . y + coef0)^degree"
+
+    def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def check(self) -> None:
+        check_number("degree", self.degree, above=0, advice="Give a whole number such as 3.")
+        check_number("coef0", self.coef0)
+        if self.gamma is not None:
+            check_number("gamma", self.gamma, above=0, advice="Or None for 1 / n_features.")
+
+    @property
+    def facts(self) -> Facts:
+        gamma = 1.0 if self.gamma is None else float(self.gamma)
+        with np.errstate(all="ignore"):
+            series = Series.of([float(self.coef0), gamma]).power(self.degree)
+        found = "" if series is None else series.refutation()
+        if not float(self.degree).is_integer():
+            power = f"A fractional power, {self.degree:g},"
+            if self.coef0 == 0:
+                found = f"{power} of x . y is no kernel for two or more features (FitzGerald and Horn 1977)."
+            else:
+                found = f"{power} is no kernel (FitzGerald and Horn 1977). {found}".rstrip()
+            return Facts(refuted(found), series, kinks="")
+        if self.coef0 < 0:
+            return Facts(
+                refuted(found) if found else unknown("A negative constant loses the proof."), series, kinks=""
+            )
+        why = f"A whole power, {self.degree:g}, of a sum of kernels times numbers >= 0."
+        inside = (Linear().validity, Constant(self.coef0).validity)
+        # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
+        return Facts(proven(why, "", *inside), series, graded=True, kinks="")
+
+    @property
+    def formula(self) -> str:
+        return f"({self.inside})^{self.degree:g}"
+
+    def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
+        """Return the map to all monomials up to the degree, each times its coefficient.
+
+        Parameters
+        ----------
+        n_features : int
+        **options
+            ``names`` of the features; ``max_features``, the largest number that is not refused.
+
+        Returns
+        -------
+        gramian.kernels.feature_maps.FeatureMap
+
+        Examples
+        --------
+        >>> from gramian.kernels import Polynomial
+        >>> Polynomial(degree=2, gamma=1.0).feature_map(2).names
+        ('1', 'sqrt(2) f1', 'sqrt(2) f2', 'f1^2', 'sqrt(2) f1 f2', 'f2^2')
+        """
+        self.check()
+        given: dict[str, Any] = {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}
+        return polynomial_map(n_features, **given, **options)
+
+    def profile(self, T: Any) -> Any:
+        if not float(self.degree).is_integer():
+            self._refuse_negative(T)
+        elif is_numpy(T):
+            return whole_power(T, int(self.degree))
+        return T**self.degree
+
+    def steepness(self, T: Any) -> Any:
+        gamma = float(self.gamma or 0.0)
+        return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
+
+    def _refuse_negative(self, T: Any) -> None:
+        least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
+        if least < 0:
+            raise DataError(
+                f"{self!r} has no value where gamma x . y + coef0 is negative, and it reaches {least:.3g}. "
+                "Use a whole degree: a fractional power is no kernel."
+            )
+
+    def diagonal(self, X: Any) -> Any:
+        inside = self.gamma * squared_norms(X) + self.coef0
+        if not float(self.degree).is_integer():
+            self._refuse_negative(inside)
+        return inside**self.degree
+
+    def size(self, largest: float) -> float:
+        with np.errstate(over="ignore"):
+            inside = np.float64(self.gamma or 0.0) * largest * largest + abs(self.coef0)
+            return float(inside**self.degree)
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        # A power by products takes at most degree - 1 of them.
+        relative = (FUNCTION_ULPS + self.degree) * UNIT
+        if self.degree >= 1:
+            return relative, self.degree * (d + 3) * UNIT * self.size(largest) + TINY
+        # The slope of t^p is infinite at 0, where it moves by e^p at most.
+        inside = float(self.gamma or 0.0) * largest * largest + abs(self.coef0)
+        return relative, float(((d + 3) * UNIT * inside + TINY) ** self.degree)
+
+
+class Cosine(Formula):
+    """k(x, y) = x . y / (||x|| ||y||); a zero row has kernel 0 with everything."""
+
+    name = "cosine"
+    general = formula = "x . y / (||x|| ||y||)"
+    facts = Facts(proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), kinks="")
+
+    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
+        xp = namespace(X)
+        # Dividing by the largest entry first keeps squares inside the range of float64.
+        size = xp.max(xp.abs(X), axis=1)[:, None]
+        X = X / xp.where(size > 0, size, xp.ones_like(size))
+        norms = xp.sqrt(squared_norms(X))[:, None]
+        X = X / xp.where(norms > 0, norms, xp.ones_like(norms))
+        return X, X
+
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        return product(left, right, out)
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        values = product(left, right)
+        norms = np.linalg.norm(X, axis=1)[:, None]
+        inverse = np.where(norms > 0, 1.0 / np.where(norms > 0, norms, 1.0), 0.0)
+
+        def pull(W: Any) -> Any:
+            return (W @ right - np.sum(W * values, axis=1)[:, None] * left) * inverse
+
+        return Slopes(values, pull)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        return flat(self.diagonal(X), X.shape[1])
+
+    def diagonal(self, X: Any) -> Any:
+        return squared_norms(self.encode(to_float64(X), False)[0])
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        return 0.0, (2 * d + 8) * UNIT
+
+
+class Sigmoid(Projective):
+    """k(x, y) = tanh(gamma x . y + coef0), which is not a kernel.
+
+    Parameters
+    ----------
+    gamma : float or None
+        Factor of the inner product; None takes 1 / n_features.
+    coef0 : float
+        Constant.
+    """
+
+    name = "sigmoid"
+    general = "tanh(gamma x . y + coef0)"
+
+    def __init__(self, gamma: float | None = None, coef0: float = 1.0) -> None:
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def check(self) -> None:
+        check_number("coef0", self.coef0)
+        if self.gamma is not None:
+            check_number("gamma", self.gamma)
+
+    @property
+    def facts(self) -> Facts:
+        if self.gamma == 0:
+            return replace(Constant(float(np.tanh(self.coef0))).facts, series=self._series(), divisible=False)
+        series = self._series()
+        found = series.refutation() or (
+            "It is f(x . y), and the Taylor coefficient of t^2 in f(t) is "
+            "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0: 3 points near zero refute it."
+        )
+        return Facts(refuted(found), series, kinks="")
+
+    @property
+    def formula(self) -> str:
+        return f"tanh({self.inside})"
+
+    def _series(self) -> Series:
+        """By ``f' = gamma (1 - f^2)``."""
+        gamma = 1.0 if self.gamma is None else float(self.gamma)
+        f = [float(np.tanh(self.coef0))]
+        sizes = [abs(f[0])]
+        for m in range(ORDER):
+            square = sum(f[i] * f[m - i] for i in range(m + 1))
+            size = sum(sizes[i] * sizes[m - i] for i in range(m + 1))
+            f.append(gamma * ((m == 0) - square) / (m + 1))
+            sizes.append(abs(gamma) * ((m == 0) + size) / (m + 1))
+        return Series(np.array(f), np.array(sizes))
+
+    def profile(self, T: Any) -> Any:
+        return np.tanh(T, out=T) if is_numpy(T) else namespace(T).tanh(T)
+
+    def steepness(self, T: Any) -> Any:
+        return float(self.gamma or 0.0) * (1.0 - np.tanh(T) ** 2)
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        size = abs(self.gamma or 0.0) * largest * largest + abs(self.coef0)
+        return FUNCTION_ULPS * UNIT, min((d + 3) * UNIT * size + TINY, 2.0)
+
+    def size(self, largest: float) -> float:
+        # Beyond, x . y itself is no number.
+        return 1.0 if abs(self.gamma or 0.0) * largest * largest < np.inf else np.inf
+
+
+# ----------------------------------------------------------------------- of the Euclidean distance
+
+
+class Radial(Formula):
+    """k(x, y) = f(q) with ``q = sum c_j (x_j - y_j)^2`` and f(0) = 1."""
+
+    expands = True
+    # Why it is a kernel.
+    proof: str = ""
+    # Bound on |f'|; f itself changes by at most (d + 7) u / e when q changes relatively by (d + 7) u.
+    slope = 1.0
+
+    @property
+    def facts(self) -> Facts:
+        """All that depends on the distance alone."""
+        return Facts(proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, kinks="")
+
+    @property
+    @abstractmethod
+    def rates(self) -> Any:
+        """The factors c of the squared differences: a number, or an array of shape (d,)."""
+
+    @abstractmethod
+    def profile(self, T: Any) -> Any:
+        """Return f(-T), in place where that is possible; rounding can leave T a little above 0."""
+
+    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
+        xp = namespace(X)
+        if direct or not self.expands:
+            # Powers of two round nothing, so that rows close to each other keep their difference.
+            X = X * _like(np.ldexp(1.0, self._exponents), X)
+            return X, X
+        X = X * _like(np.sqrt(self.rates), X)
+        # One product of these gives -q.
+        norms = squared_norms(X)[:, None]
+        column = xp.ones_like(norms)
+        root = float(np.sqrt(2.0))
+        return xp.concat([root * X, -norms, column], axis=1), xp.concat([root * X, column, -norms], axis=1)
+
+    @property
+    def _exponents(self) -> Any:
+        return np.frexp(np.sqrt(self.rates))[1] - 1
+
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        if direct or not self.expands:
+            left_over = np.ldexp(self.rates, -2 * self._exponents)
+            if np.ndim(left_over):
+                return self.profile(-squared_distances(left, right, left_over))
+            with np.errstate(over="ignore"):
+                T = squared_distances(left, right) * -float(left_over)
+            return self.profile(T)
+        return self.profile(product(left, right, out))
+
+    @abstractmethod
+    def fading(self, T: Any, values: Any) -> Any:
+        """Return -f'(-T) for T <= 0, given ``values = profile(T)``."""
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        if self.facts.kinks:
+            return super().slopes(X, left, right, direct)
+        # Both encodings hold the rows in their first d columns, times powers of two or sqrt(2 c).
+        d = X.shape[1]
+        x, y = left[:, :d], right[:, :d]
+        if direct or not self.expands:
+            scale = np.ldexp(1.0, self._exponents)
+            left_over = np.ldexp(self.rates, -2 * self._exponents)
+            T = -squared_distances(x, y, np.broadcast_to(left_over, (d,)))
+        else:
+            scale = np.sqrt(2.0 * self.rates)
+            T = np.minimum(product(left, right), 0.0)
+        values = self.profile(T.copy())
+        fading = self.fading(T, values)
+        stiffness = np.broadcast_to(2.0 * np.asarray(self.rates), (d,))
+
+        def pull(W: Any) -> Any:
+            weights = W * fading
+            return (stiffness / scale) * (weights @ y - np.sum(weights, axis=1)[:, None] * x)
+
+        return Slopes(values, pull, lambda W: np.sum(W * fading, axis=1)[:, None] * stiffness)
+
+    def weights(self) -> Any:
+        return np.sqrt(self.rates) if np.ndim(self.rates) else None
+
+    def rounding(self, d: int, largest: float) -> float:
+        """Bound the error of q where distances are expanded into a product."""
+        # Shift, factors and squared norms are rounded as well as the product; the factor sqrt(2) twice.
+        rate = 1.0 if np.ndim(self.rates) else float(self.rates)
+        return (1.5 * d + 14) * UNIT * 4.0 * rate * largest * largest
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        function = (FUNCTION_ULPS + 4) * UNIT
+        if direct or not self.expands:
+            return function, (d + 9) * UNIT / np.e + TINY
+        return function, min(self.slope * self.rounding(d, largest), 1.0) + TINY
+
+
+class RBF(Radial):
+    """k(x, y) = exp(-gamma ||x - y||^2), gamma = 1 / (2 sigma^2): the Gaussian kernel.
+
+    Parameters
+    ----------
+    sigma : float, sequence of d floats, "median" or None
+        Width, in the units of the data; one for every feature where it is a sequence. "median" takes the
+        median distance between (at most 5000 evenly spaced) rows.
+    gamma : float, "median" or None
+        The same as a factor; give one of the two. With neither, gamma is 1 / n_features.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF
+    >>> RBF(sigma=1.0).gram([[0.0], [2.0]]).round(6)
+    array([[1.      , 0.135335],
+           [0.135335, 1.      ]])
+    """
+
+    name = "rbf"
+    general = "exp(-gamma ||x - y||^2), gamma = 1 / (2 sigma^2)"
+    proof = "The Fourier transform of a positive measure (Bochner 1933)."
+
+    def __init__(self, sigma: Any = None, gamma: Any = None) -> None:
+        self.sigma = sigma
+        self.gamma = gamma
+
+    def check(self) -> None:
+        if self.sigma is not None and self.gamma is not None:
+            raise ParameterError("RBF takes sigma or gamma, not both: gamma = 1 / (2 sigma^2).")
+        check_width("sigma", self.sigma, optional=True)
+        check_factor(self.gamma)
+
+    @property
+    def formula(self) -> str:
+        if self.sigma is None:
+            return f"exp(-{factor_text(self.gamma)}||x - y||^2)"
+        if is_median(self.sigma) or np.ndim(self.sigma) == 0:
+            return f"exp(-||x - y||^2 / (2 {width_text(self.sigma)}^2))"
+        return f"exp(-sum_j (x_j - y_j)^2 / (2 s_j^2)), s = {width_text(self.sigma)}"
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        if is_median(self.gamma) or is_median(self.sigma):
+            return RBF(gamma=gamma_of("gamma", median_distance(X)))
+        if self.sigma is None:
+            return RBF(gamma=1.0 / X.shape[1] if self.gamma is None else float(self.gamma))
+        widths = resolved_width("sigma", self.sigma, X)
+        return RBF(sigma=widths) if isinstance(widths, tuple) else RBF(gamma=gamma_of("sigma", widths))
+
+    def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
+        """Return the first terms of the Taylor map, which has infinitely many.
+
+        Parameters
+        ----------
+        n_features : int
+        **options
+            ``order`` of the last terms, by default 4; ``origin`` about which rows are expanded; ``names``,
+            ``max_features``.
+
+        Returns
+        -------
+        gramian.kernels.feature_maps.TaylorFeatureMap
+            Its ``error_bound(rows)`` bounds the error of the truncation.
+        """
+        self.check()
+        return taylor_map(n_features, gamma=self.gamma, sigma=self.sigma, **options)
+
+    @property
+    def rates(self) -> Any:
+        return float(self.gamma) if self.sigma is None else 0.5 / np.array(self.sigma) / np.array(self.sigma)
+
+    def profile(self, T: Any) -> Any:
+        return exponential(T)
+
+    def fading(self, T: Any, values: Any) -> Any:
+        return values
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        if direct:
+            return super().evaluation_error(d, largest, direct)
+        return float(np.expm1(min(self.rounding(d, largest), 1.0))) + FUNCTION_ULPS * UNIT, TINY
+
+
+class Matern(Radial):
+    """The Matern kernel: as smooth as nu says, from exp(-r) at 1/2 towards the RBF kernel.
+
+    With ``r = sqrt(2 nu) ||x - y|| / length_scale``, it is exp(-r) for nu = 1/2, (1 + r) exp(-r) for 3/2 and
+    (1 + r + r^2 / 3) exp(-r) for 5/2.
+
+    Parameters
+    ----------
+    length_scale : float, sequence of d floats or "median"
+        Width, in the units of the data.
+    nu : {0.5, 1.5, 2.5}
+
+    References
+    ----------
+    Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, section 4.2.1.
+    """
+
+    name = "matern"
+    general = "exp(-r), (1 + r) exp(-r) or (1 + r + r^2/3) exp(-r), r = sqrt(2 nu) ||x - y|| / length_scale"
+    proof = (
+        "The characteristic function of Student's t distribution, so the Fourier transform of a positive "
+        "measure (Bochner 1933)."
+    )
+
+    def __init__(self, length_scale: Any = 1.0, nu: float = 1.5) -> None:
+        self.length_scale = length_scale
+        self.nu = nu
+
+    def check(self) -> None:
+        check_width("length_scale", self.length_scale)
+        if isinstance(self.nu, bool) or self.nu not in NUS:
+            raise ParameterError(f"nu={self.nu!r} must be 0.5, 1.5 or 2.5.")
+
+    @property
+    def formula(self) -> str:
+        profile = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}[float(self.nu)]
+        factor = "" if self.nu == 0.5 else f"sqrt({2 * self.nu:g}) "
+        return f"{profile}, r = {factor}||x - y|| / {width_text(self.length_scale)}"
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        return Matern(resolved_width("length_scale", self.length_scale, X), self.nu)
+
+    @property
+    def facts(self) -> Facts:
+        kink = "{kernel} has a kink wherever two rows are equal."
+        # exp(-r) comes to a point there.
+        return replace(super().facts, kinks=kink if self.nu == 0.5 else "")
+
+    @property
+    def expands(self) -> bool:  # type: ignore[override]
+        """For nu = 1/2 the root of a rounded distance would lose half of its digits."""
+        return self.nu != 0.5
+
+    @property
+    def rates(self) -> Any:
+        widths = np.array(self.length_scale, dtype=np.float64)
+        return 2.0 * self.nu / widths / widths
+
+    @property
+    def slope(self) -> float:  # type: ignore[override]
+        """Bound on the derivative by q = r^2."""
+        return 0.5 if self.nu == 1.5 else 1 / 6
+
+    def profile(self, T: Any) -> Any:
+        xp = namespace(T)
+        # Beyond, exp(-r) is 0 and r may be infinite, of which the product is no number.
+        r = xp.sqrt(-xp.clip(T, -FARTHEST, 0.0))
+        decay = exponential(-r)
+        if self.nu == 0.5:
+            return decay
+        return decay * (1.0 + r if self.nu == 1.5 else 1.0 + r + r * r / 3.0)
+
+    def fading(self, T: Any, values: Any) -> Any:
+        r = np.sqrt(np.clip(-T, 0.0, FARTHEST))
+        return np.exp(-r) * (0.5 if self.nu == 1.5 else (1.0 + r) / 6.0)
+
+
+class RationalQuadratic(Radial):
+    """k(x, y) = (1 + ||x - y||^2 / (2 alpha length_scale^2)) ** -alpha: RBF kernels of many widths at once.
+
+    Parameters
+    ----------
+    length_scale : float, sequence of d floats or "median"
+        Width, in the units of the data.
+    alpha : float
+        Positive; the larger, the closer to the RBF kernel.
+
+    References
+    ----------
+    Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, equation 4.19.
+    """
+
+    name = "rq"
+    general = "(1 + ||x - y||^2 / (2 alpha length_scale^2))^-alpha"
+    proof = "A mixture of RBF kernels with positive weights, a gamma density (Schoenberg 1938)."
+
+    def __init__(self, length_scale: Any = 1.0, alpha: float = 1.0) -> None:
+        self.length_scale = length_scale
+        self.alpha = alpha
+
+    def check(self) -> None:
+        check_width("length_scale", self.length_scale)
+        check_number("alpha", self.alpha, above=0)
+
+    @property
+    def formula(self) -> str:
+        return f"(1 + ||x - y||^2 / (2 {self.alpha:g} {width_text(self.length_scale)}^2))^-{self.alpha:g}"
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        return RationalQuadratic(resolved_width("length_scale", self.length_scale, X), float(self.alpha))
+
+    @property
+    def rates(self) -> Any:
+        widths = np.array(self.length_scale, dtype=np.float64)
+        return 0.5 / self.alpha / widths / widths
+
+    @property
+    def slope(self) -> float:  # type: ignore[override]
+        """Bound on the derivative by q."""
+        return float(self.alpha)
+
+    def profile(self, T: Any) -> Any:
+        return (1.0 - T) ** -self.alpha
+
+    def fading(self, T: Any, values: Any) -> Any:
+        return self.alpha * values / (1.0 - T)
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        relative, absolute = super().evaluation_error(d, largest, direct)
+        # The rounding of 1 + q, raised to the power.
+        return relative + self.alpha * UNIT, absolute
+
+
+def _like(values: Any, X: Any) -> Any:
+    if np.ndim(values) == 0:
+        return float(values)
+    return values if is_numpy(X) else namespace(X).asarray(values, device=X.device)
+
+
+# ------------------------------------------------------------------------------ of other distances
+
+
+class Laplacian(Formula):
+    """k(x, y) = exp(-gamma ||x - y||_1).
+
+    Parameters
+    ----------
+    gamma : float, "median" or None
+        Inverse width; None takes 1 / n_features, "median" 1 / the median of ||x - y||_1 over (at most 5000
+        evenly spaced) rows.
+    """
+
+    name = "laplacian"
+    general = "exp(-gamma ||x - y||_1)"
+    facts = Facts(
+        proven(
+            "A product of exponential kernels, each the Fourier transform of a Cauchy density (Bochner 1933)."
+        ),
+        divisible=True,
+        stationary=True,
+        unit_diagonal=True,
+        # |x_j - y_j| comes to a point where it is 0.
+        kinks="{kernel} has a kink wherever two rows have an entry in common.",
+    )
+
+    def __init__(self, gamma: Any = None) -> None:
+        self.gamma = gamma
+
+    def check(self) -> None:
+        check_factor(self.gamma)
+
+    @property
+    def formula(self) -> str:
+        return f"exp(-{factor_text(self.gamma)}||x - y||_1)"
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        if is_median(self.gamma):
+            return Laplacian(1.0 / median_distance(X, "cityblock"))
+        return Laplacian(1.0 / X.shape[1] if self.gamma is None else float(self.gamma))
+
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        # The factor comes last, so that rows close to each other keep their difference.
+        T = absolute_distances(left, right)
+        if is_numpy(T):
+            T *= -self.gamma
+            return np.exp(T, out=T)
+        return exponential(T * -self.gamma)
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e + TINY
+
+
+class ChiSquared(Formula):
+    """k(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), for histograms: no entry is negative.
+
+    Parameters
+    ----------
+    gamma : float
+        Factor, positive.
+
+    References
+    ----------
+    Zhang, Marszalek, Lazebnik, Schmid (2007), Local features and kernels for classification of texture and
+    object categories.
+    """
+
+    name = "chi2"
+    general = "exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), x and y >= 0"
+    facts = Facts(
+        proven(
+            "exp of -(x + y) + 4 x y / (x + y), where 1 / (x + y) is the integral of exp(-t x) exp(-t y), "
+            "on data without negative entries (Schoenberg 1938)."
+        ),
+        divisible=True,
+        unit_diagonal=True,
+        kinks="",
+        floor=0.0,
+    )
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    def check(self) -> None:
+        check_number("gamma", self.gamma, above=0)
+
+    @property
+    def formula(self) -> str:
+        return f"exp(-{factor_text(self.gamma)}sum_j (x_j - y_j)^2 / (x_j + y_j))"
+
+    def admit(self, X: Any) -> None:
+        least = float(namespace(X).min(X)) if X.shape[0] else 0.0
+        if least < 0:
+            raise DataError(
+                f"The chi-squared kernel is for histograms and takes no negative numbers, but X reaches "
+                f"{least:.4g}. Use counts or frequencies, or another kernel such as laplacian."
+            )
+
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
+        xp = namespace(left)
+        total: Any = 0.0
+        for j in range(left.shape[1]):
+            # Halved and divided first, so that nothing but the result can leave the range of float64.
+            x, y = 0.5 * left[:, j][:, None], 0.5 * right[:, j][None, :]
+            both = x + y
+            gap = x - y
+            with np.errstate(over="ignore"):
+                total = total + gap * (gap / xp.where(both > 0, both, xp.ones_like(both)))
+        with np.errstate(over="ignore"):
+            return exponential(total * -(2.0 * float(self.gamma)))
+
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        values = self.tile(left, right, direct)
+
+        def pull(W: FloatArray) -> FloatArray:
+            weights = W * values * -float(self.gamma)
+            found = np.empty(left.shape)
+            for j in range(left.shape[1]):
+                x, y = left[:, j][:, None], right[:, j][None, :]
+                both = x + y
+                share = (x - y) / np.where(both > 0, both, 1.0)
+                # Of (x - y)^2 / (x + y); where both are 0, the slope towards positive numbers.
+                slope = np.where(both > 0, share * (2.0 - share), 1.0)
+                found[:, j] = np.einsum("bn,bn->b", weights, slope)
+            return found
+
+        return Slopes(values, pull)
+
+    def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
+        return FUNCTION_ULPS * UNIT, (d + 8) * UNIT / np.e + TINY

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from gramian.arrays import as_float64
+from gramian.checks import check_number
 from gramian.errors import DataError, ParameterError
-from gramian.kernels.arithmetic import check_positive
 from gramian.records import FloatArray
 
 __all__ = [
-    "ALSO",
     "MEDIAN_ROWS",
+    "check_factor",
     "check_width",
     "factor_text",
     "gamma_of",
@@ -25,8 +25,6 @@ __all__ = [
 ]
 
 MEDIAN = "median"
-# What a factor may be beside a number.
-ALSO = ", 'median' or None"
 MEDIAN_ROWS = 5000
 
 
@@ -88,13 +86,17 @@ def check_width(name: str, value: Any, optional: bool = False) -> None:
     """Refuse what is neither a positive number nor a sequence of them nor "median"."""
     if (optional and value is None) or is_median(value):
         return
-    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1):
-        if not len(value):
-            raise ParameterError(f"{name}={value!r} must be a positive number, one for every feature.")
-        for entry in value:
-            check_positive(f"an entry of {name}", entry.item() if isinstance(entry, np.generic) else entry)
-        return
-    check_positive(name, value, ", one for every feature, or 'median'")
+    several = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    for entry in value if several and len(value) else [value]:
+        number = entry.item() if isinstance(entry, np.generic) else entry
+        advice = "Give one, one for every feature, or 'median'."
+        check_number(f"an entry of {name}" if several else name, number, above=0, advice=advice)
+
+
+def check_factor(gamma: Any) -> None:
+    """Refuse what is neither a positive number nor "median" nor None."""
+    if gamma is not None and not is_median(gamma):
+        check_number("gamma", gamma, above=0, advice="Or 'median', or None for 1 / n_features.")
 
 
 def resolved_width(name: str, value: Any, X: Any) -> Any:

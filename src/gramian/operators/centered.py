@@ -22,6 +22,7 @@ from gramian.arrays import (
     is_numpy,
     namespace,
 )
+from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
@@ -54,6 +55,8 @@ class CenteredRows:
         ``2**unit_exponent C`` is in the units that were asked for: those of the data, or of the scaled data.
     constant : ndarray of bool, shape (d,), or None
         Which columns do not vary beyond the rounding of their mean.
+    rest : ndarray of shape (d,) or None
+        What the float64 ``mean`` leaves out of the mean; None where nothing is known to be left out.
     """
 
     rows: Rows
@@ -65,6 +68,7 @@ class CenteredRows:
     double: bool = False
     unit_exponent: int = 0
     constant: Any = None
+    rest: FloatArray | None = None
 
     @cached_property
     def _by_column(self) -> Any:
@@ -78,10 +82,16 @@ class CenteredRows:
 
     @property
     def square_unit(self) -> float:
-        """What sums of squares of C are multiplied by to be in the units asked for; may be infinite."""
+        """What sums of squares of C are multiplied by to be in the units asked for.
+
+        Infinite or 0 where float64 cannot hold the result, or the rounding of it.
+        """
         if self.total == 0:
             return 1.0
-        return math.inf if self.unit_exponent >= 512 else math.ldexp(1.0, 2 * self.unit_exponent)
+        if self.unit_exponent < -501:
+            return 0.0
+        unit = math.inf if self.unit_exponent >= 512 else math.ldexp(1.0, 2 * self.unit_exponent)
+        return unit if self.total * unit < math.inf else math.inf
 
     @property
     def data_divisor(self) -> FloatArray | None:
@@ -126,7 +136,8 @@ class CenteredRows:
             values = values - high if high is not None else values
             values = values - low if low is not None else values
             return values * factor if factor is not None else values
-        if high is None and factor is None and not self.exponent and values.dtype == self.arithmetic:
+        nothing_to_do = high is None and low is None and factor is None and not self.exponent
+        if nothing_to_do and values.dtype == self.arithmetic:
             return values
         if scratch is None:
             scratch = np.empty(values.shape, dtype=self.arithmetic)
@@ -142,19 +153,69 @@ class CenteredRows:
         return out if factor is None else np.multiply(out, factor, out=out)
 
     def _offsets(self, columns: slice, like: Any) -> tuple[Any, Any, Any]:
-        """Mean as a float32 pair or one float64, and the factor, for the columns asked for."""
-        mean = self.mean[columns]
-        high = low = factor = None
-        if mean.any():
-            rounded = mean.astype(self.arithmetic)
-            high = from_numpy(rounded, like)
-            rest = mean - rounded.astype(np.float64)
-            # The second half of the mean matters only where it shows among the squares.
-            if self.rows.shape[0] * float(rest @ rest) > 1e-12 * self.total:
-                low = from_numpy(rest.astype(self.arithmetic), like)
+        """Mean in two parts, the second where it matters, and the factor, for the columns asked for."""
+        high, low, _ = self._mean_in_parts
+        factor = None
         if self.divisor is not None:
             factor = from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), like)
-        return high, low, factor
+        return (
+            from_numpy(high[columns], like) if high[columns].any() else None,
+            from_numpy(low[columns], like) if low is not None and low[columns].any() else None,
+            factor,
+        )
+
+    @cached_property
+    def _mean_in_parts(self) -> tuple[Any, Any, float]:
+        """Mean as a number of the arithmetic, what that leaves out where it matters, and what is lost then.
+
+        A mean that is off by e adds ``n |e|^2`` to one eigenvalue of ``C.T C``, and nothing to first order.
+        """
+        high = self.mean.astype(self.arithmetic)
+        rest = self.mean - high + (0.0 if self.rest is None else self.rest)
+        lost = self._shift(rest)
+        if lost <= (1e-12 if self.arithmetic == np.float32 else 1e-17) * self.total:
+            return high, None, lost
+        low = rest.astype(self.arithmetic)
+        return high, low, self._shift(rest - low)
+
+    def _shift(self, offset: FloatArray) -> float:
+        """Sum of squares that adding a number to each centred column adds to C."""
+        scaled = offset if self.divisor is None else offset / self.divisor
+        return self.rows.shape[0] * float(scaled @ scaled)
+
+    @property
+    def forming_error(self) -> float:
+        """Bound on what forming C in its arithmetic changes eigenvalues of ``C.T C`` by.
+
+        An entry takes two subtractions, a rounded factor and a product; the first subtraction leaves the
+        rounding of the mean beside C itself.
+        """
+        return 10 * self.unit_roundoff * (self.total + self.noise) + self.mean_error
+
+    @property
+    def rank_noise(self) -> float:
+        """Size of eigenvalues that rounding makes: dense data are exactly these numbers, as is their mean."""
+        own = 1.0 if self.rows.is_sparse else float(np.finfo(np.float64).eps / np.finfo(self.rows.dtype).eps)
+        return self.noise * own**2
+
+    @property
+    def mean_error(self) -> float:
+        """What the part of the mean that is not subtracted changes eigenvalues of ``C.T C`` by."""
+        return self._mean_in_parts[2]
+
+    @property
+    def implicit_total(self) -> float:
+        """Sum of squares that products with sparse data really round: of its entries and of its means.
+
+        They are multiplied apart and then subtracted, so that far from the origin nearly all may cancel.
+        """
+        means = self._shift(self.mean)
+        gross = math.sqrt(self.total + means) + math.sqrt(means)
+        return gross * (math.sqrt(self.total) + sum(self.rows.shape) * self.unit_roundoff * gross)
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of means and sums of squares to the last bit, which a planted direction changes."""
+        return digest(self.mean, self.rest, self.divisor, self.column_squares)
 
     # ------------------------------------------------------------ products
 
@@ -227,12 +288,16 @@ class CenteredRows:
         return self.rows.xp.concat(parts, axis=0)
 
     def _sparse_times(self, V: Any) -> Any:
-        factor = 2.0**-self.exponent
         V = V / self.divisor[:, None] if self.divisor is not None else V
-        return (self.rows.in_memory() @ V) * factor - self.mean @ V
+        return self._scaled_product(self.rows.in_memory(), V) - self.mean @ V
+
+    def _scaled_product(self, values: Any, V: Any) -> Any:
+        """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
+        half = self.exponent // 2
+        return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        product = (self.rows.in_memory().T @ W) * 2.0**-self.exponent
+        product = self._scaled_product(self.rows.in_memory().T, W)
         product -= np.outer(self.mean, W.sum(axis=0))
         return product / self.divisor[:, None] if self.divisor is not None else product
 

@@ -11,6 +11,7 @@ from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, power_of
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
+from gramian.operators.operator import digest
 from gramian.records import BoundKind, FloatArray
 
 __all__ = ["KernelSource", "MatrixSource", "cross_times"]
@@ -43,6 +44,10 @@ class KernelSource:
         self.diagonal = np.ldexp(self.diagonal, -self.exponent)
         self.relative, self.absolute = evaluator.relative, math.ldexp(evaluator.absolute, -self.exponent)
         self.error_kind = evaluator.kernel.error_kind
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of the rows."""
+        return digest(_row_sums(self.left), self.diagonal)
 
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
         """Return the float64 tile for two slices of rows."""
@@ -86,6 +91,10 @@ class MatrixSource:
         # The norm of half the asymmetry: between K and its transpose nothing is known.
         self.absolute = math.ldexp(asymmetry / (2 * n), -self.exponent)
 
+    def fingerprint(self) -> bytes:
+        """Return a hash of the matrix."""
+        return digest(_row_sums(self.K), self.diagonal)
+
     def _asymmetry(self) -> tuple[float, float]:
         """Return the largest entry and the norm of ``K - K.T``; refuse what is more than rounding."""
         xp = namespace(self.K)
@@ -118,6 +127,14 @@ class MatrixSource:
         if self.exponent:
             tile = tile * 2.0**-self.exponent
         return (tile + tile.T) / 2 if rows == columns else tile
+
+
+def _row_sums(array: Any) -> FloatArray:
+    """Sums of the rows and of their squares, in float64."""
+    n = array.shape[0]
+    parts = (to_float64(array[start : min(n, start + 1024), :]) for start in range(0, n, 1024))
+    xp = namespace(array)
+    return np.concatenate([as_float64(xp.sum(f, axis=1)) for part in parts for f in (part, part * part)])
 
 
 def _require_symmetric(tile: Any, start: int) -> None:

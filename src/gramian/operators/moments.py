@@ -1,53 +1,82 @@
 """Mean, spread and size of the data, measured block by block in one pass.
 
-Every block is centred on its own mean before anything is squared, and blocks are merged in float64.
+Every block is centred on its own mean before anything is squared. Sums run in float64, and means are kept as
+pairs of float64, because a mean that is rounded far from the origin is wrong by much of a small spread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, each_thread, is_numpy, namespace, power_of_two
+from gramian.arrays import as_float64, each_thread, from_numpy, is_numpy, namespace, power_of_two
+from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows, least_rows, uncentered
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
 
 __all__ = ["Moments", "center_rows", "from_moments", "merge_moments", "moments", "scatter"]
 
-CHUNK = 256  # rows summed in float32 before the sum moves to float64
+CHUNK = 256  # rows whose squares are added up at once
+EPS = float(np.finfo(np.float64).eps)
+# Squares of a column below this may have lost digits, or all of them, to underflow.
+LEAST_SQUARES = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Count, mean and sums of squares about the mean, in float64.
 
-    ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d).
+    ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d). The mean is
+    ``mean + rest``: ``rest`` is what its rounding leaves out.
     """
 
     count: int
     mean: FloatArray
     squares: FloatArray
+    rest: FloatArray | float = 0.0
 
 
-def merge_moments(a: Moments, b: Moments) -> Moments:
-    """Combine the moments of two blocks of rows.
+def merge_moments(*parts: Moments) -> Moments:
+    """Combine the moments of blocks of rows.
 
     References
     ----------
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
-    count = a.count + b.count
-    gap = b.mean - a.mean
-    spread = np.outer(gap, gap) if a.squares.ndim == 2 else gap * gap
-    return Moments(
-        count,
-        a.mean + gap * (b.count / count),
-        a.squares + b.squares + spread * (a.count * b.count / count),
-    )
+    mean, rest, gaps = _mean_of(parts)
+    squares = np.sum([part.squares for part in parts], axis=0)
+    squares = squares + (gaps.T @ gaps if squares.ndim == 2 else np.einsum("ij,ij->j", gaps, gaps))
+    count = sum(part.count for part in parts)
+    # Values that are not all equal differ by at least the unit of the last place of the mean.
+    same = np.sqrt(_diagonal(squares) / count) <= 1e-20 * np.abs(mean)
+    squares[..., same] = 0.0
+    squares[same] = 0.0
+    return Moments(count, mean, squares, np.where(same, 0.0, rest))
+
+
+def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
+    counts = np.array([part.count for part in parts], dtype=np.float64)
+    # Differences of means are exact where the means are large beside them.
+    gaps = np.array([(part.mean - parts[0].mean) + part.rest for part in parts])
+    gap = counts @ gaps / counts.sum()
+    mean, rest = _two_sum(parts[0].mean, gap)
+    return mean, rest, np.sqrt(counts)[:, None] * (gaps - gap)
+
+
+def _two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rounded sum and what it leaves out, exactly (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _diagonal(squares: FloatArray) -> FloatArray:
+    return np.diag(squares).copy() if squares.ndim == 2 else squares
 
 
 def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredRows:
@@ -73,18 +102,48 @@ def from_moments(
 ) -> CenteredRows:
     """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
     n, d = rows.shape
-    squares = np.diag(found.squares).copy() if found.squares.ndim == 2 else found.squares
+    squares = _diagonal(found.squares)
     eps = float(np.finfo(rows.dtype).eps)
     mean = found.mean if center else np.zeros(d)
-    rounding = (eps * np.abs(found.mean)) ** 2 * n if center else np.zeros(d)
+    # A column of one number has no rounding: it is zero in C.
+    rounding = (eps * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
-    squares = np.where(constant, 0.0, squares) if center and constant.all() else squares
+    if scale is not None:
+        _require_resolution(rows, squares, center)
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
-    # Dense data are exactly these numbers, and their mean is known beyond their precision; see _deviations.
-    noise = float(rounding.sum()) * (1.0 if rows.is_sparse else (float(np.finfo(np.float64).eps) / eps) ** 2)
-    return CenteredRows(rows, mean, divisor, exponent, squares, noise, unit_exponent=unit, constant=constant)
+    noise = float(rounding.sum())
+    rest = np.zeros(d) + found.rest if center else None
+    return CenteredRows(
+        rows,
+        mean,
+        divisor,
+        exponent,
+        squares,
+        noise,
+        unit_exponent=unit,
+        constant=constant,
+        rest=rest,
+    )
+
+
+def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
+    """Refuse to scale a column that varies by less than the squares of float64 can hold beside the others."""
+    if squares.min() >= LEAST_SQUARES:
+        return
+    values, xp = rows.in_memory(), rows.xp
+    if rows.is_sparse:
+        top, bottom = (found.toarray().ravel() for found in (values.max(axis=0), values.min(axis=0)))
+    else:
+        top, bottom = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
+    varies = top > bottom if center else (top != 0) | (bottom != 0)
+    lost = np.flatnonzero(varies & (squares < LEAST_SQUARES))
+    if lost.size:
+        raise DataError(
+            f"Column {lost[0]} varies by {top[lost[0]] - bottom[lost[0]]:.3g}, too little, in itself or "
+            "beside the other columns, for float64 to hold its squares. Multiply it by a power of ten first."
+        )
 
 
 def _divisor(
@@ -114,28 +173,31 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
     n = rows.shape[0]
     if rows.is_sparse:
         return _sparse_moments(rows, exponent, center)
-    view = uncentered(rows, exponent)
+    view = uncentered(rows, exponent, double=True)
     if n <= 8192:
         slices = view.column_slices()
 
-        def columns(draw: Iterator[slice]) -> list[tuple[slice, Moments]]:
-            scratch = view.scratch(n, slices[0].stop)
-            return [(c, _block_moments(view, slice(None), c, center, scratch)) for c in draw]
+        def columns(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+            out = view.scratch(n, slices[0].stop)
+            return [(c.start, _measured(view.block(slice(None), c, out), center, out, n)[0]) for c in draw]
 
-        parts = each_thread(columns, slices)
-        done = sorted((item for part in parts for item in part), key=lambda item: item[0].start)
-        means, squares = ([getattr(m, name) for _, m in done] for name in ("mean", "squares"))
-        return Moments(n, np.concatenate(means), np.concatenate(squares))
+        done = _in_order(each_thread(columns, slices))
+        mean, squares, rest = (
+            np.concatenate([getattr(part, name) for part in done]) for name in ("mean", "squares", "rest")
+        )
+        return merge_moments(Moments(n, mean, squares, rest))
+    slices = view.row_slices(512)
 
-    def share(draw: Iterator[slice]) -> Moments | None:
-        total = None
-        scratch = view.scratch(view.row_slices(512)[0].stop, rows.shape[1])
-        for block in draw:
-            part = _block_moments(view, block, slice(None), center, scratch)
-            total = part if total is None else merge_moments(total, part)
-        return total
+    def share(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+        out = view.scratch(slices[0].stop, rows.shape[1])
+        return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
-    return _merge_all(each_thread(share, view.row_slices(512)))
+    return merge_moments(*_in_order(each_thread(share, slices)))
+
+
+def _in_order(parts: list[list[tuple[int, Moments]]]) -> list[Moments]:
+    """What the workers found, in the order of the data, so that sums do not depend on who came first."""
+    return [found for _, found in sorted((item for part in parts for item in part), key=lambda item: item[0])]
 
 
 def scatter(
@@ -144,8 +206,8 @@ def scatter(
     """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
 
     Each block is centred on its own mean, multiplied in the data's dtype, and added in float64; blocks are
-    merged by the between-block scatter of their means. The search for NaN is part of the pass: a NaN shows
-    in the scatter.
+    merged by the between-block scatter of their means. Means and the diagonal are those of float64 sums. The
+    search for NaN is part of the pass: a NaN shows in the scatter.
 
     Returns
     -------
@@ -158,40 +220,45 @@ def scatter(
 def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
     n, d = view.rows.shape
     least = least_rows(d)
-
-    def share(draw: Iterator[slice]) -> tuple[FloatArray, list[int], list[FloatArray], list[FloatArray]]:
-        squares, counts, means, lefts = np.zeros((d, d)), [], [], []
-        scratch = view.scratch(view.row_slices(least)[0].stop, d)
-        product = view.scratch(d, d)
-        for block in draw:
-            values = view.block(block, slice(None), scratch)
-            count, mean, deviations = _deviations(values, center, scratch)
-            if is_numpy(deviations):
-                # NumPy recognises A.T @ A and computes one triangle only.
-                squares += np.matmul(deviations.T, deviations, out=product)
-            else:
-                squares += as_float64(deviations.T @ deviations)
-            left = as_float64(_column_means(deviations)) if center else mean
-            counts.append(count)
-            lefts.append(left)
-            means.append(mean + left)
-        return squares, counts, means, lefts
-
     slices = view.row_slices(least)
+    exact = view if view.arithmetic == np.float64 else uncentered(view.rows, view.exponent, double=True)
+
+    def share(draw: Iterator[slice]) -> tuple[FloatArray, list[tuple[int, Moments]]]:
+        total, found = np.zeros((d, d)), []
+        scratch, wide = view.scratch(slices[0].stop, d), exact.scratch(slices[0].stop, d)
+        product = view.scratch(d, d)
+
+        def multiplied(values: Any) -> FloatArray:
+            nonlocal product
+            # NumPy recognises A.T @ A and computes one triangle only.
+            product = np.matmul(values.T, values, out=product) if is_numpy(values) else values.T @ values
+            return np.diag(as_float64(product)).copy()
+
+        for rows in draw:
+            if exact is view:
+                block = view.block(rows, slice(None), scratch)
+                part, inside = _measured(block, center, scratch, n, multiplied)
+            else:
+                part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, n)
+                values, mean = view.block(rows, slice(None), scratch), part.mean.astype(view.arithmetic)
+                multiplied(_minus(values, from_numpy(mean, values), scratch) if center else values)
+                inside = (part.mean - mean) + part.rest
+            total += product if is_numpy(product) else as_float64(product)
+            # The rounded mean left one of its own inside the block.
+            total -= np.outer(part.count * inside, inside)
+            found.append((rows.start, part))
+        return total, found
+
     parts = each_thread(share, slices) if d <= workers_limit else [share(iter(slices))]
-    squares = parts[0][0]
-    for part in parts[1:]:
-        squares += part[0]
-    counts, means, lefts = (
-        np.array([x for part in parts for x in part[i]], dtype=np.float64) for i in (1, 2, 3)
-    )
-    mean = counts @ means / n
-    if center:
-        # Between the blocks, and what the rounded means of the blocks left inside them.
-        spread, inside = (m * np.sqrt(counts)[:, None] for m in (means - mean, lefts))
-        squares += spread.T @ spread - inside.T @ inside
-        np.fill_diagonal(squares, np.maximum(np.diag(squares), 0.0))
-    return Moments(n, mean, squares)
+    found = _in_order([part for _, part in parts])
+    merged, gaps = merge_moments(*found), _mean_of(found)[2]
+    squares = gaps.T @ gaps
+    for total, _ in parts:
+        squares += total
+    np.fill_diagonal(squares, merged.squares)
+    same = merged.squares == 0
+    squares[same], squares[:, same] = 0.0, 0.0
+    return Moments(n, merged.mean, squares, merged.rest)
 
 
 def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
@@ -207,7 +274,9 @@ def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
             return 0, found
         rows.require_finite()
         largest = _largest(rows, found.mean if sure else None)
-        exponent = power_of_two(largest)
+        # A small spread is not blown up so far that a large mean overflows.
+        highest_mean = power_of_two(float(np.abs(found.mean).max())) if sure else -1024
+        exponent = max(power_of_two(largest), highest_mean - 1000)
         if exponent == 0:
             return 0, found
         return exponent, measure(exponent)
@@ -223,56 +292,83 @@ def _largest(rows: Rows, mean: FloatArray | None) -> float:
     return rows.reduce(largest, max)
 
 
-def _block_moments(view: CenteredRows, rows: slice, columns: slice, center: bool, scratch: Any) -> Moments:
-    xp = view.rows.xp
-    values = view.block(rows, columns, scratch)
-    count, mean, deviations = _deviations(values, center, scratch)
-    squares = np.zeros(values.shape[1])
-    for start in range(0, count, CHUNK):
-        part = deviations[start : min(count, start + CHUNK), :]
-        squares += as_float64(
-            np.einsum("ij,ij->j", part, part) if is_numpy(part) else xp.sum(part * part, axis=0)
-        )
-    if center:
-        left = as_float64(_column_means(deviations))
-        squares = np.maximum(squares - count * left * left, 0.0)
-        mean = mean + left
-    return Moments(count, mean, squares)
+def _measured(
+    values: Any,
+    center: bool,
+    scratch: Any,
+    n: int,
+    squares_of: Callable[[Any], FloatArray] | None = None,
+) -> tuple[Moments, FloatArray]:
+    """Moments of a block of float64 out of n rows, and the mean that is left in it where that was measured.
 
-
-def _deviations(values: Any, center: bool, scratch: Any) -> tuple[int, FloatArray, Any]:
+    ``squares_of`` finds the sums of squares of the columns less their rounded means.
+    """
     count, d = values.shape
+    squares_of = squares_of or _squares
+    left = np.zeros(d)
     if not center:
-        return count, np.zeros(d), values
-    mean = _column_means(values)
-    if is_numpy(values):
-        out = scratch[:count, :d] if scratch is not None else None
-        return count, mean.astype(np.float64), np.subtract(values, mean, out=out)
-    return count, as_float64(mean), values - mean
+        return Moments(count, left, squares_of(values), left), left
+    mean, rest = np.zeros(d), np.zeros(d)
+    # An error of a mean shows in the square only, but between blocks to first order.
+    allowed = 1e-9 if count == n else n * EPS / 4
+    for _ in range(2):
+        shift = _column_means(values)
+        values = _minus(values, shift, scratch)
+        mean, gone = _two_sum(mean, as_float64(shift))
+        rest += gone
+        squares = squares_of(values)
+        # Squares overflow where only the rounding of a mean may be large.
+        spread = np.where(np.isfinite(squares), np.sqrt(squares / count), 0.0)
+        if not (count * EPS * np.abs(mean) > allowed * spread).any():
+            break
+        left = as_float64(_column_means(values))
+        if not (np.abs(left) > 0.1 * spread).any():
+            break
+    mean, rest = _two_sum(mean, rest + left)
+    return Moments(count, mean, np.maximum(squares - count * left * left, 0.0), rest), left
+
+
+def _minus(values: Any, mean: Any, scratch: Any) -> Any:
+    """Subtract a mean from each column, in scratch memory where there is some."""
+    if not is_numpy(values):
+        return values - mean
+    return np.subtract(values, mean, out=None if scratch is None else scratch[: len(values), : len(mean)])
+
+
+def _squares(values: Any) -> FloatArray:
+    """Sums of squares of the columns of a block."""
+    if not is_numpy(values):
+        return as_float64(namespace(values).sum(values * values, axis=0))
+    total = np.zeros(values.shape[1])
+    for start in range(0, len(values), CHUNK):
+        part = values[start : start + CHUNK]
+        total += np.einsum("ij,ij->j", part, part)
+    return total
 
 
 def _column_means(values: Any) -> Any:
     if is_numpy(values):
         # As a product: several times as fast as a reduction along the first axis.
-        return np.ones(len(values), dtype=values.dtype) @ values / values.dtype.type(len(values))
+        return np.ones(len(values)) @ values / len(values)
     return namespace(values).mean(values, axis=0)
-
-
-def _merge_all(parts: list[Moments | None]) -> Moments:
-    found = [part for part in parts if part is not None]
-    total = found[0]
-    for part in found[1:]:
-        total = merge_moments(total, part)
-    return total
 
 
 def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
     n = rows.shape[0]
-    values = rows.in_memory() * 2.0**-exponent if exponent else rows.in_memory()
-    mean = np.asarray(values.mean(axis=0)).ravel() if center else np.zeros(rows.shape[1])
-    by_column = values.tocsc(copy=True)
-    counts = np.diff(by_column.indptr)
-    by_column.data -= np.repeat(mean, counts)
-    by_column.data **= 2
-    squares = np.asarray(by_column.sum(axis=0)).ravel() + (n - counts) * mean**2
-    return Moments(n, mean, squares)
+    values = rows.in_memory().tocsc(copy=True)
+    values.sum_duplicates()
+    values.data = np.ldexp(values.data, -exponent)
+    counts = np.diff(values.indptr)
+    shifts: list[FloatArray] = []
+    for _ in range(2 if center else 0):
+        # Entries that are not stored are zeros, and so less what was subtracted before.
+        shift = (_column_sums(values) - (n - counts) * sum(shifts, start=np.zeros(len(counts)))) / n
+        values.data -= np.repeat(shift, counts)
+        shifts.append(shift)
+    mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(len(counts)), np.zeros(len(counts)))
+    values.data **= 2
+    return merge_moments(Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest))
+
+
+def _column_sums(values: Any) -> FloatArray:
+    return np.asarray(values.sum(axis=0)).ravel()

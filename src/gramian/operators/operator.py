@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Protocol
+
+import numpy as np
 
 from gramian.records import BoundKind
 
-__all__ = ["Operator"]
+__all__ = ["Operator", "digest"]
+
+
+def digest(*arrays: Any) -> bytes:
+    """Return a hash of the float64 bytes of arrays; None counts as nothing."""
+    found = hashlib.blake2b(digest_size=32)
+    for array in arrays:
+        if array is not None:
+            found.update(np.ascontiguousarray(array, dtype=np.float64).tobytes())
+    return found.digest()
 
 
 class Operator(Protocol):
@@ -63,4 +75,8 @@ class Operator(Protocol):
 
     def frobenius(self) -> float | None:
         """Return the Frobenius norm, or None where it is not known cheaply."""
+        ...
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of what is multiplied, so that a probe can be drawn that it was not built against."""
         ...

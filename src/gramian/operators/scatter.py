@@ -66,7 +66,7 @@ class ScatterOperator(ABC):
         block = self._wide_slices()[0].stop
         self.error_bound, self.error_kind = product_error(centered, inner, THIN, products=2)
         self.dense_error, _ = product_error(centered, inner, block)
-        self.noise = centered.noise
+        self.noise = centered.rank_noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix
         if self._whole is not None:
@@ -77,6 +77,8 @@ class ScatterOperator(ABC):
         if keep and is_numpy(centered.rows.in_memory()):
             pieces, rows = self._cutting
             self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
+            if self.axis == 1:
+                self._keep_columns()
 
     def promoted(self) -> Self | None:
         """Return the same matrix with products in float64, made anew in every pass."""
@@ -96,6 +98,10 @@ class ScatterOperator(ABC):
         if self._whole is None or not is_numpy(self._whole):
             return None
         return float(np.linalg.norm(self._whole)) + self.dense_error
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of the moments of the data."""
+        return self.centered.fingerprint()
 
     def matmat(self, V: Any) -> Any:
         """Return the product with V, float64, forming or reading each block of C once."""
@@ -148,7 +154,7 @@ class ScatterOperator(ABC):
     def lift(self, W: Any) -> Any:
         """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""
         C = self.centered
-        if self._memory is None:
+        if self._memory is None or W.shape[1] == 0:
             return C.times(W) if self.axis == 0 else C.transposed_times(W)
         out = np.empty((C.rows.shape[self.axis], W.shape[1]), dtype=W.dtype)
         groups = self._groups(W, C.thin_slices(self.axis)[0].stop)
@@ -212,6 +218,30 @@ class ScatterOperator(ABC):
             self._kept[part.start] = shaped
         return shaped
 
+    def _keep_columns(self) -> None:
+        """Fill the memory of all blocks of columns in one pass along the rows, as they lie in memory."""
+        C, (pieces, rows) = self.centered, self._cutting
+        n, d = C.rows.shape
+        parts = C.thin_slices(1)
+        length, order = parts[0].stop, pieces * rows
+        even = d - d % length
+        blocks = self._memory[: even * order].reshape(even // length, order, length)
+        last = self._memory[even * order :].reshape(order, d - even)
+
+        def share(draw: Iterator[slice]) -> None:
+            scratch = C.scratch(C.row_slices()[0].stop, d)
+            for part, block in C.row_blocks(draw, scratch):
+                cut = block[:, :even].reshape(len(block), -1, length)
+                blocks[:, part] = cut.transpose(1, 0, 2)
+                last[part] = block[:, even:]
+
+        each_thread(share, C.row_slices())
+        blocks[:, n:] = 0
+        last[n:] = 0
+        for place, part in enumerate(parts):
+            block = blocks[place] if place < len(blocks) else last
+            self._kept[part.start] = block.reshape(pieces, rows, -1)
+
     def _scratch(self, slices: list[slice]) -> Any:
         if self._memory is not None:
             return None
@@ -228,10 +258,11 @@ def product_error(
 ) -> tuple[float, BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
-    In float64 the worst case over all roundings is small enough to be used. In float32 sums of at most
-    ``block`` terms are rounded; their errors are taken as independent and centred, so that they grow with
-    the square root and average out over the blocks. Rows of equal entries can break that assumption, so it
-    makes an estimate, not a bound.
+    In float64 the worst case over all roundings is small enough to be used; products with sparse data round
+    what cancels between its entries and its means. In float32 sums of at most ``block`` terms are rounded;
+    their errors are taken as independent and centred, so that they grow with the square root and average out
+    over the blocks. Rows of equal entries break that assumption (up to seven times as much has been seen), so
+    it makes an estimate, not a bound.
 
     Parameters
     ----------
@@ -248,16 +279,22 @@ def product_error(
     ----------
     Higham and Mary (2019), A new approach to probabilistic rounding error analysis, theorem 3.1.
     """
-    unit = centered.unit_roundoff
+    unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
     if unit < 1e-12:
+        if products == 2 and centered.rows.is_sparse:
+            total = max(total, centered.implicit_total)
         terms = inner if products == 1 else sum(centered.rows.shape)
-        return (terms + 6) * unit * centered.total, "deterministic"
-    block = min(block, inner)
-    worst = products * (block + 3) * unit
-    likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0)
-    if worst <= likely:
-        return worst * centered.total, "deterministic"
-    return likely * centered.total, "estimate"
+        return (terms + 6) * unit * total + forming, "deterministic"
+    block = chain = min(block, inner)
+    if products == 2:
+        # The first of the two sums over the other side, in pieces that are themselves added up.
+        other = sum(centered.rows.shape) - inner
+        chain += min(THIN, other) + -(-other // THIN)
+    worst = (chain + 3 * products) * unit * total + forming
+    likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
+    likely += centered.mean_error
+    # A bound that is certain is worth twice the width.
+    return (worst, "deterministic") if worst <= 2 * likely else (likely, "estimate")
 
 
 def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:

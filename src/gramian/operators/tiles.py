@@ -6,9 +6,9 @@ Tiles kept as float32 are multiplied in float32; sums over tiles run in float64 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,13 @@ TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 DEVICE_TILE = 2048
 CACHE_BYTES = 1 << 20
 
-Source = Callable[[slice, slice, Any], Any]
+
+class Source(Protocol):
+    """What fills tiles: a tile for two slices of rows, and a hash of what tiles are made from."""
+
+    def __call__(self, rows: slice, columns: slice, out: Any = None, /) -> Any: ...
+
+    def fingerprint(self) -> bytes: ...
 
 
 class TileMatrix:
@@ -117,6 +123,10 @@ class TileMatrix:
         parts = each_thread(lambda draw: multiply(draw, groups), range(len(self._slices) - 1, -1, -1))
         columns = [sum(part[g] for part in parts) for g in range(len(groups))]
         return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of what the tiles are made from."""
+        return self._source.fingerprint()
 
     def dense(self) -> Any:
         """Return the whole matrix as float64."""

@@ -13,7 +13,7 @@ from gramian.checks import check_integer, evenly
 from gramian.errors import InputTypeError, ParameterError
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial, kernel_from_name
-from gramian.kernels.named import PRECOMPUTED
+from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray
 from gramian.rows import Rows

@@ -37,7 +37,7 @@ TINY = float(np.finfo(np.float64).tiny)
 # What the rounding of float32 products leaves in a residual, relative to the largest eigenvalue.
 FLOAT32_FLOOR = 3e-6
 PASSES = 7  # of an iteration on a spectrum that falls
-PROBE_COLUMNS = 16 * 7
+PROBE_COLUMNS = 8 * 8
 MAX_PASSES = 80
 WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
 FEWEST_PASSES = 16

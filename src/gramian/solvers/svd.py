@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,13 +56,13 @@ class SvdRoute:
         view = operator.centered
         C, unit = view.materialized(), max(view.rows.shape) * EPS
         if view.rows.dtype == np.float64:
-            spectrum, left = solve_svd(C, ask.target, view.noise, unit**2)
+            spectrum, left = solve_svd(C, ask.target, view.rank_noise, unit**2)
         else:
             # The mean was measured to a part of the deviations that shows here. Rank as of products: numbers
             # that somebody has rounded to float32 are not noise to be whitened.
             C = C - namespace(C).mean(C, axis=0) if view.mean.any() else C
-            spectrum, left = solve_svd(C, ask.target, view.noise, unit)
-        return Found(spectrum, left=left)
+            spectrum, left = solve_svd(C, ask.target, view.rank_noise, unit)
+        return Found(replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left)
 
 
 def routes(costs: Costs, target: Target) -> Iterator[SvdRoute]:

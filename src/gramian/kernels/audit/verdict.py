@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gramian.kernels.validity import Validity
-from gramian.kernels.witness import Asymmetry, Witness
+from gramian.checks import counted
+from gramian.kernels.audit.trials import Margin
+from gramian.kernels.audit.witness import Asymmetry, Witness
+from gramian.kernels.facts import Validity
 
-__all__ = ["AuditReport", "Verdict", "counted"]
+__all__ = ["AuditReport", "Verdict"]
 
 Verdict = Literal["valid", "not a kernel", "no counter-example"]
 
@@ -21,16 +23,12 @@ class AuditReport:
     ----------
     kernel : str
         The function.
-    verdict : {"valid", "not a kernel", "no counter-example"}
     validity : Validity
         What theory says.
     witness : Witness, Asymmetry or None
         Points that refute.
-    eigenvalue : float or None
-        Smallest eigenvalue of the witness's Gram matrix; without a witness, the one that lay lowest in units
-        of its bound. None where none was computed.
-    bound : float or None
-        An eigenvalue above ``-bound`` says nothing: rounding can do that much.
+    lowest : Margin
+        Smallest eigenvalue of what was tested, the one that lay lowest in units of its bound.
     asymmetry : float
         Largest ``|k(x, y) - k(y, x)|`` that was seen, relative to the largest |k| on the same points.
     tested : str
@@ -42,17 +40,38 @@ class AuditReport:
     """
 
     kernel: str
-    verdict: Verdict
     validity: Validity
     witness: Witness | Asymmetry | None
-    eigenvalue: float | None
-    bound: float | None
+    lowest: Margin
     asymmetry: float
     tested: str
     trials: int
     skipped: int
     evaluations: int
     value_tol: float | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """In three words: "valid", "not a kernel" or "no counter-example"."""
+        if self.witness is not None or self.validity.refuted:
+            return "not a kernel"
+        return "valid" if self.validity.proven else "no counter-example"
+
+    @property
+    def eigenvalue(self) -> float | None:
+        """Smallest eigenvalue of the witness's Gram matrix, or the lowest; None for an asymmetry."""
+        return self._shown.eigenvalue if self._shown is not None else None
+
+    @property
+    def bound(self) -> float | None:
+        """An eigenvalue above ``-bound`` says nothing: rounding can do that much."""
+        return self._shown.bound if self._shown is not None else None
+
+    @property
+    def _shown(self) -> Margin | Witness | None:
+        if isinstance(self.witness, Asymmetry):
+            return None
+        return self.lowest if self.witness is None else self.witness
 
     @property
     def valid(self) -> bool | None:
@@ -107,14 +126,3 @@ class AuditReport:
     def _sources(self) -> str:
         values = "values of k as far as assumed below" if self.value_tol is not None else "values of k"
         return f"rounding of the {values}, and of the eigenvalue solver"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it has one.
-
-    Examples
-    --------
-    >>> counted(2, "point")
-    '2 points'
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from gramian.kernels.search import CLEAR, improve
-from gramian.kernels.trials import EPS, Examiner, Margin, Trial, show_point
+from gramian.kernels.audit.search import CLEAR, improve
+from gramian.kernels.audit.trials import EPS, Examiner, Margin, Trial, show_point
 from gramian.records import FloatArray
 
 __all__ = ["Asymmetry", "Witness", "asymmetry_of", "exact_form", "rounded", "shrunk", "witness_of"]
@@ -234,9 +234,13 @@ def asymmetry_of(examiner: Examiner, trial: Trial, pair: tuple[int, int], invent
             if simple is not None and simple.asymmetry() == (0, 1):
                 found = simple
                 break
-    found = examiner.confirm(found)
-    values = (float(found.raw[0, 1]), float(found.raw[1, 0]))
-    return Asymmetry(found.points, values, found.raw, found.rows)
+    return asymmetry_in(examiner.confirm(found))
+
+
+def asymmetry_in(pair: Trial) -> Asymmetry:
+    """Return a trial of two points as a witness."""
+    values = (float(pair.raw[0, 1]), float(pair.raw[1, 0]))
+    return Asymmetry(pair.points, values, pair.raw, pair.rows)
 
 
 def witness_of(examiner: Examiner, trial: Trial, rng: np.random.Generator | None) -> Witness:

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.linalg
 
 from gramian.errors import DataError
+from gramian.kernels.algebra import Kernel
 from gramian.kernels.callables import Callable
-from gramian.kernels.kernel import Kernel
 from gramian.records import FloatArray
 
 __all__ = ["Examiner", "Margin", "Trial", "margin", "show_point"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gramian.errors import DataError, GramianError, ParameterError
-from gramian.kernels.trials import Examiner, Trial
+from gramian.kernels.audit.trials import Examiner, Trial
 from gramian.records import FloatArray
 
 __all__ = ["CLEAR", "acceptable_features", "candidates", "improve", "search"]

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from gramian.arrays import as_float64, blas_threads
+from gramian.checks import check_integer, check_number, check_seed, counted
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
+from gramian.kernels.arithmetic import check_rows
+from gramian.kernels.audit.search import acceptable_features, search
+from gramian.kernels.audit.trials import TINY, Examiner, Trial, margin, symmetric_part
+from gramian.kernels.audit.verdict import AuditReport
+from gramian.kernels.audit.witness import (
+    Asymmetry,
+    Witness,
+    asymmetry_in,
+    asymmetry_of,
+    certified,
+    shrunk,
+    witness_of,
+)
 from gramian.kernels.callables import Callable
-from gramian.kernels.named import PRECOMPUTED, kernel_from_name
-from gramian.kernels.search import acceptable_features, search
-from gramian.kernels.trials import TINY, Examiner, Trial, margin, symmetric_part
-from gramian.kernels.validity import unknown
-from gramian.kernels.verdict import AuditReport, Verdict, counted
-from gramian.kernels.witness import Asymmetry, Witness, asymmetry_of, certified, shrunk, witness_of
+from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
+from gramian.kernels.facts import unknown
 from gramian.records import FloatArray
 
 __all__ = ["audit"]
@@ -85,7 +95,7 @@ def audit(
     Examples
     --------
     >>> from gramian.kernels import RBF
-    >>> from gramian.kernels.mercer import audit
+    >>> from gramian.kernels.audit import audit
     >>> audit(RBF(sigma=2.0), random_state=0).valid
     True
     >>> report = audit(lambda x, y: abs(x - y).sum(), random_state=0)
@@ -95,8 +105,21 @@ def audit(
     array([[0., 2.],
            [2., 0.]])
     """
-    value_tol = _check_value_tol(value_tol)
-    rng = _generator(random_state)
+    value_tol = check_number(
+        "value_tol",
+        value_tol,
+        least=0,
+        below=1,
+        advice="It is how far a value of k may be off, relative to the largest. Try 1e-10.",
+    )
+    d = None if n_features is None else check_integer("n_features", n_features)
+    if isinstance(random_state, Integral):
+        check_seed("random_state", random_state)
+    rng = (
+        random_state
+        if isinstance(random_state, np.random.Generator)
+        else np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist())
+    )
     if isinstance(kernel, str) and kernel == PRECOMPUTED:
         return _audit_matrix(X, value_tol)
     found = kernel_from_name(kernel)
@@ -106,8 +129,14 @@ def audit(
     with blas_threads():
         if X is not None:
             columns = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
-            return _audit_rows(examiner, _check_rows(X, n_features), columns or None)
-        return _audit_by_search(examiner, _check_features(n_features), rng)
+            rows = _rows(X, "X")
+            if d not in (None, rows.shape[1]):
+                raise ParameterError(
+                    f"n_features={d} but X has {rows.shape[1]} columns. n_features is for the search without "
+                    "X: leave it out."
+                )
+            return _audit_rows(examiner, rows, columns or None)
+        return _audit_by_search(examiner, d, rng)
 
 
 # --------------------------------------------------------------------- routes
@@ -129,11 +158,9 @@ def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.
         assert examiner.problem is not None
         assert examiner.problem_points is not None
         raise examiner.explain(examiner.problem_points, examiner.problem)
-    listed = " and ".join(", ".join(map(str, searched)).rsplit(", ", 1))
-    tested = (
-        f"{examiner.trials:,} Gram matrices of points with {listed} "
-        f"feature{'s' if searched[-1] > 1 else ''}, chosen by a search."
-    )
+    several = " and ".join(", ".join(map(str, searched)).rsplit(", ", 1))
+    noun = "features" if searched[-1] > 1 else "feature"
+    tested = f"{examiner.trials:,} Gram matrices of points with {several} {noun}, chosen by a search."
     if examiner.skipped:
         tested += f" {counted(examiner.skipped, 'set')} of points left out, where k has no finite value."
     return _report(examiner, min(lowest, key=_urgency), tested, rng)
@@ -147,7 +174,7 @@ def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None) -> AuditRep
     n = X.shape[0]
     most = MOST_ROWS_CALLED if examiner.assumes else MOST_ROWS
     chosen = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
-    points = _finite(X, chosen)
+    points = np.ascontiguousarray(X[chosen])
     examiner.fix(points, names if names and len(names) == X.shape[1] else None)
     trial = examiner.examine(points, tuple(int(i) for i in chosen))
     # A witness of a few rows is judged by the size of values on all of them.
@@ -159,11 +186,10 @@ def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None) -> AuditRep
 def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
     if K is None:
         raise ParameterError('kernel="precomputed" needs X, the square Gram matrix.')
-    K = _as_rows(K, "The precomputed Gram matrix")
-    n = K.shape[0]
-    if K.shape[1] != n:
-        raise DataError(f"A precomputed Gram matrix must be square; it came as {n} x {K.shape[1]}.")
-    raw = _finite(K, np.arange(n))
+    raw = _rows(K, "The precomputed Gram matrix")
+    n = raw.shape[0]
+    if raw.shape[1] != n:
+        raise DataError(f"A precomputed Gram matrix must be square; it came as {n} x {raw.shape[1]}.")
     largest = float(np.abs(raw).max())
     error = np.full((n, n), value_tol * largest + TINY)
     indices = np.arange(n, dtype=np.float64)[:, None]
@@ -171,18 +197,14 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
     pair = trial.asymmetry()
     witness: Witness | Asymmetry | None = None
     if pair is not None:
-        part = trial.subset(pair)
-        witness = Asymmetry(part.points, (float(part.raw[0, 1]), float(part.raw[1, 0])), part.raw, part.rows)
+        witness = asymmetry_in(trial.subset(pair))
     elif trial.ratio < -1:
         witness = certified(shrunk(trial))
-    eigenvalue, bound = _smallest(trial, witness)
     return AuditReport(
         kernel=f"precomputed matrix of {n:,} x {n:,}",
-        verdict="no counter-example" if witness is None else "not a kernel",
         validity=unknown("A matrix is one set of points; no other one was tested.", PRECOMPUTED),
         witness=witness,
-        eigenvalue=eigenvalue,
-        bound=bound,
+        lowest=trial.margin,
         asymmetry=float(np.abs(raw / largest - raw.T / largest).max()) if largest else 0.0,
         tested="this matrix, and nothing else.",
         trials=1,
@@ -190,14 +212,6 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
         evaluations=0,
         value_tol=value_tol,
     )
-
-
-def _smallest(trial: Trial, witness: Witness | Asymmetry | None) -> tuple[float | None, float | None]:
-    """Return the smallest eigenvalue and its bound, of the witness where there is one."""
-    if isinstance(witness, Asymmetry):
-        return None, None
-    shown = trial.margin if witness is None else witness
-    return shown.eigenvalue, shown.bound
 
 
 def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Generator | None) -> AuditReport:
@@ -218,17 +232,11 @@ def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Genera
             f"{kernel!r} is proven to be a kernel ({validity.reason}), and these points refute it:\n"
             f"{witness}\nOne of the two is wrong: please report this as a defect."
         )
-    verdict: Verdict = "valid" if validity.proven else "no counter-example"
-    if witness is not None or validity.refuted:
-        verdict = "not a kernel"
-    eigenvalue, bound = _smallest(trial, witness)
     return AuditReport(
         kernel=repr(kernel),
-        verdict=verdict,
         validity=validity,
         witness=witness,
-        eigenvalue=eigenvalue,
-        bound=bound,
+        lowest=trial.margin,
         asymmetry=examiner.largest_gap,
         tested=tested,
         trials=trials,
@@ -238,78 +246,11 @@ def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Genera
     )
 
 
-# --------------------------------------------------------------------- checks
-
-
-def _check_value_tol(value_tol: Any) -> float:
-    if isinstance(value_tol, bool) or not isinstance(value_tol, Real) or not 0 <= float(value_tol) < 1:
-        raise ParameterError(
-            f"value_tol={value_tol!r} must lie between 0 and 1: it is how far a value of k may be off, "
-            "relative to the largest. Try 1e-10."
-        )
-    return float(value_tol)
-
-
-def _check_features(n_features: Any) -> int | None:
-    if n_features is None:
-        return None
-    if isinstance(n_features, bool) or not isinstance(n_features, Integral) or n_features < 1:
-        raise ParameterError(
-            f"n_features={n_features!r} must be a positive whole number, or None for 1, 2 and 3."
-        )
-    return int(n_features)
-
-
-def _check_rows(X: Any, n_features: Any) -> Any:
-    rows = _as_rows(X, "X")
-    if n_features is not None and _check_features(n_features) != rows.shape[1]:
-        raise ParameterError(
-            f"n_features={n_features} but X has {rows.shape[1]} columns. n_features is for the search "
-            "without X: leave it out."
-        )
-    return rows
-
-
-def _as_rows(X: Any, name: str) -> Any:
-    """Return X as a two-dimensional NumPy array of numbers with at least one row and column."""
+def _rows(X: Any, name: str) -> FloatArray:
+    """Return X as a two-dimensional float64 NumPy array of finite numbers, at least one of them."""
     if hasattr(X, "toarray"):
         raise InputTypeError(f"{name} is sparse. Give some of its rows as an array: X[:1000].toarray().")
-    array = X if hasattr(X, "detach") or type(X).__module__.startswith("cupy") else np.asarray(X)
-    kind = getattr(np.asarray(array) if isinstance(array, np.ndarray) else array, "dtype", None)
-    if kind is not None and "complex" in str(kind):
-        raise DataError(f"Complex data not supported: {name} has dtype {kind}. Give real numbers.")
-    try:
-        rows = as_float64(array)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} cannot be read as numbers: {error}. Give an array of numbers.") from error
-    if rows.ndim != 2 or not rows.size:
-        raise DataError(
-            f"{name} has shape {rows.shape}; it must have two dimensions, at least one row and one column. "
-            "A single row is X.reshape(1, -1), a single column X.reshape(-1, 1)."
-        )
+    rows = as_float64(check_rows(name, X))
+    if not rows.size:
+        raise DataError(f"{name} has shape {rows.shape}; it needs at least one row and one column.")
     return rows
-
-
-def _finite(rows: FloatArray, chosen: Any) -> FloatArray:
-    points = np.ascontiguousarray(rows[chosen])
-    bad = np.argwhere(~np.isfinite(points))
-    if len(bad):
-        i, j = bad[0]
-        raise DataError(
-            f"Row {chosen[i]} has {points[i, j]} in column {j}. Leave out or fill such values first "
-            "(sklearn.impute.SimpleImputer)."
-        )
-    return points
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    try:
-        state = check_random_state(random_state)
-    except ValueError as error:
-        raise ParameterError(
-            f"random_state={random_state!r} cannot start a random number generator. "
-            "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
-        ) from error
-    return np.random.default_rng(state.randint(0, 2**31 - 1, size=4).tolist())

@@ -1,0 +1,668 @@
+"""``python benchmarks/attack.py``: tries to catch a certificate in a false statement.
+
+Thousands of small adversarial fits, each compared with eigenvalues in extended precision. The data are
+exactly the numbers given. A statement is false where the truth lies beyond the stated number by more than the
+error of the truth itself, which is proven and about 1e-17 of the largest eigenvalue; every statement
+counts, whether the certificate is ok or not. Exits with 1 where one is false. A bound that calls itself an
+estimate may be exceeded: these are counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import gramian.operators.centered
+from gramian import PCA, KernelPCA
+from gramian.errors import DataError, MemoryLimitError
+from gramian.operators.centered_kernel import CenteredKernelOperator
+from gramian.operators.covariance import CovarianceOperator
+from gramian.operators.gram import GramOperator
+from gramian.operators.moments import center_rows, from_moments, scatter
+from gramian.operators.scatter import ScatterOperator
+from gramian.rows import as_rows
+
+LONG = np.longdouble
+UNIT = float(np.finfo(LONG).eps) / 2
+CLUSTER = 1e-7  # eigenvalues closer than this, relatively, are told apart together
+OFFSETS = (0.0, 1.0, 1e3, 1e6, 1e8, 1e10, 1e12, 1e14, 1e15)
+MAGNITUDES = (1e-150, 1e-80, 1e-30, 1e30, 1e80, 1e150)
+
+
+# ------------------------------------------------------------------ the truth
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Eigenvalues in extended precision, falling, with a bound on their own error, and their sum."""
+
+    values: Any
+    error: Any
+    total: Any
+
+    def of_order(self, size: int) -> Truth:
+        """The same matrix from its larger side, where what is added is zero."""
+        more = np.zeros(max(0, size - len(self.values)), dtype=LONG)
+        return replace(self, values=np.sort(np.concatenate([self.values, more]))[::-1])
+
+
+def eigenvalues(A: Any) -> Truth:
+    """Eigenvalues of a symmetric matrix in extended precision.
+
+    LAPACK's vectors in float64, made orthonormal by two steps of Newton and Schulz and turned to first order,
+    leave a matrix that is diagonal but for clusters; those are decomposed about their mean. What is left off
+    the diagonal bounds the error (Weyl), together with the roundings on the way.
+    """
+    n = len(A)
+    size = LONG(np.abs(A).max(initial=0))
+    if size == 0:
+        return Truth(np.zeros(n, dtype=LONG), LONG(0), LONG(0))
+    exponent = int(np.frexp(size)[1])
+    A = np.ldexp(A, -exponent)
+    Q = np.linalg.eigh(A.astype(np.float64))[1][:, ::-1].astype(LONG)
+    Q = _orthonormal(Q)
+    T = Q.T @ (A @ Q)
+    gaps = np.diag(T)[None, :] - np.diag(T)[:, None]
+    apart = np.abs(gaps) > CLUSTER * np.abs(np.diag(T)).max()
+    turn = np.where(apart, T / np.where(apart, gaps, 1), 0)
+    Q = _orthonormal(Q + Q @ turn)
+    T = Q.T @ (A @ Q)
+    T = (T + T.T) / 2
+    left = 0 * size
+    values = np.empty(n, dtype=LONG)
+    order = np.argsort(-np.diag(T))
+    T = T[np.ix_(order, order)]
+    steps = -np.diff(np.diag(T)) > CLUSTER * np.abs(np.diag(T)).max()
+    off = T.copy()
+    for part in np.split(np.arange(n), np.flatnonzero(steps) + 1):
+        block = T[np.ix_(part, part)]
+        center = np.trace(block) / len(part)
+        inner = block - center * np.eye(len(part))
+        values[part] = center + np.linalg.eigvalsh(inner.astype(np.float64))[::-1]
+        left = max(left, LONG(1e-14) * np.linalg.norm(inner.astype(np.float64)))
+        off[np.ix_(part, part)] = 0
+    loss = np.abs(Q.T @ Q - np.eye(n)).sum(axis=0).max()
+    norm = np.sqrt((A * A).sum())
+    error = np.sqrt((off * off).sum()) + left + (loss + 4 * n * UNIT) * norm
+    values, total = np.sort(values)[::-1], np.trace(A)
+    return Truth(np.ldexp(values, exponent), np.ldexp(error, exponent), np.ldexp(total, exponent))
+
+
+def _orthonormal(Q: Any) -> Any:
+    for _ in range(2):
+        Q = Q @ (3 * np.eye(len(Q)) - Q.T @ Q) / 2
+    return Q
+
+
+def centered(X: Any, *, center: bool, scale: Any, ddof: int, constant: Any = None) -> Any:
+    """C as the documentation defines it; ``constant`` are the columns that the model calls constant."""
+    eps = float(np.finfo(X.dtype).eps)
+    X = (X.toarray() if sp.issparse(X) else X).astype(LONG)
+    C, mean = X, np.zeros(X.shape[1], dtype=LONG)
+    if center:
+        for _ in range(3):
+            shift = C.mean(axis=0)
+            C, mean = C - shift, mean + shift
+    squares = (C * C).sum(axis=0)
+    if scale is None:
+        return C
+    known = squares <= len(X) * (eps * np.abs(mean)) ** 2
+    border = np.abs(np.sqrt(squares / len(X)) - eps * np.abs(mean)) < 1e-3 * eps * np.abs(mean)
+    if constant is not None:
+        known = np.where(border, np.isin(np.arange(len(mean)), constant), known)
+    deviation = np.sqrt(np.where(known, 1, squares) / (len(X) - ddof))
+    if isinstance(scale, str):
+        divisor = deviation if scale == "unit" else np.sqrt(deviation)
+        return np.where(known, 0, C / divisor)
+    return C / np.asarray(scale, dtype=LONG)
+
+
+def linear_truth(X: Any, model: PCA) -> Truth:
+    """Variances of C."""
+    C = centered(
+        X, center=model.center, scale=model.scale, ddof=model.ddof, constant=model.constant_features_
+    )
+    n, d = C.shape
+    A = (C.T @ C if d <= n else C @ C.T) / (n - model.ddof)
+    return eigenvalues(A).of_order({"covariance": d, "gram": n}.get(model.plan_.operator, 0))
+
+
+def kernel_matrix(X: Any, settings: dict[str, Any]) -> Any:
+    """K entry by entry."""
+    X = X.astype(LONG)
+    kind = settings["kernel"]
+    if kind == "precomputed":
+        return (X + X.T) / 2
+    if kind == "rbf":
+        squares = sum((x[:, None] - x[None, :]) ** 2 for x in X.T)
+        return np.exp(-LONG(settings["gamma"]) * squares)
+    if kind == "linear" and settings["center"]:
+        X = centered(X, center=True, scale=None, ddof=0)
+    dots = X @ X.T
+    if kind == "linear":
+        return dots
+    if kind == "poly":
+        return (LONG(settings["gamma"]) * dots + LONG(settings["coef0"])) ** settings["degree"]
+    lengths = np.sqrt(np.diag(dots))
+    return dots / lengths[:, None] / lengths[None, :]
+
+
+def kernel_truth(X: Any, model: KernelPCA, settings: dict[str, Any]) -> Truth:
+    """Eigenvalues of the centred kernel matrix."""
+    K = kernel_matrix(X, {**settings, "center": model.center})
+    size = np.abs(K).max()
+    if model.center:
+        for _ in range(2):
+            K = K - K.mean(axis=0)
+            K = K - K.mean(axis=1)[:, None]
+        K = (K + K.T) / 2
+    truth, own = eigenvalues(K), (X.shape[1] + 10) * len(X) * UNIT * size
+    return replace(truth, error=truth.error + own)
+
+
+# ----------------------------------------------------------------- the checks
+
+
+def false_statements(certificate: Any, truth: Truth) -> Iterator[tuple[str, float]]:
+    """What a certificate says that is not so, and by how many times the stated number it is off."""
+    kind = certificate.widening_kind
+    exact, error = truth.values, truth.error
+    for value, radius in zip(certificate.values, certificate.radii, strict=True):
+        off = np.abs(exact - LONG(value)).min()
+        if not off <= LONG(radius) + error:
+            yield f"radius [{kind}]", _times(off, radius)
+            break
+    if not _paired(certificate.values, exact, LONG(certificate.set_radius) + error):
+        yield f"set radius [{kind}]", np.nan
+    complete, k = certificate.completeness, len(certificate.values)
+    if complete is not None and k < len(exact) and not exact[k] <= LONG(complete.bound) + error:
+        yield f"completeness by {complete.method} [{complete.kind}]", _times(exact[k], complete.bound)
+
+
+def _times(found: Any, stated: float) -> float:
+    return float(found / LONG(stated)) if stated > 0 else np.inf
+
+
+def _paired(values: Any, exact: Any, radius: Any) -> bool:
+    left = list(exact[::-1])
+    for value in sorted(LONG(v) for v in values):
+        while left and left[0] < value - radius:
+            left.pop(0)
+        if not left or left[0] > value + radius:
+            return False
+        left.pop(0)
+    return True
+
+
+def _not_orthonormal(vectors: Any, certificate: Any) -> Iterator[tuple[str, float]]:
+    V = vectors.astype(LONG)
+    loss = float(np.abs(np.linalg.eigvalsh((V.T @ V - np.eye(V.shape[1])).astype(np.float64))).max())
+    if loss > certificate.orthogonality + 4e-16 * (len(V) + V.shape[1]):
+        yield f"orthogonality of {vectors.dtype}", _times(loss, certificate.orthogonality)
+
+
+def _check_pca(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
+    truth = linear_truth(X, model)
+    certificate = model.certificate_
+    numbers = (model.explained_variance_, model.explained_variance_ratio_, model.singular_values_)
+    numbers = (*numbers, model.components_, certificate.values, certificate.radii, model.total_variance_)
+    if not all(np.isfinite(number).all() for number in numbers):
+        yield "not finite", np.inf
+        return
+    yield from false_statements(certificate, truth)
+    yield from _not_orthonormal(model.components_.T, certificate)
+    if float(model.explained_variance_ratio_.sum()) > 1 + 1e-12:
+        yield "ratios above 1", float(model.explained_variance_ratio_.sum())
+    if (model.explained_variance_ < 0).any():
+        yield "negative variance", float(model.explained_variance_.min())
+    allowed = certificate.widening * (1 + len(truth.values) ** 0.5) + 1e-13 * model.total_variance_
+    off = np.abs(LONG(model.total_variance_) - truth.total)
+    if not off <= allowed + truth.error:
+        yield "total variance", _times(off, allowed)
+
+
+def _check_kernel(model: KernelPCA, X: Any, settings: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    if not np.isfinite(model.eigenvalues_).all() or not np.isfinite(model.certificate_.radii).all():
+        yield "not finite", np.inf
+        return
+    yield from false_statements(model.certificate_, kernel_truth(X, model, settings))
+    if model.eigenvectors_.shape[1]:
+        yield from _not_orthonormal(model.eigenvectors_, model.certificate_)
+    ratio = model.explained_variance_ratio_
+    if ratio is not None and float(ratio.sum()) > 1 + 1e-12:
+        yield "ratios above 1", float(ratio.sum())
+
+
+# ----------------------------------------------------------------- the attacks
+
+
+@contextmanager
+def small_blocks(wanted: bool) -> Iterator[None]:
+    """Cut small data into as many blocks as large data is cut into."""
+    before = gramian.operators.centered.CACHE_BYTES
+    try:
+        gramian.operators.centered.CACHE_BYTES = 1 << 10 if wanted else before
+        yield
+    finally:
+        gramian.operators.centered.CACHE_BYTES = before
+
+
+@dataclass
+class Found:
+    """What came of one fit: what was false, and how it can be seen again."""
+
+    false: list[tuple[str, float]]
+    outcome: str
+    about: str = ""
+
+
+def table(rng: np.random.Generator, n: int, d: int) -> Any:
+    """Numbers with some spectrum: flat, clustered, steep, of low rank, random."""
+    least = min(n, d)
+    values = {
+        "flat": lambda: np.ones(least),
+        "cluster": lambda: np.repeat(rng.random(least) + 0.1, rng.integers(1, 5, least))[:least],
+        "near": lambda: 1 + 10.0 ** rng.integers(-15, -3) * rng.random(least),
+        "steep": lambda: 10.0 ** (-rng.uniform(0.1, 1.5) * np.arange(least)),
+        "low": lambda: np.where(np.arange(least) < max(1, least // 3), rng.random(least) + 0.1, 0.0),
+        "random": lambda: rng.random(least) ** 2,
+        "tail": lambda: np.where(np.arange(least) < 2, rng.random(least) + 1, 0.3),
+    }[str(rng.choice(["flat", "cluster", "near", "steep", "low", "random", "tail"]))]()
+    left = np.linalg.qr(rng.standard_normal((n, least)))[0]
+    right = np.linalg.qr(rng.standard_normal((d, least)))[0]
+    return (left * np.sqrt(values)) @ right.T * np.sqrt(n)
+
+
+def size(rng: np.random.Generator) -> tuple[int, int]:
+    """Tall, wide and square; mostly small."""
+    most = 61 if rng.random() < 0.93 else 300
+    n, d = int(rng.integers(2, most)), int(rng.integers(1, 61))
+    return (n, d) if rng.random() < 0.6 or d < 2 else (d, n)
+
+
+def settings(rng: np.random.Generator, n: int, d: int) -> dict[str, Any]:
+    """Parameters of a PCA."""
+    least = min(n, d)
+    tol = rng.choice([np.nan, 1e-4, 1e-9, 1e-12, 0.3])
+    scale = [None, None, None, "unit", "pareto", "array"][rng.integers(6)]
+    few = int(rng.integers(1, min(4, least) + 1))
+    return {
+        "n_components": [None, few, few, least, float(rng.uniform(0.2, 0.99))][rng.integers(5)],
+        "solver": str(rng.choice(["auto", "full", "covariance", "gram", "krylov", "krylov"])),
+        "center": bool(rng.random() < 0.85),
+        "scale": 10.0 ** (rng.uniform(-3, 3, d) + rng.choice([0, 0, -90, 90])) if scale == "array" else scale,
+        "ddof": int(rng.integers(2)),
+        "tol": None if np.isnan(tol) else float(tol),
+        "random_state": int(rng.integers(3)),
+    }
+
+
+def offset(rng: np.random.Generator, X: Any) -> Any:
+    """Far from the origin: one offset for all columns, or one each."""
+    some = rng.choice(OFFSETS, X.shape[1]) if rng.random() < 0.4 else rng.choice(OFFSETS)
+    return X + some * rng.choice([-1, 1, np.pi / 3], X.shape[1])
+
+
+def with_constants(rng: np.random.Generator, X: Any) -> Any:
+    """Columns, often most of them, that are one number."""
+    X = X.copy()
+    chosen = rng.random(X.shape[1]) < rng.uniform(0, 0.8)
+    X[:, chosen] = rng.choice([0.0, 28.46, 0.1, -7.3, 1e6 + 0.1, 1e15, 1e-9], int(chosen.sum()))
+    return X
+
+
+def plain(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    X = table(rng, *size(rng))
+    return X, settings(rng, *X.shape)
+
+
+def offsets(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    X, asked = plain(rng)
+    return offset(rng, X), asked
+
+
+def units(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    X, asked = plain(rng)
+    X = with_constants(rng, X * 10.0 ** rng.uniform(-6, 6, X.shape[1]))
+    asked["scale"] = str(rng.choice(["unit", "pareto"]))
+    return offset(rng, X) if rng.random() < 0.5 else X, asked
+
+
+def sparse(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    X, asked = [plain, offsets, units, float32, magnitudes, repeated][rng.integers(6)](rng)
+    X = sp.csr_matrix(X * (rng.random(X.shape) < rng.choice([0.1, 0.5, 1.0])).astype(X.dtype))
+    if rng.random() < 0.2 and X.nnz:
+        # Entries stored in two parts that are added.
+        half = X.data * X.data.dtype.type(0.5)
+        data, indices = np.repeat(half, 2), np.repeat(X.indices, 2)
+        X = sp.csr_matrix((data, indices, 2 * X.indptr), shape=X.shape)
+    return X, asked
+
+
+def float32(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    X, asked = [plain, offsets, units, repeated][rng.integers(4)](rng)
+    with np.errstate(over="ignore"):
+        return X.astype(np.float32), asked
+
+
+def magnitudes(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    X, asked = [plain, offsets, units][rng.integers(3)](rng)
+    X = X / max(1.0, np.abs(X).max() if rng.random() < 0.5 else 1.0)
+    if isinstance(asked["scale"], str):
+        # Variances of one, whatever the data.
+        far = rng.choice([*MAGNITUDES, 1e-300, 1e300], X.shape[1] if rng.random() < 0.3 else 1)
+        return X / max(1.0, np.abs(X).max()) * far, asked
+    if rng.random() < 0.2:
+        return (X / max(1.0, np.abs(X).max()) * rng.choice([1e-30, 1e-20, 1e15, 1e35])).astype(
+            np.float32
+        ), asked
+    return X * (rng.choice(MAGNITUDES) if rng.random() < 0.8 else 10.0 ** rng.uniform(150, 154)), asked
+
+
+def repeated(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Rows and columns again and again: rank far below the size, eigenvalues of high multiplicity."""
+    X, asked = plain(rng)
+    n, d = X.shape
+    X = X[rng.integers(0, max(1, n // int(rng.integers(1, 6))), n)]
+    X = X[:, rng.integers(0, max(1, d // int(rng.integers(1, 4))), d)] if rng.random() < 0.5 else X
+    X = np.round(X * 2) if rng.random() < 0.3 else X
+    return (offset(rng, X) if rng.random() < 0.5 else X), asked
+
+
+def blocks(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Many rows that drift, in blocks that differ."""
+    n, d = int(rng.integers(200, 500)), int(rng.integers(1, 12))
+    X = table(rng, n, d) + np.linspace(0, 10.0 ** rng.uniform(-3, 6), n)[:, None] * rng.random(d)
+    X = X if rng.random() < 0.5 else X * 10.0 ** rng.uniform(-4, 4, (n, 1))
+    X = offset(rng, with_constants(rng, X)) if rng.random() < 0.7 else X
+    X = X.astype(np.float32) if rng.random() < 0.3 else X
+    return X, settings(rng, n, d)
+
+
+def iterations(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Early stops and tight tolerances where the iteration really runs."""
+    X = table(rng, int(rng.integers(40, 120)), int(rng.integers(40, 80)))
+    X = X if rng.random() < 0.5 else X.T
+    X = offset(rng, X) if rng.random() < 0.3 else X
+    asked = settings(rng, *X.shape)
+    asked |= {"solver": "krylov", "n_components": int(rng.integers(1, 6)), "scale": None}
+    asked["tol"] = float(10.0 ** rng.uniform(-13, -0.05))
+    if rng.random() < 0.3:
+        # Too little for a direct route to take over.
+        asked["memory_limit"] = int(rng.uniform(8.4e6, 8.9e6))
+    return sp.csr_matrix(X) if rng.random() < 0.2 else X, asked
+
+
+TABLES: dict[str, Callable[[np.random.Generator], tuple[Any, dict[str, Any]]]] = {
+    "plain": plain,
+    "offsets": offsets,
+    "units": units,
+    "sparse": sparse,
+    "float32": float32,
+    "magnitudes": magnitudes,
+    "repeated": repeated,
+    "iterations": iterations,
+    "blocks": blocks,
+}
+
+
+def fit_pca(rng: np.random.Generator, kind: str) -> Found:
+    """One fit of a PCA, compared with the truth."""
+    X, asked = TABLES[kind](rng)
+    shown = {**asked, "scale": asked["scale"] if isinstance(asked["scale"], (str, type(None))) else "array"}
+    about = f"{type(X).__name__} {X.shape} {X.dtype} {shown}"
+    try:
+        with small_blocks(kind == "blocks"):
+            model = PCA(**asked).fit(X)
+    except (DataError, MemoryLimitError):
+        return Found([], "refused", about)
+    return _found(model.certificate_, list(_check_pca(model, X)), about)
+
+
+def fit_kernel(rng: np.random.Generator) -> Found:
+    """One fit of a kernel PCA, compared with the truth."""
+    kind = str(rng.choice(["rbf", "linear", "poly", "cosine", "precomputed"]))
+    n, d = int(rng.integers(3, 70)), int(rng.integers(1, 30))
+    X = (
+        [plain, offsets, repeated, float32][rng.integers(4)](rng)[0]
+        if rng.random() < 0.5
+        else table(rng, n, d)
+    )
+    n = len(X)
+    asked: dict[str, Any] = {"kernel": kind}
+    if kind == "rbf":
+        asked["gamma"] = float(10.0 ** rng.uniform(-4, 2))
+    if kind == "poly":
+        asked |= {"gamma": float(10.0 ** rng.uniform(-2, 1)), "coef0": 1.0, "degree": int(rng.integers(2, 5))}
+    if kind == "linear" and rng.random() < 0.3:
+        X = X * X.dtype.type(rng.choice(MAGNITUDES) if X.dtype == np.float64 else 1e-8)
+    if kind == "cosine":
+        X[~X.any(axis=1)] = 1
+    if kind == "precomputed":
+        values = 10.0 ** rng.uniform(-8, 0, n) * (rng.choice([-1, 1], n) if rng.random() < 0.3 else 1)
+        Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
+        X = (Q * values) @ Q.T + (rng.choice(OFFSETS) if rng.random() < 0.5 else 0)
+        X = (X + X.T) / 2
+        X = X.astype(np.float32) if rng.random() < 0.3 else X
+    more = {
+        "n_components": [None, 1, int(rng.integers(1, min(n, 6)))][rng.integers(3)],
+        "solver": str(rng.choice(["auto", "dense", "krylov"])),
+        "center": bool(rng.random() < 0.8),
+        "tol": [None, 1e-9, 1e-12, 0.2][rng.integers(4)],
+        "random_state": int(rng.integers(3)),
+    }
+    about = f"KernelPCA {X.shape} {X.dtype} {asked | more}"
+    try:
+        model = KernelPCA(**asked, **more).fit(X)
+    except ValueError as error:
+        if "GramianError" not in str(type(error).__mro__):
+            raise
+        return Found([], "refused", about)
+    return _found(model.certificate_, list(_check_kernel(model, X, asked)), about)
+
+
+def _found(certificate: Any, false: list[tuple[str, float]], about: str) -> Found:
+    return Found(false, "ok" if certificate.ok else "not ok", about)
+
+
+# A planted miss. What a fit multiplies is recorded; a direction orthogonal to all of it is given the largest
+# eigenvalue, and nothing that the fit sees of the matrix has changed.
+
+
+@contextmanager
+def recorded() -> Iterator[list[Any]]:
+    """Collect every block of vectors that an operator multiplies."""
+    seen: list[Any] = []
+
+    def spy(kind: Any) -> Any:
+        original = kind.matmat
+
+        def matmat(self: Any, V: Any) -> Any:
+            seen.append(np.array(V))
+            return original(self, V)
+
+        kind.matmat = matmat
+        return original
+
+    kinds = (ScatterOperator, CenteredKernelOperator)
+    originals = [spy(kind) for kind in kinds]
+    try:
+        yield seen
+    finally:
+        for kind, original in zip(kinds, originals, strict=True):
+            kind.matmat = original
+
+
+def fit_planted(rng: np.random.Generator) -> Found:
+    """The largest eigenvalue, 2, hidden from a fit with a known seed, in all three operators."""
+    m, more = 260, int(rng.integers(20, 60))
+    way = str(rng.choice(["covariance", "gram", "precomputed", "linear"]))
+    values = np.concatenate([[1.0, 0.9], np.linspace(0.3, 0.05, m - 3)])
+    ones = np.ones((m, 1)) if way != "covariance" else rng.standard_normal((m, 1))
+    V = np.linalg.qr(np.hstack([ones, rng.standard_normal((m, m - 1))]))[0][:, 1:]
+    U = np.hstack([np.ones((m + more, 1)), rng.standard_normal((m + more, m))])
+    U = np.linalg.qr(U)[0][:, 1:]
+    asked = {"n_components": 2, "solver": "krylov", "random_state": int(rng.integers(5)), "tol": 1e-4}
+
+    def data(direction: Any) -> Any:
+        if way == "precomputed":
+            K = (V * values) @ V.T + 2 * np.outer(direction, direction)
+            return (K + K.T) / 2
+        X = (U[:, : m - 1] * np.sqrt(values)) @ V.T + np.sqrt(2) * np.outer(U[:, m - 1], direction)
+        return X if way == "covariance" else X.T
+
+    def fit(X: Any) -> Any:
+        if way in ("covariance", "gram"):
+            return PCA(**asked).fit(X)
+        return KernelPCA(kernel=way, **asked).fit(X)
+
+    nothing = np.zeros(m)
+    with recorded() as seen:
+        fit(data(nothing))
+    used = np.hstack([*seen, ones, V[:, :2]])
+    if used.shape[1] >= m:
+        return Found([], "nothing left to hide in", way)
+    hidden = np.linalg.qr(np.hstack([used, rng.standard_normal((m, 1))]))[0][:, -1]
+    X = data(hidden)
+    model = fit(X)
+    about = f"planted {way} {asked}, {used.shape[1]} of {m} directions used"
+    exact = data(hidden)
+    if way == "precomputed":
+        H = np.eye(m) - 1 / m
+        exact = H @ exact @ H
+    else:
+        exact = exact - exact.mean(axis=0)
+        exact = exact.T @ exact if way == "covariance" else exact @ exact.T
+    top = np.linalg.eigvalsh(exact)[::-1] / (len(X) - 1 if way in ("covariance", "gram") else 1)
+    truth = Truth(top.astype(LONG), LONG(1e-12 * top[0]), LONG(top.sum()))
+    return _found(model.certificate_, list(false_statements(model.certificate_, truth)), about)
+
+
+def fit_operator(rng: np.random.Generator) -> Found:
+    """The operators' own bounds on what they multiply by, above all in float32 arithmetic."""
+    long, short = int(rng.choice([30, 300, 3000])), int(rng.integers(2, 30))
+    maker = [CovarianceOperator, GramOperator][rng.integers(2)]
+    X = {
+        "normal": lambda: rng.standard_normal((long, short)),
+        "equal": lambda: (
+            np.full((long, short), rng.uniform(1, 2)) * np.sign(np.arange(long) - long / 3)[:, None]
+        ),
+        "positive": lambda: rng.random((long, short)) + 0.5,
+        "binary": lambda: (rng.random((long, short)) < 0.05) * 0.7,
+        "wide": lambda: rng.standard_normal((long, short)) * 10.0 ** rng.uniform(-5, 5, short),
+    }[str(rng.choice(["normal", "equal", "positive", "binary", "wide"]))]()
+    X = X + rng.choice([0.0, 0.0, 1.0, 1e3, 1e6])
+    X = X if maker is CovarianceOperator else np.ascontiguousarray(X.T)
+    X = X.astype(np.float32 if rng.random() < 0.8 else np.float64)
+    X = sp.csr_matrix(X) if rng.random() < 0.2 else X
+    asked: dict[str, Any] = {"center": bool(rng.random() < 0.7), "ddof": 1}
+    asked["scale"] = [None, None, "unit", 10.0 ** rng.uniform(-2, 2, X.shape[1])][rng.integers(4)]
+    with small_blocks(rng.random() < 0.5):
+        operator = _operator(as_rows(X), maker, asked, one_pass=rng.random() < 0.5)
+        dense, products = operator.dense(), operator.matmat(np.eye(operator.size))
+    view = operator.centered
+    C = centered(X, **asked, constant=np.flatnonzero(view.constant)) / 2.0**view.unit_exponent
+    exact = C.T @ C if maker is CovarianceOperator else C @ C.T
+    total, kind = np.trace(exact), operator.error_kind
+    false = []
+    for name, made, allowed in (
+        ("dense", dense, operator.dense_error),
+        ("matmat", products, operator.error_bound),
+    ):
+        gap = np.asarray(made, dtype=LONG) - exact
+        if asked["center"] and maker is GramOperator:
+            # The rounding of the mean shifts all rows alike, which moves no eigenvalue to first order.
+            gap = gap - gap.mean(axis=0) - gap.mean(axis=1)[:, None] + gap.mean()
+        off = float(np.linalg.norm(gap.astype(np.float64), 2))
+        if off > allowed + 1e-17 * float(total):
+            false.append((f"{name} of {view.arithmetic} [{kind}]", _times(off, allowed)))
+    if abs(operator.trace() - total) > 1e-13 * total + operator.error_bound * (view.arithmetic == np.float64):
+        false.append(("trace", float(abs(operator.trace() - total) / total)))
+    asked["scale"] = "array" if isinstance(asked["scale"], np.ndarray) else asked["scale"]
+    return Found(false, kind, f"{maker.__name__} {type(X).__name__} {X.shape} {X.dtype} {asked}")
+
+
+def _operator(rows: Any, maker: Any, asked: dict[str, Any], *, one_pass: bool) -> Any:
+    """The operator as one of the routes makes it: the covariance side may come with its matrix."""
+    if maker is GramOperator or not one_pass:
+        return maker(center_rows(rows, **asked))
+    exponent, found = scatter(rows, center=asked["center"])
+    view = from_moments(rows, found, exponent, **asked)
+    matrix = found.squares
+    if view.divisor is not None:
+        matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
+    return CovarianceOperator(view, whole=True, matrix=matrix)
+
+
+ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], Found]]] = {
+    **{kind: (10, lambda rng, kind=kind: fit_pca(rng, kind)) for kind in TABLES},  # type: ignore[misc]
+    "kernel": (20, fit_kernel),
+    "operator": (10, fit_operator),
+    "planted": (1, fit_planted),
+}
+
+
+def attacks(fits: int, seed: int, kinds: list[str]) -> Iterator[tuple[str, int, Found]]:
+    """Run the attacks in turn, each as often as its weight says; the same for the same seed."""
+    turns = [kind for kind in kinds for _ in range(ATTACKS[kind][0])]
+    order = np.random.default_rng(seed).permutation(turns)
+    for i in range(fits):
+        kind = str(order[i % len(order)])
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                found = ATTACKS[kind][1](np.random.default_rng([seed, i]))
+            except Exception as error:  # a crash is a finding like others
+                found = Found([(f"crash: {type(error).__name__}: {str(error)[:80]}", np.inf)], "crash")
+        yield kind, i, found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Attack, and print what is false by kind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fits", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="+", default=list(ATTACKS), choices=list(ATTACKS))
+    parser.add_argument("--show", type=int, default=2, help="examples of each kind of false statement")
+    asked = parser.parse_args(arguments)
+    if UNIT > 1e-18:
+        parser.error("this machine has no extended precision, so the truth cannot be known")
+    start = time.perf_counter()
+    outcomes: Counter[str] = Counter()
+    false: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
+    for kind, i, found in attacks(asked.fits, asked.seed, asked.kinds):
+        outcomes[found.outcome] += 1
+        for statement, times in found.false:
+            false.setdefault((statement, kind), []).append((times, i, found.about))
+        if ((i + 1) % 200 == 0 and sys.stderr.isatty()) or (i + 1) % 1000 == 0:
+            seconds = time.perf_counter() - start
+            print(
+                f"{i + 1} of {asked.fits} fits, {sum(map(len, false.values()))} findings, {seconds:.0f} s",
+                file=sys.stderr,
+            )
+    shown = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    print(f"{asked.fits} fits, seed {asked.seed}: {shown}")
+    wrong = 0
+    for (statement, kind), cases in sorted(false.items()):
+        worst = max(times for times, _, _ in cases)
+        word = "exceeded" if "[estimate]" in statement else "FALSE"
+        wrong += len(cases) * (word == "FALSE")
+        print(f"{word} {len(cases):5d}  {statement}, by {kind}; at worst {worst:.3g} times what is stated")
+        for times, i, about in sorted(cases, key=lambda case: -np.nan_to_num(case[0]))[: asked.show]:
+            print(f"        fit {i}, {times:.3g} times: {about}")
+    print(f"{wrong} statements were false." if wrong else "Nothing stated was false.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

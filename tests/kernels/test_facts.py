@@ -1,0 +1,187 @@
+"""What is known of kernels: proofs that print, Taylor series against fractions, and the closure table."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gramian.kernels import RBF, Linear, Sigmoid, Validity
+from gramian.kernels.facts import CLOSURE, ORDER, Facts, Series, proven, refuted, unknown
+
+
+@pytest.mark.parametrize(("make", "status"), [(proven, "proven"), (refuted, "refuted"), (unknown, "unknown")])
+def test_makers(make, status):
+    inner = proven("Because.", "k")
+    made = make("A reason.", "f", inner)
+    assert made == Validity(status, "A reason.", "f", (inner,))
+    assert (made.proven, made.refuted) == (status == "proven", status == "refuted")
+    assert bool(made) is (status == "proven")
+
+
+def test_it_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        proven("Because.").status = "refuted"
+
+
+def test_it_prints_line_by_line_what_follows_from_what():
+    deep = unknown("Third.", "c")
+    whole = refuted("First.", "a", proven("Second.", "b", deep), deep)
+    assert str(whole).splitlines() == [
+        "a: refuted. First.",
+        "  b: proven. Second.",
+        "    c: unknown. Third.",
+        "  c: unknown. Third.",
+    ]
+
+
+def test_a_proof_names_every_part():
+    lines = str((RBF(sigma=2) + 3 * Linear()).validity).splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "rbf(sigma=2) + 3 * linear()",
+        "  rbf(sigma=2)",
+        "  3 * linear()",
+        "    linear()",
+    ]
+    assert all(": proven. " in line for line in lines)
+
+
+def test_a_part_that_is_none_is_named_where_it_stands():
+    lines = str((RBF() * Sigmoid(gamma=1.0)).validity).splitlines()
+    assert lines[0].startswith("rbf() * sigmoid(gamma=1.0): unknown.")
+    assert lines[1].startswith("  rbf(): proven.")
+    assert lines[2].startswith("  sigmoid(gamma=1.0): refuted.")
+
+
+# ------------------------------------------------------------------ Taylor series
+
+
+def padded(terms):
+    return Series.of([float(term) for term in terms] + [0.0] * (ORDER + 1 - len(terms)))
+
+
+def times(f, g):
+    n = ORDER + 1
+    f, g = ([Fraction(v) for v in values] + [Fraction(0)] * (n - len(values)) for values in (f, g))
+    return [sum(f[i] * g[m - i] for i in range(m + 1)) for m in range(n)]
+
+
+def test_of_keeps_magnitudes():
+    series = Series.of([1.0, -2.0])
+    np.testing.assert_array_equal(series.terms, [1, -2] + [0] * (ORDER - 1))
+    np.testing.assert_array_equal(series.sizes, [1, 2] + [0] * (ORDER - 1))
+
+
+def test_sums_and_multiples():
+    total = padded([1, 2]) + padded([0, -2, 5]).scaled(-3)
+    np.testing.assert_array_equal(total.terms[:4], [1, 8, -15, 0])
+    np.testing.assert_array_equal(total.sizes[:4], [1, 8, 15, 0])
+
+
+def test_products_stop_at_the_order():
+    f, g = [1, -2, 3], [2, 0, 5, 1]
+    product = padded(f) * padded(g)
+    np.testing.assert_array_equal(product.terms, np.array(times(f, g), dtype=float))
+    assert len((padded([0] * ORDER + [1]) * padded([0, 1])).terms) == ORDER + 1
+    assert (padded([0] * ORDER + [1]) * padded([0, 1])).terms.tolist() == [0.0] * (ORDER + 1)
+    assert (product.sizes >= np.abs(product.terms)).all()
+
+
+def test_exp_of_the_identity():
+    expected = [1 / math.factorial(m) for m in range(ORDER + 1)]
+    np.testing.assert_allclose(padded([0, 1]).exp().terms, expected, rtol=1e-14)
+    # exp(2 - t): the same with alternating signs.
+    alternating = [math.exp(2) * (-1) ** m * value for m, value in enumerate(expected)]
+    np.testing.assert_allclose(padded([2, -1]).exp().terms, alternating, rtol=1e-13)
+    # exp(t^2)
+    even = [0 if m % 2 else 1 / math.factorial(m // 2) for m in range(ORDER + 1)]
+    np.testing.assert_allclose(padded([0, 0, 1]).exp().terms, even, atol=1e-15)
+
+
+def test_whole_powers():
+    for exponent in [1, 2, 3, 5, 8, 13]:
+        expected = [Fraction(1)]
+        for _ in range(exponent):
+            expected = times(expected, [1, -3, 2])
+        np.testing.assert_allclose(
+            padded([1, -3, 2]).power(exponent).terms,
+            np.array(expected, dtype=float),
+            rtol=1e-13,
+            err_msg=repr(exponent),
+        )
+
+
+def test_fractional_powers_are_binomial_series():
+    for exponent in [0.5, 1.5, 2.5, -0.5, 0.1]:
+        for constant in [1.0, 4.0]:
+            expected = [constant**exponent]
+            for m in range(1, ORDER + 1):
+                expected.append(expected[-1] * (exponent - m + 1) / m / constant)
+            found = padded([constant, 1]).power(exponent)
+            np.testing.assert_allclose(found.terms, expected, rtol=1e-12, err_msg=repr((exponent, constant)))
+            assert (found.sizes * (1 + 1e-12) >= np.abs(found.terms)).all(), (exponent, constant)
+
+
+@pytest.mark.parametrize("constant", [0.0, -1.0])
+def test_fractional_powers_of_what_is_not_positive_have_none(constant):
+    assert padded([constant, 1]).power(0.5) is None
+
+
+def test_a_huge_power_takes_no_time():
+    assert padded([1, 0]).power(10**9).terms.tolist() == [1.0] + [0.0] * ORDER
+    with np.errstate(all="ignore"):
+        assert padded([2, -1]).power(1e300).negative() is None
+
+
+def test_the_first_negative_coefficient():
+    assert padded([1, 2, 0, 4]).negative() is None
+    assert padded([1, 2, -3, -4]).negative() == (2, -3.0)
+    assert padded([-1, 2]).negative() == (0, -1.0)
+
+
+def test_rounding_is_not_negative():
+    third = padded([1 / 3, 1])
+    difference = third * third + padded([1 / 9, 2 / 3, 1]).scaled(-1)
+    assert (difference.terms < 0).any() or (difference.terms == 0).all()
+    assert difference.negative() is None
+    barely = Series(np.array([1.0, -1e-12]), np.array([1.0, 1.0]))
+    assert barely.negative() is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nothing_is_concluded_beyond_what_is_no_number(bad):
+    assert padded([1, bad, -3]).negative() is None
+
+
+# ---------------------------------------------------------------- the closure table
+
+
+def test_every_row_says_why_or_what_is_lost():
+    names = {field.name for field in dataclasses.fields(Facts)}
+    for name, rule in CLOSURE.items():
+        assert (rule.proof or rule.lost).endswith("."), name
+        assert {*rule.keeps, *rule.gives} <= names, name
+        # What is asked of kernels only has no use where nothing is ever proven.
+        assert rule.graded is None or rule.proof, name
+
+
+def test_combinations_keep_what_their_row_says():
+    k = RBF()
+    kept = {
+        "sum": (k + k, "stationary"),
+        "product": (k * k, "stationary unit_diagonal divisible"),
+        "positive multiple": (2 * k, "stationary divisible"),
+        "negative multiple": (-k, "stationary"),
+        "whole power": (k**2, "stationary unit_diagonal divisible"),
+        "power of a divisible kernel": (k**0.5, "stationary unit_diagonal divisible"),
+        "exp": (k.exp(), "stationary divisible"),
+        "normalized": (k.normalized(), "stationary divisible"),
+        "several columns": (k.on(0, 1), "stationary unit_diagonal divisible"),
+        "map": (k.after(abs), "unit_diagonal divisible"),
+    }
+    for name, (made, facts) in kept.items():
+        found = [f for f in ("stationary", "unit_diagonal", "divisible") if getattr(made.facts, f)]
+        assert found == facts.split(), name
+        # A sum with a kernel of which nothing of the kind is known keeps nothing.
+        assert not (made * Linear()).facts.divisible, name

@@ -1,0 +1,83 @@
+"""What benchmarks/attack.py does ten thousand times, two hundred times; and that it would notice."""
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramian.operators import moments, scatter
+from gramian.operators.centered import CenteredRows
+from gramian.operators.tiles import TileMatrix
+
+PATH = Path(__file__).parents[1] / "benchmarks" / "attack.py"
+
+
+@pytest.fixture(scope="module")
+def attack():
+    if np.finfo(np.longdouble).eps > 1e-18:
+        pytest.skip("this machine has no extended precision")
+    spec = importlib.util.spec_from_file_location("attack", PATH)
+    module = sys.modules["attack"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["attack"]
+
+
+def findings(attack, fits, kinds, seed=0):
+    """Return what was false by kind of statement, those that call themselves an estimate left out."""
+    found = [statement for _, _, one in attack.attacks(fits, seed, kinds) for statement, _ in one.false]
+    return [statement for statement in found if "[estimate]" not in statement]
+
+
+def test_nothing_stated_is_false(attack):
+    assert findings(attack, 200, [kind for kind in attack.ATTACKS if kind != "planted"]) == []
+
+
+def test_no_direction_can_be_hidden_from_a_seed(attack):
+    outcomes = [outcome for _, _, outcome in attack.attacks(4, 0, ["planted"])]
+    assert all(outcome.false == [] and "directions used" in outcome.about for outcome in outcomes)
+
+
+def test_the_truth_is_known_far_better_than_what_is_stated(attack):
+    rng = np.random.default_rng(0)
+    for values in (np.ones(20), 1 + 1e-13 * rng.random(20), 10.0 ** -np.arange(20.0), rng.random(20)):
+        Q = np.linalg.qr(rng.standard_normal((20, 20)))[0].astype(np.longdouble)
+        Q = attack._orthonormal(Q)
+        truth = attack.eigenvalues((Q * values) @ Q.T)
+        assert truth.error < 1e-16
+        assert np.abs(truth.values - np.sort(values.astype(np.longdouble))[::-1]).max() <= truth.error
+
+
+# Each mechanism taken away again: the attack must see that it is missing.
+
+
+def test_the_attack_notices_a_mean_that_is_one_number(attack, monkeypatch):
+    original = moments.from_moments
+    monkeypatch.setattr(moments, "from_moments", lambda *a, **k: replace(original(*a, **k), rest=None))
+    assert any("radius" in statement for statement in findings(attack, 60, ["offsets"]))
+
+
+def test_the_attack_notices_cancellation_in_sparse_products(attack, monkeypatch):
+    monkeypatch.setattr(CenteredRows, "implicit_total", 0.0)
+    assert any("matmat" in statement for statement in findings(attack, 60, ["operator"]))
+
+
+def test_the_attack_notices_sums_of_float32(attack, monkeypatch):
+    monkeypatch.setattr(moments, "_squares", lambda V: (V.astype("f4") ** 2).sum(axis=0).astype("f8"))
+    assert any("trace" in statement for statement in findings(attack, 60, ["operator"]))
+
+
+def test_the_attack_notices_bounds_that_are_too_small(attack, monkeypatch):
+    monkeypatch.setattr(scatter, "product_error", lambda *a, **k: (0.0, "deterministic"))
+    assert any("matmat" in statement for statement in findings(attack, 30, ["operator"]))
+
+
+def test_the_attack_notices_a_probe_that_depends_on_the_seed_alone(attack, monkeypatch):
+    for kind in (CenteredRows, TileMatrix):
+        monkeypatch.setattr(kind, "fingerprint", lambda self: b"")
+    found = findings(attack, 4, ["planted"])
+    assert found
+    assert all("completeness by Lanczos" in statement for statement in found)
