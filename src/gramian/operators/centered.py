@@ -193,12 +193,6 @@ class CenteredRows:
         return 10 * self.unit_roundoff * (self.total + self.noise) + self.mean_error
 
     @property
-    def rank_noise(self) -> float:
-        """Size of eigenvalues that rounding makes: dense data are exactly these numbers, as is their mean."""
-        own = 1.0 if self.rows.is_sparse else float(np.finfo(np.float64).eps / np.finfo(self.rows.dtype).eps)
-        return self.noise * own**2
-
-    @property
     def mean_error(self) -> float:
         """What the part of the mean that is not subtracted changes eigenvalues of ``C.T C`` by."""
         return self._mean_in_parts[2]

@@ -103,10 +103,9 @@ def from_moments(
     """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
     n, d = rows.shape
     squares = _diagonal(found.squares)
-    eps = float(np.finfo(rows.dtype).eps)
     mean = found.mean if center else np.zeros(d)
-    # A column of one number has no rounding: it is zero in C.
-    rounding = (eps * np.where(squares > 0, mean, 0.0)) ** 2 * n
+    # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
+    rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if scale is not None:
         _require_resolution(rows, squares, center)

@@ -66,7 +66,7 @@ class ScatterOperator(ABC):
         block = self._wide_slices()[0].stop
         self.error_bound, self.error_kind = product_error(centered, inner, THIN, products=2)
         self.dense_error, _ = product_error(centered, inner, block)
-        self.noise = centered.rank_noise
+        self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix
         if self._whole is not None:

@@ -54,14 +54,10 @@ class SvdRoute:
     def solve(self, operator: Any, ask: Ask, start: Any = None) -> Found:
         """Decompose the centred data that the operator is made of."""
         view = operator.centered
-        C, unit = view.materialized(), max(view.rows.shape) * EPS
-        if view.rows.dtype == np.float64:
-            spectrum, left = solve_svd(C, ask.target, view.rank_noise, unit**2)
-        else:
-            # The mean was measured to a part of the deviations that shows here. Rank as of products: numbers
-            # that somebody has rounded to float32 are not noise to be whitened.
-            C = C - namespace(C).mean(C, axis=0) if view.mean.any() else C
-            spectrum, left = solve_svd(C, ask.target, view.rank_noise, unit)
+        # Rank as of products for float32: numbers that somebody has rounded are not noise to be whitened.
+        unit = max(view.rows.shape) * EPS
+        relative = unit**2 if view.rows.dtype == np.float64 else unit
+        spectrum, left = solve_svd(view.materialized(), ask.target, view.noise, relative)
         return Found(replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left)
 
 
