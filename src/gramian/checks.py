@@ -81,8 +81,10 @@ def check_number(
     ParameterError
     """
     real = isinstance(value, Real) and not isinstance(value, bool)
-    if real and abs(value) <= sys.float_info.max and above < value < below and least <= value <= most:
-        return float(value)
+    # NumPy would round the bounds to the type of its own numbers.
+    plain = value.item() if real and hasattr(value, "item") else value
+    if real and abs(plain) <= sys.float_info.max and above < plain < below and least <= plain <= most:
+        return float(plain)
     bounds = [
         f"{word} {limit:g}"
         for word, limit in (("above", above), ("of at least", least), ("below", below), ("of at most", most))

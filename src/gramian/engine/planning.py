@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gramian.checks import amount
-from gramian.errors import CostWarning, MemoryLimitError, ParameterError
+from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import Costs, TableCosts
 from gramian.records import MATRICES, Alternative, Ask, Cost, Plan, Target
 from gramian.solvers import krylov, product, svd
@@ -151,12 +151,6 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
             for other in others[:SHOWN]
         ),
     )
-
-
-def refuse_partial(ask: Ask, why: str) -> None:
-    """Refuse ``solver='krylov'`` where every eigenvalue is needed."""
-    if ask.solver == "krylov":
-        raise ParameterError(f"solver='krylov' finds the largest eigenvalues only, and {why}")
 
 
 def warn_of_cost(found: Plan, advice: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import THIN, each_thread, is_numpy, to_float64, to_numpy
+from gramian.arrays import THIN, each_thread, is_numpy, to_float64
 from gramian.checks import slices
+from gramian.operators.operator import digest
 from gramian.records import BoundKind
 
 __all__ = ["SymmetricMatrix", "symmetric_times"]
@@ -56,8 +56,8 @@ class SymmetricMatrix:
         return float(np.linalg.norm(np.asarray(self.A)))
 
     def fingerprint(self) -> bytes:
-        """Return what tells this matrix from others."""
-        return hashlib.blake2b(np.ascontiguousarray(to_numpy(self.A)).tobytes(), digest_size=16).digest()
+        """Return a hash of the matrix."""
+        return digest(self.A)
 
     def release(self) -> None:
         """Do nothing: the memory is somebody else's."""
