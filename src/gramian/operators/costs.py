@@ -23,6 +23,7 @@ CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = 1.1e-9  # seconds for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
+ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
 SPARSE = 0.05  # share of the entries that a sparse table is taken to have
 
 
@@ -80,6 +81,10 @@ class Costs(Protocol):
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds from so many eigenvectors to what the user gets."""
+        ...
+
+    def improves(self, form: Form) -> bool:
+        """Return whether products in this form round so much that a step in float64 has to follow."""
         ...
 
     def note(self) -> str:
@@ -145,6 +150,14 @@ class TableCosts:
         """Return seconds of lifting dual vectors to directions."""
         n, d = self.shape
         return n * d * count / LARGE[form.arithmetic] if form.matrix == "gram" else 0.0
+
+    def improves(self, form: Form) -> bool:
+        """Return whether the rounding of float32 sums is likely to show in the largest eigenvalue."""
+        if form.double:
+            return False
+        inner = max(self.shape) * min(self.shape) // self.order(form)
+        block = min(inner, max(64, min(self.order(form), 1024)) if form.whole else 240)
+        return 4e-7 * (block / inner**0.5 + 1.0) > ROUNDING_SHOWS
 
     def note(self) -> str:
         """Return "": nothing is unusual."""
@@ -214,6 +227,10 @@ class KernelCosts:
         """Return 0: nothing is lifted."""
         return 0.0
 
+    def improves(self, form: Form) -> bool:
+        """Return whether tiles are in float32: the trace of a kernel matrix is far above its eigenvalues."""
+        return not form.double
+
     def note(self) -> str:
         """Return how often a user's function is called, and what that takes."""
         if self.calls is None:
@@ -259,6 +276,10 @@ class SymmetricCosts:
     def lift(self, form: Form, count: int) -> float:
         """Return 0."""
         return 0.0
+
+    def improves(self, form: Form) -> bool:
+        """Return False: the matrix is multiplied in float64."""
+        return False
 
     def note(self) -> str:
         """Return "": nothing is unusual."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import as_float64, each_thread, from_numpy, is_numpy, namespace, power_of_two
+from gramian.checks import slices as cut
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows, least_rows, uncentered
 from gramian.records import FloatArray
@@ -22,6 +23,9 @@ __all__ = ["Moments", "center_rows", "from_moments", "merge_moments", "moments",
 
 CHUNK = 256  # rows whose squares are added up at once
 EPS = float(np.finfo(np.float64).eps)
+# Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
+SMALL_MEAN = 0.05
+CHUNK_ENTRIES = 1 << 16
 # Squares of a column below this may have lost digits, or all of them, to underflow.
 LEAST_SQUARES = 1e-280
 
@@ -238,9 +242,15 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
                 block = view.block(rows, slice(None), scratch)
                 part, inside = _measured(block, center, scratch, n, multiplied)
             else:
-                part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, n)
-                values, mean = view.block(rows, slice(None), scratch), part.mean.astype(view.arithmetic)
-                multiplied(_minus(values, from_numpy(mean, values), scratch) if center else values)
+                values = view.block(rows, slice(None), scratch)
+                part = _about_zero(values) if center and is_numpy(values) else None
+                mean = np.zeros(d, dtype=view.arithmetic)
+                if part is None:
+                    part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, n)
+                    if center:
+                        mean = part.mean.astype(view.arithmetic)
+                        values = _minus(values, from_numpy(mean, values), scratch)
+                multiplied(values)
                 inside = (part.mean - mean) + part.rest
             total += product if is_numpy(product) else as_float64(product)
             # The rounded mean left one of its own inside the block.
@@ -325,6 +335,27 @@ def _measured(
             break
     mean, rest = _two_sum(mean, rest + left)
     return Moments(count, mean, np.maximum(squares - count * left * left, 0.0), rest), left
+
+
+def _about_zero(values: Any) -> Moments | None:
+    """Moments of a block of float32 whose means are small beside its spread; None for any other.
+
+    Such columns need not be centred before they are squared: what is taken off in the end is a small part.
+    """
+    count, d = values.shape
+    sums, squares = np.zeros(d), np.zeros(d)
+    scratch = np.empty((min(count, max(16, CHUNK_ENTRIES // d)), d))
+    for part in cut(count, len(scratch)):
+        wide = scratch[: part.stop - part.start]
+        wide[...] = values[part]
+        sums += np.ones(len(wide)) @ wide
+        squares += np.einsum("ij,ij->j", wide, wide)
+    mean = sums / count
+    shift = count * mean * mean
+    # Also false for NaN and infinity.
+    if not (shift <= SMALL_MEAN * squares).all():
+        return None
+    return Moments(count, mean, squares - shift, np.zeros(d))
 
 
 def _minus(values: Any, mean: Any, scratch: Any) -> Any:

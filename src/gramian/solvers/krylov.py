@@ -89,7 +89,7 @@ class KrylovRoute:
                 costs.product(form, PROBE_COLUMNS),
             ),
         ]
-        if not form.double:
+        if costs.improves(form):
             exact = costs.product(form.promoted(), count)
             steps.append(Step("improve", "pairs and residuals in float64", exact))
         if form.matrix == "gram":
@@ -182,7 +182,7 @@ def improved(operator: Operator, found: Found, ask: Ask) -> Found:
     spectrum = found.spectrum
     k = spectrum.values.size
     top = float(spectrum.values[0]) if k else 0.0
-    if not k or top <= 0 or spectrum.error_bound <= 0.25 * ask.tol * top:
+    if not k or float(spectrum.residuals.max()) + spectrum.error_bound <= ask.tol * top:
         return found
     exact = operator.promoted()
     if exact is None:

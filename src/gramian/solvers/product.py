@@ -52,7 +52,7 @@ class ProductRoute:
             Step("decompose", f"{target} of {m}", _seconds(m, target)),
         ]
         count = target.count or m
-        if not form.double:
+        if costs.improves(form):
             steps.append(
                 Step("improve", "pairs and residuals in float64", costs.product(form.promoted(), count))
             )
