@@ -317,6 +317,17 @@ def test_an_error_says_how_many_are_positive():
         KernelPCA(2, kernel="precomputed", solver="krylov", repair="clip").fit(K)
 
 
+def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
+    """Three positive eigenvalues, ten thousand times smaller than the negative ones."""
+    values = [1e-4, 9e-5, 8e-5]
+    K = shifted([*values, *-np.linspace(0.01, 1, 400)])
+    solved, found = decompose(None, K, solver="krylov", psd=False)
+    assert [attempt.plan.solver for attempt in solved.attempts] == ["krylov", "dense"]
+    np.testing.assert_allclose(found.components.values, values, rtol=1e-9)
+    with pytest.raises(IndefiniteKernelError, match="3 eigenvalues are positive"):
+        decompose(None, K, Target(count=4), solver="krylov", psd=False)
+
+
 def test_a_total_only_where_nothing_is_negative():
     K = shifted(np.linspace(1.0, 0.1, 60))
     assert decompose(None, K, solver="dense", psd=False)[1].components.total == pytest.approx(np.trace(K))

@@ -1038,7 +1038,7 @@ def test_columns_by_name():
     assert model.kernel_ == by_place.kernel_
     np.testing.assert_allclose(model.eigenvalues_, by_place.eigenvalues_, rtol=1e-12)
     np.testing.assert_allclose(model.transform(frame), by_place.transform(X), atol=1e-12)
-    with pytest.raises(ParameterError, match="There is no column 'height': X has age, weight, größe"):
+    with pytest.raises(ParameterError, match="There is no column 'height': X has 'age', 'weight', 'größe'"):
         KernelPCA(2, kernel="rbf.on('height')").fit(frame)
     with pytest.raises(ParameterError, match="X has no column names"):
         KernelPCA(2, kernel="rbf.on('age')").fit(X)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from gramian.analysis.certificates import certify, may_have_missed
 from gramian.engine.planning import Ranked, plan_of, ranked
+from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
@@ -100,7 +101,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     while item is not None:
         waiting.remove(item)
         began = time.perf_counter()
-        solved, why, stalled = _run(problem, item, ask, start)
+        solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
         predicted = plan_of(item, waiting, problem.costs, ask)
         ran = replace(predicted, took=time.perf_counter() - began)
         solved = replace(solved, plan=ran)
@@ -125,11 +126,18 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     return replace(best, attempts=tuple(attempts))
 
 
-def _run(problem: Problem, item: Ranked, ask: Ask, start: Any) -> tuple[Solved, str, bool]:
+def _run(
+    problem: Problem, item: Ranked, ask: Ask, start: Any, others: list[Route]
+) -> tuple[Solved, str, bool]:
     """Run one route and certify what it found; why it is not enough, and whether pairs are missing."""
     operator = problem.operator(item.route)
     found: Found = item.route.solve(operator, ask, start)
-    spectrum = problem.kept(found.spectrum, operator, ask)
+    try:
+        spectrum = problem.kept(found.spectrum, operator, ask)
+    except IndefiniteKernelError:
+        if found.spectrum.complete or not any(route.direct for route in others):
+            raise
+        spectrum, found = found.spectrum, replace(found, why="signs of eigenvalues are left open")
     certificate = None
     if ask.certify:
         certificate = certify(
