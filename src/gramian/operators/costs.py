@@ -20,6 +20,7 @@ THIN = {"float64": 17e9, "float32": 34e9}
 BANDWIDTH = 10e9  # bytes a second
 SIZES = {"float64": 8, "float32": 4}
 CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
+CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in memory
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = 1.1e-9  # seconds for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
@@ -143,7 +144,8 @@ class TableCosts:
             return whole_product(self.order(form), columns)
         n, d = self.shape
         entries = n * d * (SPARSE if self.sparse else 1.0)
-        read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else CENTRE
+        again = CENTRE_COLUMNS if form.matrix == "gram" else CENTRE
+        read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else again
         return entries * (2 * columns / THIN[form.arithmetic] + read)
 
     def lift(self, form: Form, count: int) -> float:
