@@ -4,13 +4,15 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test lint bench docs clean
+.PHONY: help demo faces-figure test attack lint bench docs clean
+FITS = 10000
 
 help:
 	@echo "make demo   eigenfaces and kernel PCA on a small data set; writes ./gramian-demo/"
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
+	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
 	@echo "make lint   style, types and the import layers"
 	@echo "make bench  speed and accuracy side by side with the peers"
 	@echo "make docs   runs the code in the docstrings, the README and docs/"
@@ -24,6 +26,9 @@ faces-figure: .venv/installed-core
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
+
+attack: .venv/installed-dev
+	$(BIN)/python benchmarks/attack.py --fits $(FITS)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
