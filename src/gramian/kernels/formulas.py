@@ -46,6 +46,7 @@ from gramian.kernels.widths import (
 from gramian.records import FloatArray
 
 __all__ = [
+    "NAMED",
     "RBF",
     "ChiSquared",
     "Cosine",
@@ -966,3 +967,17 @@ class ChiSquared(Formula):
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 8) * UNIT / np.e + TINY
+
+
+# All of them, in the order in which they are listed; an expression calls them by their ``name``.
+NAMED: tuple[type[Formula], ...] = (
+    Linear,
+    Polynomial,
+    RBF,
+    Laplacian,
+    Matern,
+    RationalQuadratic,
+    Cosine,
+    ChiSquared,
+    Sigmoid,
+)
