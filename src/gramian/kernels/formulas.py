@@ -1,4 +1,5 @@
-"""The kernels with a formula of their own. A new one is a class here: its facts, its formula, its rounding.
+"""The kernels with a formula of their own. A new one is a class here: its facts, its formula, its
+rounding, and its place in ``NAMED``.
 
 Those of the inner product x . y come first, then those of the Euclidean distance, then those of other
 distances. What they are combined to is in ``algebra.py``.
