@@ -106,7 +106,7 @@ def _orthonormal(Q: Any) -> Any:
 
 def centered(X: Any, *, center: bool, scale: Any, ddof: int, constant: Any = None) -> Any:
     """C as the documentation defines it; ``constant`` are the columns that the model calls constant."""
-    eps = float(np.finfo(X.dtype).eps)
+    eps = float(np.finfo(np.float64).eps)
     X = (X.toarray() if sp.issparse(X) else X).astype(LONG)
     C, mean = X, np.zeros(X.shape[1], dtype=LONG)
     if center:

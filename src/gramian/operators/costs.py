@@ -5,6 +5,7 @@ Rates are those of two ordinary cores; they choose between routes, and are no pr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -159,7 +160,7 @@ class TableCosts:
             return False
         inner = max(self.shape) * min(self.shape) // self.order(form)
         block = min(inner, max(64, min(self.order(form), 1024)) if form.whole else 240)
-        return 4e-7 * (block / inner**0.5 + 1.0) > ROUNDING_SHOWS
+        return bool(4e-7 * (block / math.sqrt(inner) + 1.0) > ROUNDING_SHOWS)
 
     def note(self) -> str:
         """Return "": nothing is unusual."""

@@ -243,9 +243,11 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
                 part, inside = _measured(block, center, scratch, n, multiplied)
             else:
                 values = view.block(rows, slice(None), scratch)
-                part = _about_zero(values) if center and is_numpy(values) else None
+                near = _about_zero(values) if center and is_numpy(values) else None
                 mean = np.zeros(d, dtype=view.arithmetic)
-                if part is None:
+                if near is not None:
+                    part = near
+                else:
                     part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, n)
                     if center:
                         mean = part.mean.astype(view.arithmetic)

@@ -20,6 +20,7 @@ from gramian.arrays import (
     to_float64,
 )
 from gramian.operators.centered import CenteredRows, least_rows
+from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.whole import symmetric_times
 from gramian.records import BoundKind
 
@@ -290,6 +291,8 @@ def product_error(
         # The first of the two sums over the other side, in pieces that are themselves added up.
         other = sum(centered.rows.shape) - inner
         chain += min(THIN, other) + -(-other // THIN)
+    # Blocks about zero are multiplied with their means; see operators.moments.
+    total *= 1.0 + 1.2 * SMALL_MEAN
     worst = (chain + 3 * products) * unit * total + forming
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
     likely += centered.mean_error
