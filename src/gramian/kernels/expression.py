@@ -35,7 +35,7 @@ from gramian.kernels.formulas import NAMED, RBF, Linear
 
 __all__ = ["CLASSES", "FORMULAS", "PRECOMPUTED", "KernelTable", "kernel_from_name", "parse", "table"]
 
-FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in (*NAMED, Constant)}
+FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in NAMED}
 ALIASES = {
     "polynomial": "poly",
     "gaussian": "rbf",

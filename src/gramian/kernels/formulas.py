@@ -971,7 +971,7 @@ class ChiSquared(Formula):
 
 
 # All of them, in the order in which they are listed; an expression calls them by their ``name``.
-NAMED: tuple[type[Formula], ...] = (
+NAMED: tuple[type[Kernel], ...] = (
     Linear,
     Polynomial,
     RBF,
@@ -981,4 +981,5 @@ NAMED: tuple[type[Formula], ...] = (
     Cosine,
     ChiSquared,
     Sigmoid,
+    Constant,
 )
