@@ -24,7 +24,7 @@ from gramian.kernels import (
     Sigmoid,
 )
 from gramian.kernels.facts import Facts, proven
-from gramian.kernels.formulas import largest_norm
+from gramian.kernels.formulas import NAMED, largest_norm
 
 RNG = np.random.default_rng(5)
 # Above 0, for the chi-squared kernel; every formula takes that.
@@ -247,6 +247,11 @@ FAR = [
     RationalQuadratic((0.1, 2.0, 30.0), 50.0),
     ChiSquared(0.1),
 ]
+
+
+def test_every_named_formula_is_compared_with_its_exact_values():
+    for cls in NAMED:
+        assert excess(cls(), X[:6]) <= 1, cls
 
 
 def test_the_error_bound_holds_for_clusters_far_apart():

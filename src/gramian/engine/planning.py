@@ -61,7 +61,7 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     found = [item for item in found if item.route.form.double or not _below_float32(costs, ask.target)]
     wanted = [item for item in found if ask.solver in ("auto", item.route.solver)]
     side = costs.forms()[0].matrix
-    if ask.solver in ("auto", "krylov"):
+    if ask.solver not in ("covariance", "gram"):
         wanted = [item for item in wanted if item.route.form.matrix in (side, svd.DATA.matrix)]
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     wanted = wanted or [item for item in found if item.route.form.matrix == side and item.route.direct]

@@ -31,35 +31,11 @@ from gramian.kernels.algebra import (
 )
 from gramian.kernels.arithmetic import is_number
 from gramian.kernels.callables import Callable
-from gramian.kernels.formulas import (
-    RBF,
-    ChiSquared,
-    Cosine,
-    Laplacian,
-    Linear,
-    Matern,
-    Polynomial,
-    RationalQuadratic,
-    Sigmoid,
-)
+from gramian.kernels.formulas import NAMED, RBF, Linear
 
 __all__ = ["CLASSES", "FORMULAS", "PRECOMPUTED", "KernelTable", "kernel_from_name", "parse", "table"]
 
-FORMULAS: dict[str, type[Kernel]] = {
-    cls.name: cls
-    for cls in (
-        Linear,
-        Polynomial,
-        RBF,
-        Laplacian,
-        Matern,
-        RationalQuadratic,
-        Cosine,
-        ChiSquared,
-        Sigmoid,
-        Constant,
-    )
-}
+FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in NAMED}
 ALIASES = {
     "polynomial": "poly",
     "gaussian": "rbf",

@@ -1,4 +1,5 @@
-"""The kernels with a formula of their own. A new one is a class here: its facts, its formula, its rounding.
+"""The kernels with a formula of their own. A new one is a class here: its facts, its formula, its
+rounding, and its place in ``NAMED``.
 
 Those of the inner product x . y come first, then those of the Euclidean distance, then those of other
 distances. What they are combined to is in ``algebra.py``.
@@ -46,6 +47,7 @@ from gramian.kernels.widths import (
 from gramian.records import FloatArray
 
 __all__ = [
+    "NAMED",
     "RBF",
     "ChiSquared",
     "Cosine",
@@ -966,3 +968,18 @@ class ChiSquared(Formula):
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 8) * UNIT / np.e + TINY
+
+
+# All of them, in the order in which they are listed; an expression calls them by their ``name``.
+NAMED: tuple[type[Kernel], ...] = (
+    Linear,
+    Polynomial,
+    RBF,
+    Laplacian,
+    Matern,
+    RationalQuadratic,
+    Cosine,
+    ChiSquared,
+    Sigmoid,
+    Constant,
+)
