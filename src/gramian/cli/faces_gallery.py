@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 import typer
-from rich.cells import cell_len
 
 from gramian.checks import counted
 from gramian.cli.faces_options import (
@@ -165,7 +164,7 @@ def _enrolled_facts(
 
 
 def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
-    width = max(map(cell_len, enrolled.counts))
+    width = max(map(_width, enrolled.counts))
     lines = []
     for entry in facts["people"]:
         known = f", {entry['known_already']} known already" if entry["known_already"] else ""
@@ -174,8 +173,15 @@ def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
     return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
 
 
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes; wide characters take two."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cell_len(text))
+    return text + " " * (width - _width(text))
 
 
 # ------------------------------------------------------------------ pictures
@@ -336,7 +342,7 @@ def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     if settings:
         lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
     names = [shown(person.name) for person in people]
-    width = max([cell_len("person"), *(cell_len(name) for name in names)])
+    width = max([_width("person"), *map(_width, names)])
     lines += ["", f"{_padded('person', width)}  pictures  stored  first enrolled        last enrolled"]
     for name, person in zip(names, people, strict=True):
         first, last = _shown_time(person.first), _shown_time(person.last)
