@@ -25,7 +25,7 @@ faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 attack: .venv/installed-dev
 	$(BIN)/python benchmarks/attack.py --fits $(FITS)
