@@ -106,8 +106,8 @@ def test_below_the_floor_of_float32_no_route_multiplies_in_it():
     for shape in ((2000, 400), (400, 2000)):
         for target, single in (
             (FIVE, True),
-            (Target(count=50), True),
-            (Target(count=51), False),
+            (Target(count=200), True),
+            (Target(count=201), False),
             (ALL, False),
             (HALF, True),
         ):

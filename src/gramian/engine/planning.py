@@ -77,7 +77,9 @@ def _below_float32(costs: Costs, target: Target) -> bool:
     """Whether components may be wanted that float32 products cannot tell from rounding."""
     if target.count is None:
         return target.fraction is None
-    return target.count > min(costs.order(form) for form in costs.forms()) // 8
+    # Eigenvalues of kernels fall faster than those of tables.
+    share = 2 if isinstance(costs, TableCosts) else 8
+    return target.count > min(costs.order(form) for form in costs.forms()) // share
 
 
 def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
