@@ -9,6 +9,7 @@ import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gramian import PCA, KernelPCA
 from gramian.analysis.certificates import may_have_missed
 from gramian.engine import KernelProblem, LinearProblem, SymmetricProblem, planning, solve
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
@@ -379,3 +380,20 @@ def test_krylov_returns_what_it_has():
     found = krylov(operator, Target(count=3), tol=1e-14, block=4, columns=30, max_passes=1, rng=rng)
     assert found.why
     assert found.spectrum.vectors.shape == (43, 3)
+
+
+def test_what_takes_over_says_why():
+    X = spectrum_matrix(900, 600, np.linspace(1.0, 0.9999, 500), seed=15)
+    model = PCA(12, solver="krylov", tol=1e-9, random_state=0).fit(X)
+    first, second = model.attempts_
+    assert first.plan.reason == "solver='krylov' was asked for."
+    assert second.plan.reason == f"The route before was not enough: {first.why}."
+
+
+def test_a_plan_draws_nothing_from_the_users_generator():
+    X = np.random.default_rng(0).standard_normal((30, 5))
+    for model in (PCA(2), KernelPCA(2, kernel="rbf")):
+        rng = np.random.default_rng(1)
+        before = rng.bit_generator.state
+        model.set_params(random_state=rng).plan(X)
+        assert rng.bit_generator.state == before

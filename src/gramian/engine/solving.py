@@ -102,8 +102,9 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         waiting.remove(item)
         began = time.perf_counter()
         solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
-        predicted = plan_of(item, waiting, problem.costs, ask)
-        ran = replace(predicted, took=time.perf_counter() - began)
+        ran = replace(plan_of(item, waiting, problem.costs, ask), took=time.perf_counter() - began)
+        if attempts:
+            ran = replace(ran, reason=f"The route before was not enough: {attempts[-1].why}.")
         solved = replace(solved, plan=ran)
         attempts.append(_attempt(solved, why))
         log.info("%s", attempts[-1])

@@ -259,16 +259,15 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
             )
         return choice
 
-    def _ask(self, rows: Rows, target: Target, problem: KernelProblem) -> Ask:
+    def _ask(self, rows: Rows, target: Target, problem: KernelProblem, *streams: np.random.Generator) -> Ask:
         solver = check_choice("solver", self.solver, SOLVERS)
         if solver == "krylov" and problem.everything and problem.clip:
             raise ParameterError(
                 "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
                 "ones. Leave solver at 'auto'."
             )
-        solver_rng, probe_rng = generators(self.random_state)
         tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
-        return Ask(target, tol, limit, solver, solver_rng, probe_rng)
+        return Ask(target, tol, limit, solver)
 
     def _problem(self, rows: Rows, kernel: Kernel | None, target: Target) -> KernelProblem:
         return KernelProblem(
@@ -292,7 +291,8 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel)
         problem = self._problem(rows, kernel, target)
-        ask = self._ask(rows, target, problem)
+        solver_rng, probe_rng = generators(self.random_state)
+        ask = replace(self._ask(rows, target, problem), solver_rng=solver_rng, probe_rng=probe_rng)
         warn_of_cost(
             plan(problem.costs, ask, everything=problem.everything),
             "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.",

@@ -222,14 +222,12 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         return self._projection().whitened(found.scores)
 
     def _ask(self, rows: Rows, target: Target) -> Ask:
-        solver_rng, probe_rng, _ = generators(self.random_state, 3)
+        """What is asked of the engine, but for random streams, which a plan does not need."""
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
             memory_limit_bytes(self.memory_limit),
             check_choice("solver", self.solver, SOLVERS),
-            solver_rng,
-            probe_rng,
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:
@@ -244,11 +242,12 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
         wanted = check_wanted(self, rows)
-        ask = self._ask(rows, wanted.target)
+        solver_rng, probe_rng, rule_rng = generators(self.random_state, 3)
+        ask = replace(self._ask(rows, wanted.target), solver_rng=solver_rng, probe_rng=probe_rng)
         advice = "Fewer components, or a sample of the rows, cost less."
         warn_of_cost(self._plan(rows, wanted, ask), advice)
         problem = self._problem(rows)
-        target, choice = settle(self, rows, wanted, generators(self.random_state, 3)[2])
+        target, choice = settle(self, rows, wanted, rule_rng)
         ask = replace(ask, target=target)
         solved = solve(problem, ask)
         found = problem.directions(solved, target.count)
