@@ -135,9 +135,6 @@ def test_components_are_shares_of_a_total():
     known = Components(np.array([4.0]), 4.0 + 1e-3, 3, 1, 1e-12, np.array([1e-3, 1e-15]))
     assert (known.left, known.noise) == (1e-3, 5e-4)
     assert Components(np.array([4.0]), 4.0 + 1e-13, 3, 1, 1e-12).left == 0
-    first = known.first(0)
-    assert (first.rank, first.values.size) == (0, 0)
-    np.testing.assert_array_equal(first.rest, [4.0, 1e-3, 1e-15])
 
 
 def test_the_first_pairs_of_a_spectrum():

@@ -352,15 +352,6 @@ class Components:
         """Mean of the values left out."""
         return self.left / (self.size - self.values.size) if self.size > self.values.size else 0.0
 
-    def first(self, k: int) -> Components:
-        """Return the first k of them."""
-        return replace(
-            self,
-            values=self.values[:k],
-            rank=min(self.rank, k),
-            rest=np.concatenate([self.values[k:], self.rest]),
-        )
-
 
 @dataclass(frozen=True)
 class Repair:

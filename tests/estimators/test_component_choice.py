@@ -11,15 +11,11 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning, load
+from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.threshold import unknown_noise_factor
 from gramian.arrays import to_numpy
-from gramian.estimators.component_choice import (
-    DRAWING,
-    RULES,
-    Material,
-    scree_of,
-)
+from gramian.estimators.component_choice import NAMED, Material, scree_of
 from gramian.rows import as_rows
 from helpers import spectrum_matrix
 
@@ -37,7 +33,7 @@ def planted(n=200, d=30, k=3, seed=0, strength=4.0):
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_every_rule_finds_what_was_planted(rule, shape):
     X = planted(*shape)
     if rule == "mle" and shape[0] < shape[1]:
@@ -59,7 +55,7 @@ def test_every_rule_finds_what_was_planted(rule, shape):
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-15, 1e15, 1e150])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_the_unit_does_not_matter(rule, scale):
     X = planted()
     plain, scaled = (PCA(rule, random_state=0).fit(x).component_choice_ for x in (X, X * scale))
@@ -70,20 +66,20 @@ def test_the_unit_does_not_matter(rule, scale):
             np.testing.assert_allclose(scaled.evidence[name], column * scale**power, rtol=1e-6)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_a_variance_beyond_float64_is_refused(rule):
     with pytest.raises(DataError, match=r"outside of what float64 can hold.*power of ten"):
         PCA(rule).fit(planted() * 1e160)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_every_kind_of_array_gives_the_same_number(rule, array_kind):
     model = PCA(rule, random_state=0).fit(array_kind.make(planted()))
     assert model.n_components_ == 3
     assert array_kind.same(model.components_) or array_kind.name == "numpy-read-only"
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_constant_columns_and_their_number_do_not_matter(rule):
     X = planted()
     more = np.hstack([X, np.full((200, 40), 7.3)])
@@ -92,7 +88,7 @@ def test_constant_columns_and_their_number_do_not_matter(rule):
     assert first.sentence.split(":")[0] == second.sentence.split(":")[0]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_scaled_columns_are_what_the_rule_sees(rule):
     spread = np.exp(np.random.default_rng(1).uniform(-3, 3, 30))
     X = planted() * spread
@@ -104,7 +100,7 @@ def test_scaled_columns_are_what_the_rule_sees(rule):
         np.testing.assert_allclose(model.component_choice_.evidence[name], column, rtol=1e-7)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_pure_noise_keeps_one_and_says_so(rule):
     X = np.random.default_rng(5).standard_normal((150, 50))
     if rule == "mle":
@@ -118,7 +114,7 @@ def test_pure_noise_keeps_one_and_says_so(rule):
     assert model.transform(X).shape == (150, 1)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 @pytest.mark.parametrize("value", [0.0, 7.3])
 def test_constant_data(rule, value):
     with pytest.warns(RankWarning, match="finds no component; one is kept. No column varies") as caught:
@@ -127,7 +123,7 @@ def test_constant_data(rule, value):
     assert (model.n_components_, model.rank_) == (1, 0)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_data_without_noise_have_their_rank(rule):
     X = spectrum_matrix(60, 20, [5, 4, 3], seed=2)
     model = PCA(rule, random_state=0).fit(X)
@@ -136,7 +132,7 @@ def test_data_without_noise_have_their_rank(rule):
     assert model.n_components_ <= 3
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 @pytest.mark.parametrize("shape", [(2, 1), (2, 5), (5, 1), (3, 2), (4, 2)])
 def test_the_smallest_tables_have_an_answer_or_a_reason(rule, shape):
     X = np.random.default_rng(3).standard_normal(shape)
@@ -151,7 +147,7 @@ def test_the_smallest_tables_have_an_answer_or_a_reason(rule, shape):
             assert 1 <= model.n_components_ <= min(shape)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_duplicated_columns_and_rows(rule):
     X = planted()
     for data in (np.hstack([X, X]), np.vstack([X, X])):
@@ -160,7 +156,7 @@ def test_duplicated_columns_and_rows(rule):
         assert np.isfinite(model.explained_variance_).all()
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_nan_is_named(rule, bad):
     X = planted()
@@ -169,7 +165,7 @@ def test_nan_is_named(rule, bad):
         PCA(rule).fit(X)
 
 
-@pytest.mark.parametrize("rule", DRAWING)
+@pytest.mark.parametrize("rule", [rule for rule in NAMED if RULES[rule].draws])
 def test_random_state_decides_what_is_drawn(rule):
     X = planted(strength=3.0)
     first, second, other = (PCA(rule, random_state=s).fit(X).component_choice_ for s in (0, 0, 1))
@@ -206,7 +202,7 @@ def test_other_names_are_refused(value, message):
             work(planted())
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_without_centring_only_some_rules_have_a_meaning(rule):
     X = planted() - 1.5
     model = PCA(rule, center=False, random_state=0)
@@ -219,10 +215,10 @@ def test_without_centring_only_some_rules_have_a_meaning(rule):
     assert model.component_choice_.number >= 1
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_sparse_data(rule, monkeypatch):
     X = np.where(np.random.default_rng(4).random((200, 30)) < 0.5, planted(strength=12.0), 0)
-    if rule in DRAWING:
+    if RULES[rule].draws:
         with pytest.raises(
             ParameterError, match=f"'{rule}' draws new data of the same size, which are dense"
         ):
@@ -271,7 +267,7 @@ def test_copies_that_do_not_fit_are_refused_before_work():
 # ------------------------------------------------------------------------- plans
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NAMED)
 def test_the_plan_has_a_step_for_the_rule(rule):
     X = planted()
     plan = PCA(rule).plan(X)
@@ -369,7 +365,7 @@ def test_a_fraction_is_a_choice_and_a_number_is_none():
     assert "second moments" in PCA(0.5, center=False).fit(X).component_choice_.sentence
 
 
-@pytest.mark.parametrize("asked", [*RULES, 0.9])
+@pytest.mark.parametrize("asked", [*NAMED, 0.9])
 def test_a_saved_model_keeps_its_choice(asked, tmp_path):
     X = planted()
     model = PCA(asked, random_state=0).fit(X)

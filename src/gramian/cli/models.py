@@ -24,7 +24,7 @@ def estimator(options: Model) -> Any:
         For an option that does not belong to what is computed, or whose value is not understood.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.estimators.component_choice import RULES, check_rmse
+    from gramian.estimators.component_choice import NAMED, check_rmse
     from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
@@ -53,7 +53,7 @@ def estimator(options: Model) -> Any:
         "random_state": check_seed("--seed", options.seed),
         "memory_limit": options.memory_limit,
     }
-    components: Any = read_components(options.components, RULES if pca else KERNEL_RULES)
+    components: Any = read_components(options.components, NAMED if pca else KERNEL_RULES)
     names = PCA_ONLY if pca else KERNEL_ONLY
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     if pca:

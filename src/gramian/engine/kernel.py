@@ -79,9 +79,7 @@ class KernelProblem:
     given: bool = False
     fraction: bool = False
     unit: str = "eigenvalues of Kc"
-    _total: float | None = field(default=None, repr=False)
     _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
-    _repair: Repair | None = field(default=None, repr=False)
 
     @property
     def everything(self) -> bool:
@@ -125,22 +123,15 @@ class KernelProblem:
 
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Refuse an indefinite matrix, and cut a whole spectrum down to what was asked for."""
-        self._repair = self._clipped(found, operator) if self.clip else None
         self._require_definite(found, operator, ask)
-        every = np.concatenate([found.values, found.rest])
-        total = operator.trace() if self.psd else None
-        whole = found.complete and every.size == operator.size
-        if not self.psd and whole and (self.clip or float(every.min()) >= -operator.noise):
-            total = float(np.maximum(every, 0.0).sum())
-        self._total = total
-        target = ask.target
+        target, total = ask.target, self._total(found, operator)
         if target.count is not None:
             k = min(target.count, found.rank if self.clip else found.values.size)
         elif target.fraction is not None:
             if total is None:
                 raise ParameterError(
                     f"n_components={target.fraction} asks for a share of the variance, which a "
-                    f"kernel with negative eigenvalues does not have (smallest: {float(every.min()):.4g}). "
+                    f"kernel with negative eigenvalues does not have (smallest: {found.smallest:.4g}). "
                     "Ask for an integer."
                 )
             k = count_for_fraction(found.values, total, target.fraction) or found.values.size
@@ -158,6 +149,7 @@ class KernelProblem:
             Number of components: beyond the rank they have eigenvalue 0.
         """
         spectrum, operator, rows, factor = solved.spectrum, solved.operator, self.rows, self.factor()
+        total = self._total(spectrum, operator)
         k = spectrum.values.size if count is None else count
         rank = min(spectrum.rank, k)
         values = np.zeros(k)
@@ -168,7 +160,7 @@ class KernelProblem:
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
         components = Components(
             values=values,
-            total=None if self._total is None else self._total * factor,
+            total=None if total is None else total * factor,
             size=rows.shape[0],
             rank=rank,
             tolerance=spectrum.rank_tolerance,
@@ -180,7 +172,7 @@ class KernelProblem:
             vectors * to_dtype(from_numpy(inverse, rows.like), rows.dtype)[None, :],
             operator.row_means * factor,
             operator.mean * factor,
-            self._repair,
+            self._clipped(spectrum, operator) if self.clip else None,
         )
 
     def scaled(self, spectrum: Spectrum) -> Spectrum:
@@ -199,6 +191,16 @@ class KernelProblem:
             search_error=None if spectrum.search_error is None else spectrum.search_error * factor,
             smallest=None if spectrum.smallest is None else spectrum.smallest * factor,
         )
+
+    def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:
+        """Sum of the eigenvalues, where it means something: of a valid kernel, or of all of them."""
+        if self.psd:
+            return operator.trace()
+        every = np.concatenate([spectrum.values, spectrum.rest])
+        whole = spectrum.complete and every.size == operator.size
+        if whole and (self.clip or float(every.min()) >= -operator.noise):
+            return float(np.maximum(every, 0.0).sum())
+        return None
 
     def _clipped(self, spectrum: Spectrum, operator: Operator) -> Repair:
         """Say what setting the negative eigenvalues to zero changes."""

@@ -19,7 +19,6 @@ from gramian.solvers.route import Route
 
 __all__ = ["SymmetricProblem", "eigenpairs", "eigenvalues", "factors"]
 
-EPS = float(np.finfo(np.float64).eps)
 # Residual of the largest eigenvalues of data without structure: far below what chance makes them vary by.
 ROUGH = 1e-3
 
@@ -31,7 +30,7 @@ class SymmetricProblem:
     A: Any
     psd: bool = False
     unit: str = "eigenvalues"
-    everything: bool = False
+    everything = False
 
     @property
     def costs(self) -> SymmetricCosts:
@@ -56,23 +55,16 @@ def _ask(target: Target, memory_limit: int | None, *, vectors: bool = True, tol:
     return Ask(target, tol, limit, vectors=vectors, certify=False)
 
 
-def eigenpairs(A: Any, count: int | None = None) -> tuple[FloatArray, FloatArray]:
-    """Return eigenvalues, descending, and eigenvectors as columns of a symmetric matrix.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, m)
-    count : int or None
-        How many of the largest; None for all.
-    """
-    found = solve(SymmetricProblem(A, psd=count is not None), _ask(Target(count=count), None)).spectrum
+def eigenpairs(A: Any) -> tuple[FloatArray, FloatArray]:
+    """Return every eigenvalue, descending, and eigenvectors as columns of a symmetric matrix."""
+    found = solve(SymmetricProblem(A), _ask(Target(), None)).spectrum
     return found.values, as_float64(found.vectors)
 
 
 def eigenvalues(A: Any) -> FloatArray:
     """Return every eigenvalue of a symmetric matrix, descending."""
     ask = _ask(Target(), None, vectors=False)
-    return solve(SymmetricProblem(A, everything=True), ask).spectrum.values
+    return solve(SymmetricProblem(A), ask).spectrum.values
 
 
 def leading_values(A: Any, count: int, memory_limit: int | None = None) -> FloatArray:

@@ -19,13 +19,12 @@ from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
 from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError
-from gramian.estimators.component_choice import Material, Wanted, check_rmse, refusal, scree_of, with_rule
+from gramian.estimators.component_choice import Material, check_rmse, refusal, room_for, scree_of
 from gramian.estimators.inputs import check_ddof, check_scale, check_target, generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES, ask_of_kernel
 from gramian.estimators.pca import PCA
-from gramian.records import Plan, Target
-from gramian.rows import Rows, as_rows
+from gramian.rows import as_rows
 
 __all__ = ["ComponentChoices", "choose_components"]
 
@@ -235,7 +234,7 @@ def _of_pca(
         refused = refusal(rule, shape, center=bool(model.center), sparse=sparse)
         if RULES[rule].draws and not refused:
             if material is not None:
-                _check_room(rule, material.rows, material.memory_limit)
+                room_for(rule, material.rows, material.memory_limit)
                 # Each rule starts from the same state, so that its answer does not depend on the others.
                 return material.choose(rule, copy.deepcopy(rng))
             refused = "It needs the data: give choose_components(model, X)."
@@ -251,10 +250,6 @@ def _of_pca(
         return of_spectrum(spectrum)
 
     return ask, about
-
-
-def _check_room(rule: str, rows: Rows, limit: int) -> None:
-    with_rule(Plan("", "", (), 0, ""), Wanted(Target(count=1), rule), rows, limit)
 
 
 def _of_kernel(

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
-from gramian.analysis.component_rules.minka import minka
 from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis, sign_flips
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree
-from gramian.analysis.component_rules.threshold import gavish_donoho
 from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.checks import amount, check_choice
@@ -27,12 +26,19 @@ from gramian.operators.costs import TableCosts
 from gramian.records import Ask, FloatArray, Plan, Step, Target
 from gramian.rows import Rows
 
-__all__ = ["RULES", "Material", "Wanted", "after_the_fit", "check_wanted", "scree_of", "settle", "with_rule"]
+__all__ = [
+    "NAMED",
+    "Material",
+    "Wanted",
+    "after_the_fit",
+    "check_wanted",
+    "room_for",
+    "scree_of",
+    "settle",
+    "with_rule",
+]
 
-SPECTRAL = ("mle", "gavish-donoho")
-DRAWING = ("parallel", "sign-flip", "cv")
-RULES = (*SPECTRAL, *DRAWING)
-OF_COVARIANCES = ("mle", "parallel", "elbow", "broken-stick", "kaiser")
+NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
 # A rule's number is not known when a plan is asked for; it is planned for as many components.
 PLANNED = 10
 # Part of the sum of squares that may be left out, below which the trace less a sum says too little about it.
@@ -67,7 +73,7 @@ def check_wanted(model: Any, rows: Rows) -> Wanted:
         return Wanted(target, "max_rmse")
     if not isinstance(asked, str):
         return Wanted(check_target(asked, least, shape))
-    rule = check_choice("n_components", asked, RULES)
+    rule = check_choice("n_components", asked, NAMED)
     refused = refusal(rule, shape, center=bool(model.center), sparse=rows.is_sparse)
     if refused:
         raise ParameterError(f"n_components={asked!r}: {refused}")
@@ -87,12 +93,12 @@ def check_rmse(max_rmse: Any) -> float:
 
 def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool) -> str:
     """Return why a rule has no meaning for such data, and what to do; "" where it has."""
-    if sparse and rule in DRAWING:
+    if sparse and RULES[rule].draws:
         return (
             f"'{rule}' draws new data of the same size, which are dense, and X is sparse. "
             "Pass X.toarray() if it fits into memory, or use 'gavish-donoho'."
         )
-    if not center and rule in OF_COVARIANCES:
+    if not center and RULES[rule].of_covariances:
         why = "it is about variances, and without centring the mean is the first component"
         if rule == "parallel":
             why = "permuting columns keeps their means, so nothing tells the mean from noise"
@@ -113,26 +119,38 @@ def with_rule(found: Plan, wanted: Wanted, rows: Rows, memory_limit: int) -> Pla
     MemoryLimitError
         When the rule's copies of the data do not fit.
     """
-    if wanted.rule not in RULES:
+    if wanted.rule not in NAMED:
         return found
     shape, dtype = rows.shape, rows.dtype
     costs = TableCosts(shape, dtype, rows.is_sparse)
-    if wanted.rule in SPECTRAL:
+    if not RULES[wanted.rule].draws:
         route = plan(costs, Ask(Target(), 1e-6, memory_limit))
         step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
         return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes))
-    need = (2 if wanted.rule == "cv" else 3) * shape[0] * shape[1] * dtype.itemsize
-    if need > memory_limit:
-        raise MemoryLimitError(
-            f"The rule '{wanted.rule}' needs about {amount(need)} for copies of the data, and "
-            f"memory_limit allows {amount(memory_limit)}. Raise memory_limit, use 'gavish-donoho', or a "
-            "sample of the rows."
-        )
+    need = room_for(wanted.rule, rows, memory_limit)
     route = plan(costs, Ask(Target(count=min(PLANNED, *shape)), 1e-6, memory_limit))
     often = SPLITS if wanted.rule == "cv" else REPEATS + 1
     detail = "random cuts into halves" if wanted.rule == "cv" else "spectra of random data"
     step = Step("choose", f"{often} {detail}, for the rule '{wanted.rule}'", often * route.seconds)
     return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes + need))
+
+
+def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
+    """Return the bytes of a rule's copies of the data.
+
+    Raises
+    ------
+    MemoryLimitError
+        When they do not fit.
+    """
+    need = (2 if rule == "cv" else 3) * rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
+    if need > memory_limit:
+        raise MemoryLimitError(
+            f"The rule '{rule}' needs about {amount(need)} for copies of the data, and "
+            f"memory_limit allows {amount(memory_limit)}. Raise memory_limit, use 'gavish-donoho', or a "
+            "sample of the rows."
+        )
+    return need
 
 
 def settle(model: Any, rows: Rows, wanted: Wanted, rng: np.random.Generator) -> tuple[Target, Any]:
@@ -266,13 +284,12 @@ class Material:
         return C, math.ldexp(view.square_unit, 2 * exponent) / self.degrees
 
     def choose(self, rule: str, rng: np.random.Generator) -> ComponentChoice:
-        """Ask one of :data:`RULES`."""
+        """Ask one of :data:`NAMED`."""
         if not self.view.total > 0:
             return ComponentChoice(rule, 0, {}, "No column varies: there is nothing to find.")
-        if rule == "mle":
-            return minka(self.scree)
-        if rule == "gavish-donoho":
-            return gavish_donoho(self.scree)
+        of_spectrum = RULES[rule].ask
+        if of_spectrum is not None:
+            return of_spectrum(self.scree)
         C, factor = self.matrix
         if rule == "cv":
             squares = factor * self.degrees

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, numpy_dtype
+from gramian.analysis.certificates import orthogonality_loss
+from gramian.arrays import numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
 from gramian.errors import CertificateWarning, RankWarning
 from gramian.records import Certificate, Components, Spectrum
 
-__all__ = ["held", "remember", "remember_components"]
+__all__ = ["held", "remember"]
 
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 
@@ -45,7 +46,8 @@ def remember(
     spectrum : Spectrum
         In the units of the data.
     """
-    remember_components(model, found)
+    model.n_components_, model.rank_ = found.values.size, found.rank
+    model.explained_variance_ratio_ = found.ratio
     model.plan_ = solved.plan
     model.attempts_ = solved.attempts
     model.spectrum_ = replace(spectrum, vectors=None)
@@ -69,13 +71,6 @@ def remember(
         warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=5)
 
 
-def remember_components(model: Any, found: Components) -> None:
-    """Set the attributes that hold variances and their shares."""
-    model.n_components_ = found.values.size
-    model.rank_ = found.rank
-    model.explained_variance_ratio_ = found.ratio
-
-
 def held(certificate: Certificate | None, vectors: Any) -> Certificate | None:
     """Return the certificate with the orthonormality of the vectors that the user holds.
 
@@ -90,8 +85,7 @@ def held(certificate: Certificate | None, vectors: Any) -> Certificate | None:
         return certificate
     m, k = vectors.shape
     if float(m) * k * k <= MEASURED:
-        V = as_float64(vectors)
-        loss = float(np.linalg.norm(V.T @ V - np.eye(k), 2)) + m * float(np.finfo(np.float64).eps)
+        loss = orthogonality_loss(vectors) + m * float(np.finfo(np.float64).eps)
     else:
         unit = float(np.finfo(numpy_dtype(vectors)).eps)
         loss = certificate.orthogonality + unit * k**0.5 + 100 * unit * k

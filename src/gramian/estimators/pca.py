@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
@@ -25,7 +26,6 @@ from gramian.engine import LinearProblem, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
 from gramian.errors import DataError, RankWarning
 from gramian.estimators.component_choice import (
-    DRAWING,
     Wanted,
     after_the_fit,
     check_wanted,
@@ -416,7 +416,8 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not (isinstance(self.n_components, str) and self.n_components in DRAWING)
+        rule = RULES.get(self.n_components) if isinstance(self.n_components, str) else None
+        tags.input_tags.sparse = rule is None or not rule.draws
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
         return tags

@@ -153,7 +153,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         """Return the plan by which ``fit(X)`` would find the directions, without doing it."""
         rows = self._rows(X, minimum=2, check_finite=False)
         self._check(rows)
-        return self._engine().plan(rows)
+        return self._pca().plan(rows)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the whitening of X.
@@ -180,7 +180,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         rows, scores = self._fit(X, keep=self.method != "cholesky")
         return self._shaped(self._whitening().apply(rows, scores), rows.picture_shape)
 
-    def _engine(self) -> PCA:
+    def _pca(self) -> PCA:
         scale = "unit" if str(self.method).endswith("-cor") else None
         return PCA(self.n_components, scale=scale, ddof=self.ddof, random_state=self.random_state)
 
@@ -205,7 +205,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, *, keep: bool) -> tuple[Rows, Any]:
         rows = self._rows(X, minimum=2, check_finite=False)
         self._check(rows)
-        pca = self._engine()
+        pca = self._pca()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "(n_components=.* but t|T)he data has rank", RankWarning)
             pca.fit(rows)

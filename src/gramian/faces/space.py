@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted, slices
-from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
@@ -29,10 +28,8 @@ from gramian.store import Array, Given, Shown, Sizes
 __all__ = ["FaceSpace", "as_counts", "decomposed", "relative_errors"]
 
 
-def decomposed(
-    pictures: Relit, n_components: Any, kernel: Any, **shared: Any
-) -> tuple[PCA | KernelPCA, tuple[str, ...]]:
-    """Return the fitted estimator, and what was decided by itself.
+def decomposed(pictures: Relit, n_components: Any, kernel: Any, **shared: Any) -> PCA | KernelPCA:
+    """Return the fitted estimator.
 
     Parameters
     ----------
@@ -42,22 +39,10 @@ def decomposed(
     **shared
         Further parameters of both estimators.
     """
-    if kernel is not None:
-        gamma = "median" if kernel in ("rbf", "laplacian") else None
-        return KernelPCA(n_components, kernel=kernel, gamma=gamma, **shared).fit(pictures), ()
-    model = PCA(n_components, **shared)
-    count = len(pictures) if n_components is None else n_components
-    if not isinstance(count, (int, np.integer)) or 2 * count <= len(pictures):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)
-            model.fit(pictures)
-        if model.rank_ == model.n_components_:
-            return model, ()
-    # What is small beside the rest needs float64 to be found, not to be kept.
-    model.fit(pictures.astype(np.float64))
-    model.components_ = model.components_.astype(np.float32)
-    model.mean_ = model.mean_.astype(np.float32)
-    return model, ("computed in float64, because float32 may not resolve the last components",)
+    if kernel is None:
+        return PCA(n_components, **shared).fit(pictures)
+    gamma = "median" if kernel in ("rbf", "laplacian") else None
+    return KernelPCA(n_components, kernel=kernel, gamma=gamma, **shared).fit(pictures)
 
 
 def as_counts(n_components: Any, most: int | None = None) -> list[int]:
@@ -253,12 +238,10 @@ class FaceSpace(Saved, BaseEstimator):
         relit = relight(pictures, self.light)
         _check_varied(relit, pictures, self.light)
         shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
-        self.decomposition_, self.notes_ = decomposed(
-            with_moved(relit, pixels), self.n_components, self.kernel, **shared
-        )
+        self.decomposition_ = decomposed(with_moved(relit, pixels), self.n_components, self.kernel, **shared)
+        self.notes_: tuple[str, ...] = ()
         if pixels:
-            moved = f"fitted also on copies of the pictures moved by {counted(pixels, 'pixel')}"
-            self.notes_ = (*self.notes_, moved)
+            self.notes_ = (f"fitted also on copies of the pictures moved by {counted(pixels, 'pixel')}",)
         self._remember(relit, people)
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)

@@ -53,6 +53,11 @@ class Form:
         return self.storage == "whole"
 
     @property
+    def of_table(self) -> bool:
+        """Whether it is one of a table's two matrices, which name a solver."""
+        return self.matrix in ("covariance", "gram")
+
+    @property
     def double(self) -> bool:
         """Whether products are made in float64."""
         return self.arithmetic == "float64"

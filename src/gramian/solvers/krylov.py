@@ -67,8 +67,7 @@ class KrylovRoute:
     @property
     def solver(self) -> str:
         """The matrix of a table names the solver where it is formed; else ``"krylov"``."""
-        named = self.form.whole and self.form.matrix in ("covariance", "gram")
-        return self.form.matrix if named else "krylov"
+        return self.form.matrix if self.form.whole and self.form.of_table else "krylov"
 
     def cost(self, costs: Costs, target: Target) -> Cost:
         """Return steps with their seconds, and bytes."""

@@ -23,7 +23,6 @@ __all__ = ["ProductRoute", "routes", "solve_dense"]
 # half of the reduction runs at the speed of memory.
 EIGH_ALL, EIGH_FEW = 1.6e-10, 6e-11
 LARGE, SLOWER = 1500, 1.25
-SOLVERS = {"covariance": "covariance", "gram": "gram"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class ProductRoute:
     @property
     def solver(self) -> str:
         """The matrix names the solver of a table; ``"dense"`` for kernels."""
-        return SOLVERS.get(self.form.matrix, "dense")
+        return self.form.matrix if self.form.of_table else "dense"
 
     def cost(self, costs: Costs, target: Target) -> Cost:
         """Return steps with their seconds, and bytes."""
