@@ -24,29 +24,6 @@ from gramian.checks import slices
 from gramian.errors import ParameterError
 from gramian.records import FloatArray
 
-__all__ = [
-    "THIN",
-    "as_float64",
-    "blas_threads",
-    "column_norms",
-    "each_thread",
-    "from_numpy",
-    "inner",
-    "is_numpy",
-    "memory_limit_bytes",
-    "namespace",
-    "numpy_dtype",
-    "orthonormal",
-    "parallel_map",
-    "power_of_two",
-    "random_normal",
-    "thin_chunks",
-    "to_dtype",
-    "to_float64",
-    "to_numpy",
-    "without",
-]
-
 T = TypeVar("T")
 R = TypeVar("R")
 DEFAULT_MEMORY_SHARE = 0.8

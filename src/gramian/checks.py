@@ -14,20 +14,6 @@ from typing import Any
 
 from gramian.errors import ParameterError
 
-__all__ = [
-    "amount",
-    "check_choice",
-    "check_integer",
-    "check_number",
-    "check_seed",
-    "check_share",
-    "counted",
-    "duration",
-    "evenly",
-    "listed",
-    "slices",
-]
-
 NAMES_SHOWN = 8
 
 

@@ -14,8 +14,6 @@ from gramian.estimators.whitener import Whitener
 from gramian.faces.space import FaceSpace
 from gramian.store import read_model
 
-__all__ = ["load"]
-
 KINDS = (FaceSpace, KernelPCA, PCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener)
 
 

@@ -13,25 +13,6 @@ import numpy.typing as npt
 
 from gramian.checks import amount, counted, duration
 
-__all__ = [
-    "Alternative",
-    "Ask",
-    "Attempt",
-    "BoundKind",
-    "Calls",
-    "Certificate",
-    "Completeness",
-    "Components",
-    "Cost",
-    "FloatArray",
-    "IntArray",
-    "Plan",
-    "Repair",
-    "Spectrum",
-    "Step",
-    "Target",
-]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]

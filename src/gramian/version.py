@@ -1,5 +1,3 @@
 """The version, written down once: packaging and saved models read it from here."""
 
-__all__ = ["__version__"]
-
 __version__ = "0.1.0"

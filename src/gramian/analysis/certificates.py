@@ -21,8 +21,6 @@ from gramian.arrays import (
 from gramian.operators.operator import Operator
 from gramian.records import BoundKind, Certificate, Completeness, FloatArray, Spectrum
 
-__all__ = ["certify", "may_have_missed", "missed_probability", "orthogonality_loss", "probe_gap"]
-
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
 # Largest relative gap that the probe may leave open, and the probability that its statement is wrong.

@@ -12,8 +12,6 @@ from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
 from gramian.records import FloatArray
 
-__all__ = ["Summary", "complete_basis", "component_names", "fixed_signs"]
-
 
 def component_names(k: int) -> list[str]:
     """Return PC1, PC2, ..., the names in every table and figure."""

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from gramian.records import FloatArray
 
-__all__ = ["Descended", "FixedPoint", "LimitedMemory", "Local", "descend"]
-
 IndexArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 HALVINGS = 40

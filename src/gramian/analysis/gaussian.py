@@ -10,8 +10,6 @@ import numpy as np
 from gramian.errors import DataError
 from gramian.records import FloatArray
 
-__all__ = ["Gaussian"]
-
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:

@@ -18,8 +18,6 @@ from gramian.kernels import Evaluator
 from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 
-__all__ = ["LIMIT", "TOL", "FeatureSpace", "minimised", "nearest_rows", "residuals"]
-
 # Norm of the gradient at which a pre-image is found, the data and k(x, x) being of size 1, and most steps.
 TOL = 1e-5
 LIMIT = 500

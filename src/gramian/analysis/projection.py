@@ -13,8 +13,6 @@ from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["LinearProjection"]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearProjection:

@@ -12,8 +12,6 @@ from gramian.arrays import blas_threads, parallel_map, power_of_two
 from gramian.checks import evenly
 from gramian.records import FloatArray
 
-__all__ = ["RidgeMap", "learn_map"]
-
 LANDMARKS = 1000
 COMPONENTS = 500  # scores beyond these are left out of the map
 # Widths that are tried, as multiples of the median distance between scores.

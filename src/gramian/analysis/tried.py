@@ -16,19 +16,6 @@ from scipy.stats import sem
 from gramian.errors import MissingExtraError
 from gramian.records import FloatArray
 
-__all__ = [
-    "Choice",
-    "Selection",
-    "Tried",
-    "bar",
-    "best",
-    "data_frame",
-    "standard_error",
-    "tolerance",
-    "within_one_standard_error",
-    "writer",
-]
-
 WIDTH = 110
 BAR = 12  # characters
 EIGHTHS = " ▏▎▍▌▋▊▉█"

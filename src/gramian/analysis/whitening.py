@@ -19,23 +19,6 @@ from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
 from gramian.records import FloatArray, Spectrum
 
-__all__ = [
-    "METHODS",
-    "SHRINKAGE",
-    "Settled",
-    "as_measured",
-    "check_regularization",
-    "divided",
-    "inverse_deviations",
-    "inverse_root",
-    "multiplied",
-    "orthonormal_rows",
-    "regularized",
-    "shrinkage_intensity",
-    "standard_deviations",
-    "triangular_root",
-]
-
 METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
 SHRINKAGE = ("ledoit-wolf", "oas")
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums that would be 0 or 1

@@ -30,8 +30,6 @@ from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
 
-__all__ = ["Measured", "Whitening"]
-
 LEAST_ROWS = 128  # in a block, so that reading the directions costs less than multiplying by them
 DOUBLE_BELOW = 1 << 22  # entries of the directions up to which float32 rows are multiplied in float64
 NEAR_ONE = 30  # powers of two by which data may be off before it is scaled

@@ -17,8 +17,6 @@ from gramian.cli.showing import info
 from gramian.cli.whitening import whiten
 from gramian.version import __version__
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 

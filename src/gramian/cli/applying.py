@@ -11,8 +11,6 @@ from gramian.cli.outputs import TABLES, check_not_input, check_place, print_json
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
-__all__ = ["denoise", "reconstruct", "transform"]
-
 PERCENTILES = (0, 10, 50, 90, 100)
 PICTURES_OR_TABLE = "Pictures: a folder for PNG files. Tables: a .csv, .parquet or .npy file, or - for CSV."
 

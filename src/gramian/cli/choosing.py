@@ -15,8 +15,6 @@ from gramian.cli.progress import progress
 from gramian.cli.selecting import estimator
 from gramian.errors import ParameterError
 
-__all__ = ["Judging", "choose_kernel", "read_numbers"]
-
 CRITERIA = ("preimage", "parallel", "alignment", "score")
 # Options that not every criterion reads.
 USERS = {"cv": ("preimage", "score"), "estimator": ("score",), "scoring": ("score",)}

@@ -11,8 +11,6 @@ from gramian.cli.options import out
 from gramian.cli.outputs import check_place, component_table
 from gramian.cli.progress import progress
 
-__all__ = ["Score", "compare", "demo", "digits_table"]
-
 SHARE = 0.95
 FOLDS = 5
 SEED = 0

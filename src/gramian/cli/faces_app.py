@@ -9,8 +9,6 @@ from gramian.cli.faces_evaluate import evaluate
 from gramian.cli.faces_gallery import enroll, forget, identify, list_people, verify
 from gramian.cli.faces_model import fit, reconstruct, show
 
-__all__ = ["faces"]
-
 faces = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 

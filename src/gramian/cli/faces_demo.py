@@ -15,8 +15,6 @@ from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.errors import FileError, GramianError
 
-__all__ = ["demo"]
-
 NAMES = (
     "Anna", "Boris", "Chen", "Dalia", "Emeka", "Fatima", "Gustav", "Hana", "Ivan", "Júlia", "Kofi", "Leila",
     "Mateo", "Noor", "Olga", "Pavel", "Quynh", "Rosa", "Søren", "Tomás", "Uma", "Viktor", "Wanjiru", "Zoë",

@@ -21,8 +21,6 @@ from gramian.cli.options import JsonFlag, spread
 from gramian.cli.outputs import print_json
 from gramian.cli.progress import progress
 
-__all__ = ["evaluate"]
-
 
 @spread
 def evaluate(

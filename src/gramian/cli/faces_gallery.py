@@ -28,8 +28,6 @@ from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, GramianError, ParameterError
 from gramian.faces.names import person_name, shown
 
-__all__ = ["enroll", "forget", "identify", "list_people", "verify"]
-
 SHOWN = 3
 Skipped = tuple[str, str]
 

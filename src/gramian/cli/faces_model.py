@@ -28,8 +28,6 @@ from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
 
-__all__ = ["fit", "reconstruct", "show"]
-
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 SHOWN = 23
 

@@ -13,21 +13,6 @@ from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
 
-__all__ = [
-    "Comparing",
-    "FacesData",
-    "FacesModel",
-    "FacesReading",
-    "Far",
-    "GalleryFile",
-    "Pictures",
-    "Seed",
-    "Shift",
-    "open_model",
-    "read_counts",
-    "read_pictures",
-]
-
 FacesData = Annotated[
     str,
     typer.Argument(

@@ -19,8 +19,6 @@ from gramian.cli.outputs import (
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 
-__all__ = ["fit", "fit_table", "plan"]
-
 LOADINGS = ("unit", "correlation")
 FORMATS = ("csv", "parquet")
 

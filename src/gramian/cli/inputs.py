@@ -11,8 +11,6 @@ from gramian.cli.options import Reading
 from gramian.cli.progress import progress, say
 from gramian.errors import FileError, ParameterError
 
-__all__ = ["model_path", "read_model", "read_new_data", "read_table"]
-
 
 def read_table(data: str, reading: Reading) -> Any:
     """Read the data that the options ask for, and say what the reader decided by itself.

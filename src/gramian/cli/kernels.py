@@ -11,8 +11,6 @@ from gramian.cli.options import JsonFlag, Reading, as_arguments, spread
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
-__all__ = ["kernels"]
-
 NOT_A_KERNEL = 1
 
 kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)

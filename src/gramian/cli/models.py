@@ -7,8 +7,6 @@ from gramian.checks import check_choice, check_seed
 from gramian.cli.options import Model
 from gramian.errors import ParameterError
 
-__all__ = ["estimator", "read_components"]
-
 # Options that are parameters of a kernel whose name stands alone.
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")
 KERNEL_ONLY = (*KERNEL_OPTIONS, "repair", "preimage")

@@ -8,19 +8,6 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-__all__ = [
-    "Data",
-    "JsonFlag",
-    "Model",
-    "ModelFile",
-    "Reading",
-    "Seed",
-    "as_arguments",
-    "option",
-    "out",
-    "spread",
-]
-
 
 def option(flag: str, metavar: str, help: str) -> Any:
     """Declare an option with a value; what its default is, the help text says."""

@@ -9,18 +9,6 @@ from typing import Any
 
 from gramian.errors import FileError, ParameterError
 
-__all__ = [
-    "TABLES",
-    "check_file",
-    "check_not_input",
-    "check_place",
-    "component_table",
-    "is_model_file",
-    "model_lines",
-    "print_json",
-    "table_target",
-]
-
 TABLES = (".csv", ".parquet", ".npy")
 LISTED = 10
 

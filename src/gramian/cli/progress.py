@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["progress", "say"]
-
 DELAY = 1.0
 _shown: list[Any] = []
 

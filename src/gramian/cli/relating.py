@@ -7,8 +7,6 @@ from gramian.cli.options import Data, JsonFlag, Reading, option
 from gramian.cli.outputs import print_json
 from gramian.cli.progress import progress
 
-__all__ = ["relations"]
-
 # What JSON tells of a relation, beside the columns, under the names that it has in Python.
 TOLD = (
     *("equation", "terms", "powers", "coefficients", "errors", "residual", "held_out", "noise_level"),

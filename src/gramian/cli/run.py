@@ -25,8 +25,6 @@ from gramian.errors import (
     shortened,
 )
 
-__all__ = ["run"]
-
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]

@@ -15,8 +15,6 @@ from gramian.cli.outputs import check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
-__all__ = ["Selecting", "estimator", "read_features", "select"]
-
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward")
 FILTER_ONLY = ("redundancy", "alpha")

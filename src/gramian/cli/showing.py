@@ -7,8 +7,6 @@ from gramian.cli.inputs import model_path, read_model
 from gramian.cli.options import JsonFlag, ModelFile
 from gramian.cli.outputs import model_lines, print_json
 
-__all__ = ["info"]
-
 
 def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     """Show what a saved model holds.

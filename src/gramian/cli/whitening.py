@@ -12,8 +12,6 @@ from gramian.cli.outputs import TABLES, check_file, check_not_input, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
-__all__ = ["read_regularization", "whiten"]
-
 LIST = "whitening.csv"
 SHOWN = 0.995  # share of the whitened pixels that are neither black nor white
 SAMPLED = 1 << 22

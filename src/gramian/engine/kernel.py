@@ -21,8 +21,6 @@ from gramian.rows import Rows
 from gramian.solvers.route import Route
 from gramian.solvers.spectra import count_for_fraction
 
-__all__ = ["Coefficients", "KernelProblem"]
-
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:

@@ -22,8 +22,6 @@ from gramian.records import Ask, Components, FloatArray, Spectrum
 from gramian.rows import Rows
 from gramian.solvers.route import Route
 
-__all__ = ["Directions", "LinearProblem"]
-
 
 @dataclass(frozen=True, eq=False)
 class Directions:

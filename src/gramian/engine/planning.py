@@ -19,8 +19,6 @@ from gramian.solvers import krylov, product, svd
 from gramian.solvers.krylov import KrylovRoute
 from gramian.solvers.route import Route
 
-__all__ = ["Ranked", "plan", "plan_of", "ranked", "warn_of_cost"]
-
 SOLVERS: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (svd.routes, product.routes, krylov.routes)
 SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
 QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes

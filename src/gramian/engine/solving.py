@@ -16,8 +16,6 @@ from gramian.operators.operator import Operator
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
 from gramian.solvers.route import Found, Route
 
-__all__ = ["Problem", "Solved", "solve"]
-
 log = logging.getLogger(__name__)
 
 

@@ -17,8 +17,6 @@ from gramian.records import Ask, FloatArray, Spectrum, Target
 from gramian.rows import as_rows
 from gramian.solvers.route import Route
 
-__all__ = ["SymmetricProblem", "eigenpairs", "eigenvalues", "factors"]
-
 # Residual of the largest eigenvalues of data without structure: far below what chance makes them vary by.
 ROUGH = 1e-3
 

@@ -26,8 +26,6 @@ from gramian.estimators.kernel_rules import KERNEL_RULES, ask_of_kernel
 from gramian.estimators.pca import PCA
 from gramian.rows import as_rows
 
-__all__ = ["ComponentChoices", "choose_components"]
-
 Ask = Callable[[str], ComponentChoice]
 
 

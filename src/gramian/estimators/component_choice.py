@@ -26,18 +26,6 @@ from gramian.operators.costs import TableCosts
 from gramian.records import Ask, FloatArray, Plan, Step, Target
 from gramian.rows import Rows
 
-__all__ = [
-    "NAMED",
-    "Material",
-    "Wanted",
-    "after_the_fit",
-    "check_wanted",
-    "room_for",
-    "scree_of",
-    "settle",
-    "with_rule",
-]
-
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
 # A rule's number is not known when a plan is asked for; it is planned for as many components.
 PLANNED = 10

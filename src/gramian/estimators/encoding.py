@@ -12,8 +12,6 @@ from gramian.kernels import Callable, Kernel
 from gramian.kernels.algebra import MAPS
 from gramian.kernels.expression import CLASSES
 
-__all__ = ["FUNCTIONS", "KERNELS"]
-
 
 def _tell_kernel(kernel: Kernel) -> dict[str, Any]:
     if type(kernel).__name__ not in CLASSES:

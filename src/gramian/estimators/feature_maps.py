@@ -28,8 +28,6 @@ from gramian.records import FloatArray
 from gramian.rows import Block, Rows, as_rows
 from gramian.store import Array, Given, Sizes
 
-__all__ = ["PolynomialMap", "RandomFourierMap", "TaylorMap"]
-
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256
 SAMPLE_ENTRIES = 1 << 24

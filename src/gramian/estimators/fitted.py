@@ -15,8 +15,6 @@ from gramian.engine import Solved
 from gramian.errors import CertificateWarning, RankWarning
 from gramian.records import Certificate, Components, Spectrum
 
-__all__ = ["held", "remember"]
-
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 
 

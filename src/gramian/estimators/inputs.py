@@ -14,16 +14,6 @@ from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 
-__all__ = [
-    "check_ddof",
-    "check_features",
-    "check_scale",
-    "check_target",
-    "check_tol",
-    "generators",
-    "remember_features",
-]
-
 
 def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
     """Turn ``n_components`` into a target, or refuse it.

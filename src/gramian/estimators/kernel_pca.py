@@ -38,8 +38,6 @@ from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
 from gramian.store import Array, Given
 
-__all__ = ["KernelPCA"]
-
 SOLVERS = ("auto", "dense", "krylov")
 RULES = ("parallel", "cv")
 BLOCK = 480  # new rows mapped at a time by one worker

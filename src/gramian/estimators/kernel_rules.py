@@ -22,8 +22,6 @@ from gramian.kernels import Kernel
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["KERNEL_RULES", "ask_of_kernel", "first_components", "held_out_preimages", "with_kernel"]
-
 KERNEL_RULES = ("parallel", "fraction", "cv")
 
 FOLDS = 3

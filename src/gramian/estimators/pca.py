@@ -46,8 +46,6 @@ from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
 from gramian.store import Array, Given
 
-__all__ = ["PCA"]
-
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 

@@ -22,8 +22,6 @@ from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
 
-__all__ = ["PREIMAGES", "PreimageMethod", "WithPreimages", "preimage_method"]
-
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
 NO_ROWS = (
     "A precomputed kernel has no rows to go back to. Fit on the rows with the kernel itself, by name "

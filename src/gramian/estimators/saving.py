@@ -29,8 +29,6 @@ from gramian.records import (
 )
 from gramian.store import Array, Given, Sizes, conform, write_model
 
-__all__ = ["DECOMPOSED", "Form", "Saved", "decode", "encode", "register_forms", "register_record", "restored"]
-
 Parts = dict[str, Any]
 # What every estimator of eigenpairs is made of: n rows, d columns, k components.
 DECOMPOSED: dict[str, Any] = {

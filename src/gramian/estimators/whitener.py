@@ -31,8 +31,6 @@ from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
 from gramian.store import Array, Given
 
-__all__ = ["Whitener"]
-
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 

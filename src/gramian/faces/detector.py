@@ -17,19 +17,6 @@ from gramian.estimators.pca import PCA
 from gramian.faces.light import grey_scale
 from gramian.records import FloatArray
 
-__all__ = [
-    "COMPONENTS",
-    "FOLDS",
-    "HEIGHT",
-    "MANY",
-    "areas",
-    "fit_detector",
-    "folds",
-    "keeping",
-    "sketches",
-    "unlikeness",
-]
-
 FOLDS = 5
 MANY = 5000  # pictures above which one part is held out once, so that calibrating costs one more fit
 

@@ -18,8 +18,6 @@ from gramian.errors import InputTypeError
 from gramian.faces.pictures import SMALLEST, Faces
 from gramian.records import FloatArray
 
-__all__ = ["MOMENT", "PERSON", "draw_face", "drawn_faces", "drawn_others", "looks"]
-
 LARGEST = 4096
 NOISE = 2.0  # of a camera, in grey values
 # What stays the same of a person: lengths in units of half the picture's height, tones from 0 to 1. What is

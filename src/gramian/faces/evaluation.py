@@ -24,19 +24,6 @@ from gramian.faces.space import FaceSpace
 from gramian.faces.splits import Population, Split, component_counts, draw_split, noise_pictures, population
 from gramian.records import FloatArray
 
-__all__ = [
-    "COUNTS",
-    "FARS",
-    "LIGHT",
-    "AtCount",
-    "Evaluation",
-    "equal_error",
-    "evaluate_faces",
-    "mean_and_error",
-    "rejects_at",
-    "roc",
-]
-
 COUNTS = (25, 50, 100, 200, 300, 400)
 FARS = (0.1, 0.03, 0.01, 0.003, 0.001)
 LIGHT = "equalise"  # as good as others on ORL, best on Extended Yale B: docs/faces_evaluation.md

@@ -12,8 +12,6 @@ from gramian.arrays import parallel_map
 from gramian.checks import check_choice, slices
 from gramian.errors import DataError
 
-__all__ = ["INNER", "LIGHTS", "OUTER", "Relit", "grey_scale", "relight", "unlight"]
-
 LIGHTS = ("none", "log", "equalise", "dog")
 INNER, OUTER = 1.0, 2.0  # standard deviations of the two Gaussians of "dog", in pixels
 BLOCK = 64  # pictures treated at a time by one worker

@@ -7,8 +7,6 @@ from typing import Any
 
 from gramian.errors import DataError, InputTypeError
 
-__all__ = ["LONGEST_NAME", "person_name", "shown"]
-
 LONGEST_NAME = 200
 # Drawn as nothing although they count as letters, marks or symbols, by which one name could pass for another.
 BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")

@@ -16,8 +16,6 @@ from gramian.rows import as_rows
 from gramian.rows.scan import Scan
 from gramian.rows.table import Table
 
-__all__ = ["SMALLEST", "Faces", "Pictures", "as_pictures"]
-
 SMALLEST = 8  # pixels of a side below which nothing of a face is left
 # Sides of small pictures are whole numbers, so that proportions are never quite the same.
 TOLERATED = 1.1

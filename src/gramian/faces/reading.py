@@ -48,8 +48,6 @@ from gramian.rows.pictures import (
 )
 from gramian.rows.scan import check_size
 
-__all__ = ["read_faces"]
-
 SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
 ARRAYS = (".npz", ".npy")
 Size = tuple[int, int]  # width, height

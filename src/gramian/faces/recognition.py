@@ -32,8 +32,6 @@ from gramian.faces.space import FaceSpace
 from gramian.faces.thresholds import Bools, Calibration, calibrate
 from gramian.records import FloatArray
 
-__all__ = ["Answer", "Recogniser", "identify", "verify"]
-
 # Up to so many pictures the threads of BLAS wait for each other longer than they work: on two busy cores an
 # answer takes half as long without them (benchmarks/faces_latency.py).
 FEW = 4

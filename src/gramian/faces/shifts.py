@@ -12,8 +12,6 @@ from gramian.checks import check_number, slices
 from gramian.faces.light import Relit
 from gramian.records import FloatArray
 
-__all__ = ["COPIES", "LARGEST", "moved", "shift_covariance", "shift_pixels", "with_moved"]
-
 LARGEST = 0.25
 WAYS = ((0, 1), (0, -1), (1, 0), (-1, 0))  # down and right, in units of the shift
 COPIES = 1 + len(WAYS)

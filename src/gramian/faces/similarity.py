@@ -14,18 +14,6 @@ from gramian.checks import evenly, slices
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
-__all__ = [
-    "DISTANCES",
-    "FEWEST",
-    "MATCHES",
-    "MOST",
-    "Matcher",
-    "as_vectors",
-    "discriminants",
-    "whitening",
-    "why_none",
-]
-
 DISTANCES = ("cosine", "euclidean", "mahalanobis", "whitened-cosine")
 MATCHES = ("nearest", "mean")
 ENTRIES = 1 << 24  # likenesses held at a time, 64 MB

@@ -25,8 +25,6 @@ from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, Plan
 from gramian.store import Array, Given, Shown, Sizes
 
-__all__ = ["FaceSpace", "as_counts", "decomposed", "relative_errors"]
-
 
 def decomposed(pictures: Relit, n_components: Any, kernel: Any, **shared: Any) -> PCA | KernelPCA:
     """Return the fitted estimator.

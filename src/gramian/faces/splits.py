@@ -20,16 +20,6 @@ from gramian.faces.similarity import Codes
 from gramian.faces.space import as_counts
 from gramian.faces.thresholds import Bools
 
-__all__ = [
-    "Population",
-    "Split",
-    "component_counts",
-    "copies_of",
-    "draw_split",
-    "noise_pictures",
-    "population",
-]
-
 NOISE = 100
 # Copies that were compressed to JPEG at quality 50, made two thirds as large, or given noise of three grey
 # levels are within 0.045; other pictures of one person are farther than 0.12 apart on ORL and Yale.

@@ -14,18 +14,6 @@ from gramian.checks import counted, evenly
 from gramian.faces.similarity import Codes, Matcher
 from gramian.records import FloatArray
 
-__all__ = [
-    "Bools",
-    "Calibration",
-    "Comparisons",
-    "Threshold",
-    "calibrate",
-    "counted_threshold",
-    "held_out",
-    "tail_size",
-    "tail_threshold",
-]
-
 FEW = 5  # people below which strangers are also drawn
 DRAWN = 20_000
 # Of held-out comparisons.

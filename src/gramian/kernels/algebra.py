@@ -42,23 +42,6 @@ from gramian.kernels.evaluator import (
 from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
 from gramian.records import BoundKind, Calls, FloatArray
 
-__all__ = [
-    "MAPS",
-    "After",
-    "Composite",
-    "Constant",
-    "Exp",
-    "Kernel",
-    "Normalized",
-    "OnColumns",
-    "Power",
-    "Product",
-    "Scaled",
-    "Sum",
-    "exp",
-    "literal",
-]
-
 # How tightly an expression binds: sums, products, powers, and what needs no brackets.
 SUM, PRODUCT, POWER, ATOM = range(4)
 # What combinations call the kernels that they are made of.

@@ -14,22 +14,6 @@ from gramian.arrays import is_numpy, namespace, numpy_dtype, to_float64
 from gramian.checks import slices
 from gramian.errors import DataError
 
-__all__ = [
-    "FUNCTION_ULPS",
-    "LEAST",
-    "TINY",
-    "UNIT",
-    "absolute_distances",
-    "check_rows",
-    "exponential",
-    "is_number",
-    "ones",
-    "product",
-    "squared_distances",
-    "squared_norms",
-    "whole_power",
-]
-
 UNIT = float(np.finfo(np.float64).eps) / 2
 # Error of one call of exp, tanh or pow beyond that of its argument, in unit roundoffs.
 FUNCTION_ULPS = 4.0

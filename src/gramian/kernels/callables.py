@@ -17,8 +17,6 @@ from gramian.kernels.facts import Facts, unknown
 from gramian.kernels.formulas import Formula, FormulaEvaluator
 from gramian.records import Calls
 
-__all__ = ["Callable"]
-
 SAMPLE = 3  # rows on which it is found out how a function is called
 TILED = 100  # rows, at most, on which its speed is measured where it takes many at once
 SIZED = 6  # rows, about, on which it is found out how large its values are

@@ -23,19 +23,6 @@ from gramian.checks import slices
 from gramian.errors import ParameterError
 from gramian.records import FloatArray
 
-__all__ = [
-    "DiagonalSlopes",
-    "Evaluator",
-    "Slopes",
-    "chained",
-    "exact_diagonal",
-    "flat",
-    "gram_matrix",
-    "no_slopes",
-    "pulled_by_product",
-    "scattered",
-]
-
 TILE = THIN
 # Far below the largest number of float32: rows of Y may have larger values than those of X.
 SINGLE_MAX = 1e30

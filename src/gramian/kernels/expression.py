@@ -33,8 +33,6 @@ from gramian.kernels.arithmetic import is_number
 from gramian.kernels.callables import Callable
 from gramian.kernels.formulas import NAMED, RBF, Linear
 
-__all__ = ["CLASSES", "FORMULAS", "PRECOMPUTED", "KernelTable", "kernel_from_name", "parse", "table"]
-
 FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in NAMED}
 ALIASES = {
     "polynomial": "poly",

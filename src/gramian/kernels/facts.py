@@ -16,8 +16,6 @@ from gramian.checks import counted
 from gramian.kernels.arithmetic import FUNCTION_ULPS, UNIT
 from gramian.records import BoundKind, FloatArray
 
-__all__ = ["CLOSURE", "Facts", "Rule", "Series", "Validity", "proven", "refuted", "unknown"]
-
 Status = Literal["proven", "refuted", "unknown"]
 # Order up to which Taylor series are searched for a negative coefficient.
 ORDER = 12

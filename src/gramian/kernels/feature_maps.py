@@ -45,19 +45,6 @@ from gramian.kernels.monomials import (
 from gramian.kernels.widths import gamma_of
 from gramian.records import BoundKind, FloatArray
 
-__all__ = [
-    "MAX_FEATURES",
-    "FeatureMap",
-    "FourierFeatureMap",
-    "KernelError",
-    "MonomialMap",
-    "PolynomialFeatureMap",
-    "TaylorFeatureMap",
-    "fourier_map",
-    "polynomial_map",
-    "taylor_map",
-]
-
 EPS = float(np.finfo(np.float64).eps)
 # Entries of one block of rows: large enough to hide the loop, small enough for the cache.
 BLOCK = 1 << 16

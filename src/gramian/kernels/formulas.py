@@ -46,22 +46,6 @@ from gramian.kernels.widths import (
 )
 from gramian.records import FloatArray
 
-__all__ = [
-    "NAMED",
-    "RBF",
-    "ChiSquared",
-    "Cosine",
-    "Formula",
-    "FormulaEvaluator",
-    "Laplacian",
-    "Linear",
-    "Matern",
-    "Polynomial",
-    "Radial",
-    "RationalQuadratic",
-    "Sigmoid",
-]
-
 NUS = (0.5, 1.5, 2.5)
 FARTHEST = 1e8  # exp(-r) is 0 for r = 1e4, of which this is the square
 

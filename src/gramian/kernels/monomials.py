@@ -21,17 +21,6 @@ import numpy.typing as npt
 from gramian.arrays import namespace
 from gramian.records import FloatArray
 
-__all__ = [
-    "count_monomials",
-    "exact_fraction",
-    "exponents",
-    "graded_blocks",
-    "graded_powers",
-    "graded_roots",
-    "monomial_name",
-    "radical",
-]
-
 # A numerator or denominator beyond this says less than six decimals do.
 READABLE = 10**12
 DENOMINATORS = 1000

@@ -12,18 +12,6 @@ from gramian.checks import check_number
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
-__all__ = [
-    "MEDIAN_ROWS",
-    "check_factor",
-    "check_width",
-    "factor_text",
-    "gamma_of",
-    "is_median",
-    "median_distance",
-    "resolved_width",
-    "width_text",
-]
-
 MEDIAN = "median"
 MEDIAN_ROWS = 5000
 

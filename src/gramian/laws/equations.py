@@ -9,8 +9,6 @@ import numpy as np
 from gramian.kernels.monomials import monomial_name
 from gramian.records import FloatArray, IntArray
 
-__all__ = ["equation", "justified", "term_order", "variables", "whole_factor"]
-
 MOST_DIGITS = 16
 # Coefficients are never shown to more than about ten digits without need.
 SHOWN = 5e-11

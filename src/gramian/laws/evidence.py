@@ -10,8 +10,6 @@ from gramian.laws.polynomials import Monomials, reduced, triangle
 from gramian.laws.sparse import Features
 from gramian.records import FloatArray, IntArray
 
-__all__ = ["FLOOR", "SHUFFLES", "Evidence", "basis_of", "evidence_of", "features_of", "parts_of"]
-
 FOLDS, SHUFFLES = 5, 3
 # Directions with a gradient below 1e-4 of the largest are squares of relations and have no distance.
 FLAT = 1e-8

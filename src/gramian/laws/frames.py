@@ -8,8 +8,6 @@ import numpy as np
 
 from gramian.records import FloatArray
 
-__all__ = ["Frame", "frame_of"]
-
 # A column is counted from an origin of its own where powers of its offset over its spread leave less than
 # half of the digits, and in a unit of its own where powers of it would not fit into a number.
 LOST, LARGEST_POWER = 1e8, 100

@@ -16,8 +16,6 @@ from gramian.checks import slices
 from gramian.kernels.monomials import count_monomials, exponents, graded_blocks
 from gramian.records import FloatArray, IntArray
 
-__all__ = ["Monomials", "reduced", "triangle"]
-
 BLOCK_BYTES = 16 << 20
 
 

@@ -12,8 +12,6 @@ from gramian.laws.polynomials import reduced
 from gramian.laws.sparse import EPS, Features, pruned
 from gramian.records import FloatArray, IntArray
 
-__all__ = ["Refined", "columns", "refine"]
-
 ROUNDS = 4
 # A row where the gradient vanishes, such as the centre of a circle, has no distance to first order.
 LEAST_SLOPE = 0.2

@@ -19,8 +19,6 @@ from gramian.laws.search import CAP, search
 from gramian.records import FloatArray, IntArray
 from gramian.rows import Rows, as_rows
 
-__all__ = ["Relation", "Relations", "relations"]
-
 MOST_MONOMIALS = 500
 ROWS_PER_MONOMIAL = 2
 

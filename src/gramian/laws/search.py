@@ -18,8 +18,6 @@ from gramian.laws.refinement import Refined, refine
 from gramian.laws.sparse import LOOKED_AT, Features, simple_fits, sparse_basis
 from gramian.records import FloatArray
 
-__all__ = ["CAP", "Search", "search"]
-
 # The least clear law that is reported without being asked for: noise of 5 % of a feature's spread.
 CAP = 0.05
 # How much farther from vanishing everything else must be; more where a law between the same features is

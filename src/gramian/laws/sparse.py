@@ -14,8 +14,6 @@ from scipy.optimize import linprog
 
 from gramian.records import FloatArray, IntArray
 
-__all__ = ["LOOKED_AT", "Features", "pruned", "simple_fits", "sparse_basis"]
-
 # Seeds of the search for sparse vectors: one linear programme each.
 SEEDS = 80
 # Directions along which the gradient all but vanishes have no distance; they are multiples of others.

@@ -26,8 +26,6 @@ from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["CenteredRows", "least_rows", "uncentered"]
-
 CACHE_BYTES = 1 << 20
 
 

@@ -12,8 +12,6 @@ from gramian.arrays import from_numpy, is_numpy, namespace
 from gramian.operators.tiles import TILE, TileMatrix
 from gramian.records import BoundKind, FloatArray
 
-__all__ = ["CenteredKernelOperator"]
-
 EPS = float(np.finfo(np.float64).eps)
 
 

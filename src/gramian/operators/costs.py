@@ -13,8 +13,6 @@ import numpy as np
 
 from gramian.records import Calls
 
-__all__ = ["Costs", "Form", "KernelCosts", "SymmetricCosts", "TableCosts"]
-
 # Multiply-adds a second: large products, products with few vectors, of float64 and of float32.
 LARGE = {"float64": 38e9, "float32": 70e9}
 THIN = {"float64": 17e9, "float32": 34e9}

@@ -2,8 +2,6 @@
 
 from gramian.operators.scatter import ScatterOperator
 
-__all__ = ["CovarianceOperator"]
-
 
 class CovarianceOperator(ScatterOperator):
     """The scatter matrix ``C.T C``: eigenvalues are squared singular values of C."""

@@ -2,8 +2,6 @@
 
 from gramian.operators.scatter import ScatterOperator
 
-__all__ = ["GramOperator"]
-
 
 class GramOperator(ScatterOperator):
     """The Gram matrix ``K = C C.T`` of inner products of centred rows.

@@ -14,8 +14,6 @@ from gramian.kernels.evaluator import exact_diagonal
 from gramian.operators.operator import digest
 from gramian.records import BoundKind, FloatArray
 
-__all__ = ["KernelSource", "MatrixSource", "cross_times"]
-
 NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
 
 

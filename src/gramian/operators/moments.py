@@ -19,8 +19,6 @@ from gramian.operators.centered import CenteredRows, least_rows, uncentered
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
 
-__all__ = ["Moments", "center_rows", "from_moments", "merge_moments", "moments", "scatter"]
-
 CHUNK = 256  # rows whose squares are added up at once
 EPS = float(np.finfo(np.float64).eps)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.

@@ -9,8 +9,6 @@ import numpy as np
 
 from gramian.records import BoundKind
 
-__all__ = ["Operator", "digest"]
-
 
 def digest(*arrays: Any) -> bytes:
     """Return a hash of the float64 bytes of arrays; None counts as nothing."""

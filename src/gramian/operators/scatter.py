@@ -24,8 +24,6 @@ from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.whole import symmetric_times
 from gramian.records import BoundKind
 
-__all__ = ["CONFIDENCE", "ScatterOperator", "product_error", "product_tolerance"]
-
 # Width, in standard deviations, of the rounding estimate.
 CONFIDENCE = 6.0
 # Order up to which every worker may hold a matrix of its own to add up in.

@@ -27,8 +27,6 @@ from gramian.checks import slices
 from gramian.operators.whole import symmetric_times
 from gramian.records import FloatArray
 
-__all__ = ["TILE", "TileMatrix"]
-
 TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 DEVICE_TILE = 2048
 CACHE_BYTES = 1 << 20

@@ -11,8 +11,6 @@ from gramian.checks import slices
 from gramian.operators.operator import digest
 from gramian.records import BoundKind
 
-__all__ = ["SymmetricMatrix", "symmetric_times"]
-
 
 class SymmetricMatrix:
     """An operator for a matrix that somebody else has made, as exact as it is given.

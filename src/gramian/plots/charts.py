@@ -16,8 +16,6 @@ from gramian.checks import evenly
 from gramian.records import FloatArray
 from gramian.store import atomic_write
 
-__all__ = ["Chart", "bands", "bars", "scatter", "ticks"]
-
 WIDTH, HEIGHT = 640, 480
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 40, 56
 # Okabe and Ito (2008): told apart by readers of every kind of colour vision.

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from gramian.plots.pictures import Picture, contact_sheet, grey, signed
 
-__all__ = ["face_sheet", "grey_range", "strip"]
-
 Pixels = npt.NDArray[np.uint8]
 
 

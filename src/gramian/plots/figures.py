@@ -13,8 +13,6 @@ from gramian.errors import DataError, ParameterError
 from gramian.plots.charts import Chart, bars, scatter
 from gramian.plots.pictures import Picture, contact_sheet, signed
 
-__all__ = ["component_titles", "components", "draw_scores", "scores", "variances"]
-
 MOST_BARS, MOST_PICTURES = 30, 24
 
 

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from gramian.errors import MissingExtraError
 from gramian.store import atomic_write
 
-__all__ = ["Picture", "contact_sheet", "grey", "require_pillow", "signed"]
-
 Pixels = npt.NDArray[np.uint8]
 SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture on a sheet
 GAP, CAPTION = 8, 18

@@ -14,20 +14,6 @@ from gramian.analysis.components import component_names
 from gramian.records import Certificate, Plan
 from gramian.rows.table import Table
 
-__all__ = [
-    "certificate_facts",
-    "component_facts",
-    "data_facts",
-    "kernel_text",
-    "method_name",
-    "model_facts",
-    "plain",
-    "plan_facts",
-    "size_text",
-    "validity_text",
-    "versions",
-]
-
 
 def plain(value: Any) -> Any:
     """Turn a value into what strict JSON holds: infinities and NaN become null, others their text.

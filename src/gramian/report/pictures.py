@@ -19,8 +19,6 @@ from gramian.rows.pictures import PICTURE_SUFFIXES
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, finish_folder
 
-__all__ = ["check_picture_folder", "picture_names", "write_picture_folder"]
-
 SHEET = "comparison.png"
 COMPARED = 8
 

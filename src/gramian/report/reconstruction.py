@@ -18,8 +18,6 @@ from gramian.report.results import grey_limits
 from gramian.report.tables import feature_names, row_table, write_table
 from gramian.rows.table import Table
 
-__all__ = ["LIST", "Errors", "rebuilt", "write_pictures", "write_rows"]
-
 LIST = "reconstruction.csv"
 BLOCK_BYTES = 64 << 20
 PERCENTILES = (0, 10, 50, 90, 100)

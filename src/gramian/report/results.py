@@ -23,8 +23,6 @@ from gramian.report.tables import feature_names, row_table, write_table
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, atomic_write, finish_folder
 
-__all__ = ["Fitted", "Written", "check_folder", "grey_limits", "loadings", "write_results"]
-
 MODEL, PAGE = "model.gramian", "summary.md"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24

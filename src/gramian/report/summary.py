@@ -13,8 +13,6 @@ from gramian.checks import counted, duration
 from gramian.report.facts import component_facts, kernel_text, method_name, size_text, validity_text, versions
 from gramian.rows.table import Table
 
-__all__ = ["Fitted", "component_lines", "headline", "methods_paragraph", "summary_page"]
-
 ROWS_SHOWN = 10
 METHODS = {
     "parallel": "parallel analysis with permuted columns (Horn 1965)",

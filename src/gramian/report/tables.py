@@ -17,16 +17,6 @@ from gramian.errors import ParameterError
 from gramian.rows.table import Table, unique_names
 from gramian.store import atomic_write
 
-__all__ = [
-    "FORMATS",
-    "feature_names",
-    "format_of",
-    "row_columns",
-    "row_names",
-    "row_table",
-    "write_table",
-]
-
 FORMATS = ("csv", "parquet", "npy")
 Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
 

@@ -15,8 +15,6 @@ from gramian.checks import listed
 from gramian.errors import DataError, InputTypeError
 from gramian.rows.rows import Block, Rows
 
-__all__ = ["ArrayRows", "check_by_sklearn"]
-
 # float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
 EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
 

@@ -15,8 +15,6 @@ from gramian.checks import NAMES_SHOWN, counted, listed
 from gramian.errors import DataError, FileError
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 
-__all__ = ["read_parquet", "table_from_columns"]
-
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 _INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
 _NUMBER_PATTERN = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"

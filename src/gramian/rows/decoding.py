@@ -15,19 +15,6 @@ import numpy.typing as npt
 
 from gramian.errors import DataError, FileError, GramianError, MissingExtraError
 
-__all__ = [
-    "LARGEST_FILE",
-    "DecodedPicture",
-    "PictureFile",
-    "PictureForm",
-    "decode_picture",
-    "grey_values",
-    "picture_content",
-    "picture_form",
-    "readable",
-    "resized",
-]
-
 LARGEST_FILE = 1 << 30
 
 # Pillow would otherwise try every format it knows, some of which start other programs.

@@ -17,8 +17,6 @@ from pyarrow import csv as arrow_csv
 from gramian.checks import counted
 from gramian.errors import DataError, FileError
 
-__all__ = ["MISSING_TOKENS", "Layout", "detect_layout", "parse_delimited", "to_utf8"]
-
 MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>")
 
 # Earlier wins where two separators explain the text equally well: a tab is never part of a value by

@@ -16,8 +16,6 @@ from gramian.rows.scan import Scan
 from gramian.rows.sparse import SparseRows
 from gramian.rows.table import Table
 
-__all__ = ["as_rows"]
-
 
 def as_rows(
     X: Any,

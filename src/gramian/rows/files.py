@@ -30,8 +30,6 @@ from gramian.rows.pictures import (
 )
 from gramian.rows.table import Choice, Table, table_from_array
 
-__all__ = ["Location", "locate", "read_location", "read_picture_list", "read_stream"]
-
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
     **dict.fromkeys(_TEXT_SUFFIXES, "text"),

@@ -10,8 +10,6 @@ from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
 from gramian.rows.table import Table
 
-__all__ = ["MissingPolicy", "handle_missing"]
-
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 
 _WAY_OUT = (

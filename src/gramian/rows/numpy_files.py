@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from gramian.errors import DataError, FileError, GramianError
 
-__all__ = ["read_npy", "read_npz", "read_npz_names"]
-
 _KEYS_SHOWN = 12
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,

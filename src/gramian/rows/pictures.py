@@ -28,20 +28,6 @@ from gramian.rows.decoding import (
 )
 from gramian.rows.table import Table, pick_rows
 
-__all__ = [
-    "PICTURE_SUFFIXES",
-    "SAVE_FIRST",
-    "frames_note",
-    "natural_key",
-    "open_member",
-    "open_picture",
-    "opened_zip",
-    "pictures_in_folder",
-    "pictures_in_list",
-    "pictures_in_zip",
-    "read_pictures",
-]
-
 PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip

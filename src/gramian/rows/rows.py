@@ -16,8 +16,6 @@ from gramian.checks import slices
 from gramian.errors import DataError
 from gramian.rows.table import Table
 
-__all__ = ["Block", "Rows"]
-
 R = TypeVar("R")
 BLOCK_BYTES = 4 << 20
 # Results that may wait for their turn: more would take memory, fewer would keep many workers waiting.

@@ -16,8 +16,6 @@ from gramian.rows.files import Location, locate, read_location, read_picture_lis
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.table import Choice, Table, contiguous, transpose
 
-__all__ = ["Scan", "check_size", "scan"]
-
 
 @dataclass(frozen=True)
 class Scan:

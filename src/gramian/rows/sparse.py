@@ -10,8 +10,6 @@ import numpy as np
 from gramian.rows.array import check_by_sklearn
 from gramian.rows.rows import Block, Rows
 
-__all__ = ["SparseRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class SparseRows(Rows):

@@ -11,17 +11,6 @@ import numpy.typing as npt
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 
-__all__ = [
-    "Choice",
-    "Table",
-    "contiguous",
-    "pick_columns",
-    "pick_rows",
-    "table_from_array",
-    "transpose",
-    "unique_names",
-]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:

@@ -46,8 +46,6 @@ from gramian.selection.validating import (
     scorer_of,
 )
 
-__all__ = ["CRITERIA", "Asked", "Judge", "KernelSelection", "choose_kernel", "prepare", "spread_rows"]
-
 CRITERIA = ("preimage", "parallel", "alignment", "score")
 READ_LABELS = ("alignment", "score")
 FOLDS = 5

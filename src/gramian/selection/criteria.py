@@ -25,16 +25,6 @@ from gramian.records import FloatArray
 from gramian.selection.gram import centered, centered_gram
 from gramian.selection.validating import Fold, Scorer, fitted_score, warnings_counted
 
-__all__ = [
-    "NoisyRows",
-    "TriedKernel",
-    "alignment",
-    "downstream_score",
-    "label_gram",
-    "parallel_energy",
-    "preimage_error",
-]
-
 # Least and most noise, over the spread of the data.
 LEAST, MOST = 0.25, 1.0
 # Relatively: values that agree like this are equal, and the fewer components are taken.

@@ -48,8 +48,6 @@ from gramian.selection.validating import (
     warnings_counted,
 )
 
-__all__ = ["FeatureFilter", "FilterSelection", "near_one", "number_of_features", "tried_sizes"]
-
 # So many features at least are put in order by "mrmr"; each costs a pass over the data.
 MOST_ORDERED = 1000
 HEADS = {"mutual-information": "nats", "f": "F", "chi2": "chi2", "correlation": "|r|"}

@@ -11,8 +11,6 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels.evaluator import gram_matrix
 from gramian.records import FloatArray
 
-__all__ = ["centered", "centered_gram"]
-
 # Of the largest eigenvalue: what a negative one may be by rounding.
 ROUNDING = 1e-6
 

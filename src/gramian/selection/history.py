@@ -14,8 +14,6 @@ from gramian.analysis.tried import Selection, Tried
 from gramian.checks import counted
 from gramian.records import FloatArray
 
-__all__ = ["Action", "History", "Nested", "SearchStep"]
-
 Action = Literal["start", "add", "remove", "keep"]
 NOT_VALIDATED = "training rows: not a validated score"
 SIGNS = {"add": "+", "remove": "-", "start": " "}

@@ -15,8 +15,6 @@ from gramian.arrays import parallel_map
 from gramian.checks import slices
 from gramian.records import FloatArray
 
-__all__ = ["codes_of", "entropy", "information", "plug_in_bias", "random_stream"]
-
 Codes = npt.NDArray[np.signedinteger[Any]]
 # Entries handled together: sorting and gathering stay within the cache of a core.
 TOGETHER = 1 << 16

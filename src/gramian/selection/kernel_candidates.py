@@ -18,8 +18,6 @@ from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
-__all__ = ["as_candidates", "default_kernels"]
-
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of rbf, over the median distance
 LAPLACIAN_WIDTHS = (2.0, 1.0)
 # Each value of chi2 is a sum over columns in a loop.

@@ -16,8 +16,6 @@ from gramian.estimators.inputs import remember_features
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
 
-__all__ = ["Labelled", "as_labelled", "as_target", "looks_discrete"]
-
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20
 

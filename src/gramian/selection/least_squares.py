@@ -23,8 +23,6 @@ from gramian.checks import slices
 from gramian.records import FloatArray, IntArray
 from gramian.selection.validating import Fold
 
-__all__ = ["FoldProblem", "LeastSquaresScorer", "least_squares_scorer", "of_fold"]
-
 # The part of a column's squared length that must be left beside the others: errors of scores stay below 1e-9.
 LEAST = 1e-6
 BATCH = 1 << 22  # residuals held at a time

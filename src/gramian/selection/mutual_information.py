@@ -17,8 +17,6 @@ from gramian.records import FloatArray
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
 from gramian.selection.labels import Labelled, as_labelled, looks_discrete
 
-__all__ = ["MutualInformation", "mutual_information"]
-
 SHOWN = 30
 PROBED = 64  # rows that tell most columns of fractions from those of whole numbers
 

@@ -19,8 +19,6 @@ from gramian.selection.mutual_information import MutualInformation, mutual_infor
 from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score, unit_columns
 from gramian.selection.validating import score_name
 
-__all__ = ["SCORES", "Ranked", "Ranker"]
-
 Values = npt.NDArray[Any]
 Places = npt.NDArray[np.intp]
 

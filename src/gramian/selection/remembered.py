@@ -17,8 +17,6 @@ from gramian.selection.least_squares import least_squares_scorer
 from gramian.selection.search import CandidateScorer
 from gramian.selection.validating import Fold, Validation
 
-__all__ = ["Memory", "Remembering", "fingerprint", "remembering"]
-
 
 @dataclass(frozen=True, eq=False)
 class Memory:

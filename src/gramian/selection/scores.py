@@ -14,8 +14,6 @@ from gramian.arrays import parallel_map
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
-__all__ = ["Scores", "chi2_score", "correlation_score", "f_score", "unit_columns"]
-
 Values = npt.NDArray[Any]
 
 BLOCK_ENTRIES = 1 << 20

@@ -17,8 +17,6 @@ from gramian.records import FloatArray, IntArray
 from gramian.selection.history import Action, SearchStep
 from gramian.selection.space import Space
 
-__all__ = ["CandidateScorer", "Rule", "Search", "choose", "search_of"]
-
 Rule = Literal["best", "one-se", "size"]
 # A set of two is one move from sets of one, all of which have been scored: undoing cannot be better.
 NOTHING_TO_UNDO = 2

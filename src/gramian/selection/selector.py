@@ -14,8 +14,6 @@ from gramian.errors import DataError, InputTypeError
 from gramian.estimators.inputs import check_features
 from gramian.rows import as_rows
 
-__all__ = ["ColumnSelector"]
-
 
 class ColumnSelector(SelectorMixin, BaseEstimator):
     """A selector of scikit-learn whose fit leaves ``support_``; it takes what the decompositions take."""

@@ -12,8 +12,6 @@ from gramian.checks import check_integer, listed
 from gramian.errors import ParameterError
 from gramian.records import IntArray
 
-__all__ = ["Space", "space_of"]
-
 SHAPES = "Give lists of features, such as [[0, 1], ['height', 'weight']], or one label for each feature."
 
 

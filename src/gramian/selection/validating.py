@@ -22,21 +22,6 @@ from gramian.checks import check_integer, counted, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import FloatArray, IntArray
 
-__all__ = [
-    "Fold",
-    "Validation",
-    "default_estimator",
-    "draw_folds",
-    "estimator_name",
-    "fitted_score",
-    "is_number",
-    "kind_of_label",
-    "notes_of",
-    "score_name",
-    "scorer_of",
-    "warnings_counted",
-]
-
 Fold = tuple[IntArray, IntArray]
 Scorer = Callable[..., float]
 

@@ -35,8 +35,6 @@ from gramian.selection.validating import (
     scorer_of,
 )
 
-__all__ = ["Pace", "SequentialFeatureSelector", "nested_parts", "nested_scores"]
-
 log = logging.getLogger(__name__)
 # Seconds between two messages within a step: on the line that a terminal rewrites, and in lines that stay.
 REWRITTEN, STAYING = 0.5, 10.0

@@ -27,8 +27,6 @@ from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Tar
 from gramian.solvers.route import Found, few
 from gramian.solvers.spectra import count_for_fraction, relative_tolerance
 
-__all__ = ["KrylovRoute", "improved", "krylov", "routes"]
-
 log = logging.getLogger(__name__)
 
 # Relative accuracy of eigenvalues, down to this multiple of the largest one.

@@ -17,8 +17,6 @@ from gramian.solvers.krylov import improved
 from gramian.solvers.route import Found
 from gramian.solvers.spectra import count_of, relative_tolerance
 
-__all__ = ["ProductRoute", "routes", "solve_dense"]
-
 # Seconds for one m^3 on one thread: all pairs, or few of them. Above LARGE the matrix leaves the cache, and
 # half of the reduction runs at the speed of memory.
 EIGH_ALL, EIGH_FEW = 1.6e-10, 6e-11

@@ -9,8 +9,6 @@ from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Cost, Spectrum, Target
 
-__all__ = ["Found", "Route", "few"]
-
 
 @dataclass(frozen=True, eq=False)
 class Found:

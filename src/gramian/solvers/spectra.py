@@ -6,8 +6,6 @@ import numpy as np
 
 from gramian.records import FloatArray, Target
 
-__all__ = ["count_for_fraction", "count_of", "relative_tolerance"]
-
 
 def count_for_fraction(values: FloatArray, total: float, fraction: float) -> int | None:
     """Return the least k whose leading values reach ``fraction`` of ``total``; None when none does.

@@ -15,8 +15,6 @@ from gramian.records import Ask, Cost, Spectrum, Step, Target
 from gramian.solvers.route import Found
 from gramian.solvers.spectra import count_of, relative_tolerance
 
-__all__ = ["SvdRoute", "routes", "solve_svd"]
-
 DATA = Form("data (SVD)", "again")
 EPS = float(np.finfo(np.float64).eps)
 RATE = 4.2e-10  # seconds for one n d min(n, d), all vectors included

@@ -11,8 +11,6 @@ from typing import BinaryIO
 
 from gramian.errors import FULL, FileError, InputTypeError, ParameterError, not_written, reason, shortened
 
-__all__ = ["as_path", "atomic_write"]
-
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator[BinaryIO]:

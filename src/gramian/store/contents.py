@@ -15,8 +15,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-__all__ = ["Array", "Given", "Shown", "Sizes", "conform"]
-
 Bound = dict[str, Any]
 
 

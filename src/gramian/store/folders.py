@@ -16,8 +16,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["atomic_folder", "finish_folder"]
-
 # New files are written into the first. Once it has the second name they are complete, and are moved from
 # there to where they belong: by this process, or by the next one when this one is killed.
 WRITING, READY = ".gramian-writing.tmp", ".gramian-ready.tmp"

@@ -24,8 +24,6 @@ from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterE
 from gramian.store.atomic import as_path, atomic_write
 from gramian.version import __version__
 
-__all__ = ["FORMAT_VERSION", "StoredModel", "read_model", "versions", "write_model"]
-
 FORMAT_VERSION = 1
 
 _FORMAT = "gramian-model"

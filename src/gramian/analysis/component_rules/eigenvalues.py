@@ -8,8 +8,6 @@ import numpy.typing as npt
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree, compared, numbered
 from gramian.records import FloatArray
 
-__all__ = ["broken_stick", "elbow", "fraction_rule", "kaiser", "rmse_rule"]
-
 # Rounding in a sum must not cost a component.
 SLACK = 1e-12
 

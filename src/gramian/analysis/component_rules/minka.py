@@ -8,8 +8,6 @@ from scipy.special import gammaln
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree, numbered
 from gramian.records import FloatArray
 
-__all__ = ["log_evidence", "minka"]
-
 # Relative gap below which two eigenvalues count as this far apart: the logarithm of 0 would decide alone.
 LEAST = 1e-15
 

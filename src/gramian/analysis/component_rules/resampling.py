@@ -10,8 +10,6 @@ import numpy as np
 from gramian.analysis.component_rules.rules import ComponentChoice, compared, leading
 from gramian.records import FloatArray
 
-__all__ = ["REPEATS", "SpectrumOf", "parallel_analysis", "permuted_columns", "sign_flips"]
-
 # The largest of 19 has a chance of 1 in 20 to be passed by an exchangeable twentieth.
 REPEATS = 19
 FIRST = 8

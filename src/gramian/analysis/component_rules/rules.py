@@ -16,8 +16,6 @@ import numpy as np
 from gramian.checks import counted
 from gramian.records import FloatArray
 
-__all__ = ["ComponentChoice", "Scree", "compared", "leading", "numbered"]
-
 SHOWN = 20
 
 

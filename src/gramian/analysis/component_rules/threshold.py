@@ -12,8 +12,6 @@ from scipy.optimize import brentq
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree, compared, leading
 from gramian.records import FloatArray
 
-__all__ = ["gavish_donoho", "known_noise_factor", "marchenko_pastur_median", "unknown_noise_factor"]
-
 
 @lru_cache(maxsize=256)
 def marchenko_pastur_median(beta: float) -> float:

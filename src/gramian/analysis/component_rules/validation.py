@@ -10,8 +10,6 @@ import numpy as np
 from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.records import FloatArray
 
-__all__ = ["SPLITS", "FactorsOf", "bi_cross_validation"]
-
 SPLITS = 10
 FIRST = 16
 # Errors that differ by less than this part of the error of no component are equal.

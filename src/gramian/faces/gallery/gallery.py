@@ -37,8 +37,6 @@ from gramian.faces.recognition import Recogniser
 from gramian.records import FloatArray
 from gramian.store.atomic import as_path
 
-__all__ = ["Gallery", "enroll_into"]
-
 SHORT = 12
 
 

@@ -19,15 +19,6 @@ from gramian.faces.gallery.records import Batch, Enrolled, Person, now
 from gramian.faces.names import person_name
 from gramian.rows.pictures import natural_key
 
-__all__ = [
-    "add_pictures",
-    "list_people",
-    "person_number",
-    "read_originals",
-    "read_vectors",
-    "remove_person",
-]
-
 
 def add_pictures(connection: sqlite3.Connection, batch: Batch) -> Enrolled:
     """Store what is new in a batch, inside of the caller's transaction.

@@ -25,21 +25,6 @@ from gramian.faces.similarity import as_vectors
 from gramian.records import FloatArray
 from gramian.version import __version__
 
-__all__ = [
-    "SETTINGS",
-    "Batch",
-    "Description",
-    "Enrolled",
-    "FittedModel",
-    "Person",
-    "as_batch",
-    "check_model",
-    "check_settings",
-    "now",
-    "read_settings",
-    "settings_text",
-]
-
 HASH = re.compile("[0-9a-f]{64}")
 # What a recogniser can be told, and a gallery can remember.
 SETTINGS = ("distance", "discriminant", "match", "far", "n_components")

@@ -23,8 +23,6 @@ from gramian.faces.names import shown
 from gramian.store.atomic import as_path
 from gramian.version import __version__
 
-__all__ = ["APPLICATION", "SCHEMA_VERSION", "TABLES", "GalleryFile", "create_file", "remove_leftovers"]
-
 T = TypeVar("T")
 # "GrFa", as the four bytes at offset 68 of the file.
 APPLICATION = 0x47724661

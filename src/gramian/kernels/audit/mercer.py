@@ -29,8 +29,6 @@ from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import unknown
 from gramian.records import FloatArray
 
-__all__ = ["audit"]
-
 # Rows of given data that are tested at most: of a formula, and of a function called once for each pair.
 MOST_ROWS, MOST_ROWS_CALLED = 1000, 400
 

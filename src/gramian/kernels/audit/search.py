@@ -10,8 +10,6 @@ from gramian.errors import DataError, GramianError, ParameterError
 from gramian.kernels.audit.trials import Examiner, Trial
 from gramian.records import FloatArray
 
-__all__ = ["CLEAR", "acceptable_features", "candidates", "improve", "search"]
-
 # A refutation this many times beyond its bound needs no more proof than that; closer ones are improved first.
 CLEAR = -10.0
 SCALES = tuple(10.0**e for e in range(-3, 4))

@@ -18,8 +18,6 @@ from gramian.kernels.algebra import Kernel
 from gramian.kernels.callables import Callable
 from gramian.records import FloatArray
 
-__all__ = ["Examiner", "Margin", "Trial", "margin", "show_point"]
-
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 SHOWN = 6

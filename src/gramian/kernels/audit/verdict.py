@@ -10,8 +10,6 @@ from gramian.kernels.audit.trials import Margin
 from gramian.kernels.audit.witness import Asymmetry, Witness
 from gramian.kernels.facts import Validity
 
-__all__ = ["AuditReport", "Verdict"]
-
 Verdict = Literal["valid", "not a kernel", "no counter-example"]
 
 

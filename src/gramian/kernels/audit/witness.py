@@ -13,8 +13,6 @@ from gramian.kernels.audit.search import CLEAR, improve
 from gramian.kernels.audit.trials import EPS, Examiner, Margin, Trial, show_point
 from gramian.records import FloatArray
 
-__all__ = ["Asymmetry", "Witness", "asymmetry_of", "exact_form", "rounded", "shrunk", "witness_of"]
-
 POLISHING_STEPS = 300
 # An eigenvalue this far below zero, relative to the largest value of k, is seen without moving any point.
 VISIBLE = -0.01
