@@ -108,12 +108,13 @@ class Alternative:
 
     solver: str
     matrix: str
+    storage: str
     arithmetic: str
     seconds: float
     bytes: int
 
     def __str__(self) -> str:
-        where = f"{self.solver} on the {self.matrix} in {self.arithmetic}"
+        where = f"{self.solver} on the {self.matrix}, {self.storage}, in {self.arithmetic}"
         return f"{where}: about {duration(self.seconds)} and {amount(self.bytes)}"
 
 

@@ -259,7 +259,10 @@ def test_a_plan_names_what_else_would_do_cheapest_first():
     assert seconds == sorted(seconds)
     text = str(found)
     for other in found.alternatives:
-        assert f"  or {other.solver} on the {other.matrix} in {other.arithmetic}: about " in text
+        assert (
+            f"  or {other.solver} on the {other.matrix}, {other.storage}, in {other.arithmetic}: about "
+            in text
+        )
     assert "It took" not in text
     assert "It took 3 s." in str(dataclasses.replace(found, took=3.0))
 

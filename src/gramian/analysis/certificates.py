@@ -201,23 +201,18 @@ def _scaled(complete: Completeness | None, factor: float) -> Completeness | None
     )
 
 
-def missed_probability(size: int, steps: int, gap: float, columns: int) -> float:
-    """Probability that Lanczos underestimates the largest eigenvalue by more than the relative ``gap``.
+def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
+    """Relative gap by which Lanczos underestimates the largest eigenvalue with a probability; may exceed 1.
 
-    For one uniformly random start in dimension ``size``, ``1.648 sqrt(size) exp(-sqrt(gap) (2 steps - 1))``;
-    the Krylov space of a block of independent columns contains those of all of them, so all must fail.
+    For one uniformly random start in dimension ``size`` the probability of more than ``gap`` is at most
+    ``1.648 sqrt(size) exp(-sqrt(gap) (2 steps - 1))``; the Krylov space of a block of independent columns
+    contains those of all of them, so all must fail.
 
     References
     ----------
     Kuczynski and Wozniakowski (1992), Estimating the largest eigenvalue by the power and Lanczos algorithms
     with a random start, theorem 4.2.
     """
-    one = math.log(1.648 * math.sqrt(size)) - math.sqrt(gap) * (2 * steps - 1)
-    return math.exp(min(columns * one, 0.0))
-
-
-def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
-    """Return the gap that :func:`missed_probability` allows for a number of steps; may exceed 1."""
     root = (math.log(1.648 * math.sqrt(size)) - math.log(probability) / columns) / (2 * steps - 1)
     return root**2
 

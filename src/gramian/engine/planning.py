@@ -25,6 +25,13 @@ QUICK = 0.05  # seconds below which a direct route is taken: an iteration may ne
 LONG = 600.0
 SHOWN = 3
 
+STORAGES = {
+    "whole": "in memory",
+    "kept": "its parts kept",
+    "again": "its parts made anew in every pass",
+    "copied": "a copy in memory",
+}
+
 
 @dataclass(frozen=True)
 class Ranked:
@@ -144,6 +151,7 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
             Alternative(
                 other.route.solver,
                 MATRICES.get(other.route.form.matrix, other.route.form.matrix),
+                STORAGES[other.route.form.storage],
                 other.route.form.arithmetic,
                 other.cost.seconds,
                 other.cost.bytes,

@@ -33,10 +33,10 @@ class Form:
 
     Attributes
     ----------
-    matrix : {"covariance", "gram", "centered kernel", "given"}
-    storage : {"whole", "kept", "again"}
-        The matrix itself in float64; blocks of the centred data, or half of the kernel matrix in tiles; or
-        nothing, so that blocks or tiles are made again in every pass.
+    matrix : {"covariance", "gram", "centered kernel", "given", "data (SVD)"}
+    storage : {"whole", "kept", "again", "copied"}
+        The matrix itself in float64; blocks of the centred data, or half of the kernel matrix in tiles;
+        nothing, so that blocks or tiles are made again in every pass; or all of the centred data.
     arithmetic : {"float64", "float32"}
         What products are made in; sums over blocks are float64 always.
     """

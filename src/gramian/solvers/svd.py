@@ -15,7 +15,7 @@ from gramian.records import Ask, Cost, Spectrum, Step, Target
 from gramian.solvers.route import Found
 from gramian.solvers.spectra import count_of, relative_tolerance
 
-DATA = Form("data (SVD)", "again")
+DATA = Form("data (SVD)", "copied")
 EPS = float(np.finfo(np.float64).eps)
 RATE = 4.2e-10  # seconds for one n d min(n, d), all vectors included
 
