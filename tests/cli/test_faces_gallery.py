@@ -260,7 +260,7 @@ def test_what_is_no_gallery(place, faces, command):
     Path("empty.db").touch()
     for name, said in {
         "text.db": "text.db is not a gallery",
-        "empty.db": "empty.db is empty, not a gallery",
+        "empty.db": "empty.db is not a gallery",
         "people": "people is a folder",
         "m.gramian": "m.gramian is not a gallery",
     }.items():
@@ -411,7 +411,7 @@ def test_one_line_a_picture_and_what_the_threshold_is(enrolled, faces):
     assert "p02" in lines[0]
     assert lines[1].startswith("others/tree.png: ")
     assert lines[2] == ""
-    assert lines[3].startswith("8 people enrolled; a likeness of 0.")
+    assert lines[3].startswith("8 people enrolled; a likeness of ")
     assert "By that 0.1 % of the pictures of strangers are predicted to get a name, and " in lines[3]
     assert lines[3].endswith(" % of new pictures of people enrolled to be refused.")
     ran = faces("verify", "m.gramian", "g.db", "people/p02/4.png", "--person", "p02")
@@ -572,25 +572,13 @@ COMMANDS = [
 
 
 def test_an_altered_gallery_is_refused_by_every_command(enrolled, faces):
-    whole = Path("g.db").read_bytes()
-    for statement, said in (
-        (
-            "CREATE TRIGGER t BEFORE DELETE ON people BEGIN SELECT RAISE(IGNORE); END",
-            "g.db is damaged: another program put the trigger t into it. Restore it from a copy",
-        ),
-        (
-            "UPDATE meta SET value = '{\"n_components\": 999}' WHERE key = 'settings'",
-            "g.db is damaged: its settings are missing or malformed",
-        ),
-    ):
-        Path("g.db").write_bytes(whole)
-        change(statement)
-        before = Path("g.db").read_bytes()
-        for command in COMMANDS:
-            ran = faces(*command)
-            assert (ran.code, ran.out) == (1, "")
-            assert said in ran.err
-        assert Path("g.db").read_bytes() == before
+    change("UPDATE meta SET value = '{' WHERE key = 'settings'")
+    before = Path("g.db").read_bytes()
+    for command in COMMANDS:
+        ran = faces(*command)
+        assert (ran.code, ran.out) == (1, "")
+        assert "g.db is damaged: its settings are missing or malformed. Restore it from a copy" in ran.err
+    assert Path("g.db").read_bytes() == before
 
 
 def test_what_was_put_in_is_shown_as_what_it_is(enrolled, faces):
