@@ -8,9 +8,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from gramian.cli.options import spread
+from gramian.cli.options import out, spread
 from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.errors import FileError, GramianError
@@ -30,16 +28,7 @@ MARK = "drawn-faces.txt"
 
 @spread
 def demo(
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            help="Where pictures and results go. [gramian-faces]",
-            show_default=False,
-        ),
-    ] = "gramian-faces",
+    out: Annotated[str, out("FOLDER", "Where pictures and results go. [gramian-faces]")] = "gramian-faces",
 ) -> None:
     """Try everything on drawn faces.
 

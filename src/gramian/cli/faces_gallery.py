@@ -19,10 +19,11 @@ from gramian.cli.faces_options import (
     Far,
     GalleryFile,
     Pictures,
+    Strict,
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, spread
+from gramian.cli.options import JsonFlag, option, spread
 from gramian.cli.outputs import check_file, print_json
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, GramianError, ParameterError
@@ -43,18 +44,13 @@ def enroll(
     ],
     pictures: Pictures,
     person: Annotated[
-        str | None,
-        typer.Option(
-            "--person", metavar="NAME", help="Who is on the pictures. [the names of folders in a folder]"
-        ),
+        str | None, option("--person", "NAME", "Who is on the pictures. [the names of folders in a folder]")
     ] = None,
     keep_pictures: Annotated[
         bool,
         typer.Option("--keep-pictures", help="Store the pictures too, not only their vectors and hashes."),
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
-    ] = False,
+    strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Add people to a gallery.
@@ -301,7 +297,7 @@ def _without_pictures(faces: Any) -> list[str]:
 @spread
 def forget(
     gallery: GalleryFile,
-    person: Annotated[str, typer.Option("--person", metavar="NAME", help="Whom.", show_default=False)],
+    person: Annotated[str, option("--person", "NAME", "Whom.")],
 ) -> None:
     """Remove every trace of a person from a gallery."""
     from gramian.faces.gallery import Gallery
@@ -373,10 +369,7 @@ def verify(
     model: FacesModel,
     gallery: GalleryFile,
     pictures: Pictures,
-    person: Annotated[
-        str,
-        typer.Option("--person", metavar="NAME", help="Who it is said to be.", show_default=False),
-    ],
+    person: Annotated[str, option("--person", "NAME", "Who it is said to be.")],
     far: Far = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -15,15 +14,14 @@ from gramian.cli.faces_options import (
     FacesData,
     FacesModel,
     FacesReading,
-    Seed,
     Shift,
     open_model,
     read_counts,
     read_pictures,
 )
 from gramian.cli.models import read_components
-from gramian.cli.options import JsonFlag, spread
-from gramian.cli.outputs import check_file, check_not_input
+from gramian.cli.options import JsonFlag, Seed, option, out, spread
+from gramian.cli.outputs import check_file, check_not_input, print_json
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
@@ -37,29 +35,19 @@ def fit(
     data: FacesData,
     out: Annotated[
         str,
-        typer.Option("--out", "-o", metavar="FILE", help="The model, FILE.gramian.", show_default=False),
+        out("FILE", "The model, FILE.gramian."),
     ],
     reading: FacesReading,
     components: Annotated[
-        str,
-        typer.Option(
-            "--components",
-            metavar="K",
-            help="A number such as 300, or the share of variance to keep. [0.95]",
-            show_default=False,
-        ),
+        str, option("--components", "K", "A number such as 300, or the share of variance to keep. [0.95]")
     ] = "0.95",
     kernel: Annotated[
-        str | None,
-        typer.Option("--kernel", metavar="KERNEL", help="Kernel PCA, such as rbf. PCA without it."),
+        str | None, option("--kernel", "KERNEL", "Kernel PCA, such as rbf. PCA without it.")
     ] = None,
     light: Annotated[
         str,
-        typer.Option(
-            "--light",
-            metavar="HOW",
-            help="Treatment against differences of light: none, log, equalise or dog. [none]",
-            show_default=False,
+        option(
+            "--light", "HOW", "Treatment against differences of light: none, log, equalise or dog. [none]"
         ),
     ] = "none",
     shift: Shift = 0.0,
@@ -90,7 +78,7 @@ def fit(
     with progress("writing"):
         model.save(out)
     if as_json:
-        print(json.dumps(_fit_facts(model, faces, out), indent=2, allow_nan=False))
+        print_json(_fit_facts(model, faces, out))
     else:
         print("\n".join(_fit_lines(model, faces, out)))
 
@@ -98,10 +86,8 @@ def fit(
 @spread
 def show(
     model: FacesModel,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .png file.", show_default=False)],
-    components: Annotated[
-        int | None, typer.Option("--components", metavar="K", help="How many components. [23]")
-    ] = None,
+    out: Annotated[str, out("FILE", "A .png file.")],
+    components: Annotated[int | None, option("--components", "K", "How many components. [23]")] = None,
 ) -> None:
     """Draw the mean face and the first components."""
     from gramian.plots.faces import face_sheet
@@ -122,7 +108,7 @@ def show(
 def reconstruct(
     model: FacesModel,
     picture: Annotated[str, typer.Argument(metavar="PICTURE", help="A picture file.", show_default=False)],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .png file.", show_default=False)],
+    out: Annotated[str, out("FILE", "A .png file.")],
     counts: Annotated[
         str | None,
         typer.Option(
@@ -160,7 +146,7 @@ def reconstruct(
     captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(asked, found["relative"], strict=True))]
     strip([found["original"]], [found["pictures"]], [captions]).save(out)
     if as_json:
-        print(json.dumps(_rebuilt_facts(found, asked, faces, out, space), indent=2, allow_nan=False))
+        print_json(_rebuilt_facts(found, asked, faces, out, space))
         return
     print(f"{faces.names[0]}, rebuilt by {shown(model)}\n")
     print(f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gramian.cli.inputs import read_model
+from gramian.cli.options import option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
@@ -38,25 +39,24 @@ Pictures = Annotated[
 ]
 Far = Annotated[
     float | None,
-    typer.Option(
+    option(
         "--far",
-        metavar="SHARE",
-        help="Share of strangers that may be taken for someone. [0.001, or as stored in the gallery]",
-        show_default=False,
+        "SHARE",
+        "Share of strangers that may be taken for someone. [0.001, or as stored in the gallery]",
     ),
-]
-Seed = Annotated[
-    int,
-    typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
 ]
 Shift = Annotated[
     float,
-    typer.Option(
+    option(
         "--shift",
-        metavar="SHARE",
-        help="Fit also on pictures moved by this share of their width, for bad alignment: 0.04. [0]",
-        show_default=False,
+        "SHARE",
+        "Fit also on pictures moved by this share of their width, for bad alignment: 0.04. [0]",
     ),
+]
+
+
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
 ]
 
 
@@ -64,12 +64,8 @@ Shift = Annotated[
 class FacesReading:
     """How pictures of faces are read."""
 
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="WxH", help="Resize pictures to this size.")
-    ] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
-    ] = False
+    size: Annotated[str | None, option("--size", "WxH", "Resize pictures to this size.")] = None
+    strict: Strict = False
 
 
 @dataclass(frozen=True)
@@ -78,9 +74,7 @@ class Comparing:
 
     distance: Annotated[
         str | None,
-        typer.Option(
-            "--distance", metavar="NAME", help="cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"
-        ),
+        option("--distance", "NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
     ] = None
     discriminant: Annotated[
         bool | None,
@@ -90,10 +84,7 @@ class Comparing:
         ),
     ] = None
     match: Annotated[
-        str | None,
-        typer.Option(
-            "--match", metavar="HOW", help="nearest picture of a person, or the mean of them. [nearest]"
-        ),
+        str | None, option("--match", "HOW", "nearest picture of a person, or the mean of them. [nearest]")
     ] = None
 
 

@@ -427,7 +427,7 @@ def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answe
     >>> recogniser = Recogniser(far=0.05).fit(space.transform(faces), faces.people, space.eigenvalues_)
     >>> [answer.person for answer in identify(space, recogniser, faces.take(slice(0, 2)))]
     ['p01', 'p01']
-    >>> verify(space, recogniser, faces.take([0]), "p02")[0].kind
+    >>> verify(space, recogniser, faces.take([0]), "p03")[0].kind
     'unknown'
     """
     _check(model, recogniser)
