@@ -130,6 +130,12 @@ def test_a_zip_of_one_flat_folder_is_a_person(tmp_path):
     assert read_faces(zipped(tmp_path / "g.zip", {"1.png": grey(0)})).people is None
 
 
+def test_steps_up_and_to_the_root_in_a_zip_are_nobody(tmp_path):
+    for name in ("../1.png", "/1.png", "anna/../1.png"):
+        assert read_faces(zipped(tmp_path / "f.zip", {name: grey(0)})).people is None
+    assert read_faces(zipped(tmp_path / "f.zip", {"../anna/1.png": grey(0)})).people == ("anna",)
+
+
 def test_a_list_of_files_and_folders(tmp_path):
     write(tmp_path, PEOPLE)
     faces = read_faces([tmp_path / "山田/1.png", tmp_path / "zoë"])
@@ -422,7 +428,7 @@ def test_a_picture_that_is_not_finite(tmp_path):
 def test_pictures_in_which_no_face_is_left(tmp_path):
     for size in [None, (12, 12)]:
         np.save(tmp_path / "f.npy", some(height=4, width=4))
-        with pytest.raises(DataError, match=r"f\.npy: each picture is 4x4 pixels: nothing of a face is left"):
+        with pytest.raises(DataError, match=r"f\.npy is 4x4 pixels: nothing of a face is left"):
             read_faces(tmp_path / "f.npy", size=size)
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any
 
 import numpy as np
@@ -315,7 +316,8 @@ def _resized_note(pictures: Sequence[PictureFile], forms: Sequence[PictureForm],
 
 def _with_people(faces: Faces, reader: _Reader, *, zipped: bool = False) -> Faces:
     """Take people from the folders; pictures beside the folders are left out, where they are fewer."""
-    paths = [PurePosixPath(name).parts for name in faces.names]
+    # Without the steps up and to the root that names in an archive may hold.
+    paths = [PurePosixPath(normpath(f"/{name}")).parts[1:] for name in faces.names]
     tops = {path[0] for path in paths}
     if zipped and len(tops) == 1 and min(len(path) for path in paths) > 2:
         note = f"{tops.pop()} is the only folder in the archive: people are the folders in it"
@@ -344,26 +346,21 @@ def _read_arrays(location: Location, size: Size | None) -> Faces:
     path, source = location.path, readable(str(location))
     people = names = None
     notes: tuple[str, ...] = ()
-    try:
-        with open_picture(path, source, SAVE_FIRST) as file:
-            if path.suffix.lower() == ".npy":
-                values = read_npy(file, source)
-            else:
-                values, _ = read_npz(file, location.key, source)
-                people = read_npz_names(file, "y", len(values), source)
-                try:
-                    names = read_npz_names(file, "name", len(values), source)
-                except DataError as error:
-                    notes = (f"pictures are named by their numbers, for {error}",)
-    except OSError as error:
-        if isinstance(error, GramianError):
-            raise
-        raise FileError(f"{source} cannot be opened: {error.strerror}. Check the path.") from error
+    with open_picture(path, source, SAVE_FIRST) as file:
+        if path.suffix.lower() == ".npy":
+            values = read_npy(file, source)
+        else:
+            values, _ = read_npz(file, location.key, source)
+            people = read_npz_names(file, "y", len(values), source)
+            try:
+                names = read_npz_names(file, "name", len(values), source)
+            except DataError as error:
+                notes = (f"pictures are named by their numbers, for {error}",)
     try:
         pictures = as_pictures(values)
-        _require_side("each picture", pictures.shape[2], pictures.shape[1])
     except DataError as error:
         raise DataError(f"{source}: {error}") from error
+    _require_side(source, pictures.shape[2], pictures.shape[1])
     hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
     if size is not None:
         _require_memory(len(pictures), size, pictures.dtype)
