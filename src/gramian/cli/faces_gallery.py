@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -60,7 +59,7 @@ def enroll(
     from gramian.faces.gallery import Gallery, enroll_into
     from gramian.rows.files import locate
 
-    name = None if person is None else _checked_name(person)
+    name = None if person is None else person_name(person)
     space = open_model(model)
     # Before long work: is this a gallery, of this model, that may be changed?
     if os.path.lexists(gallery):
@@ -93,13 +92,6 @@ def enroll(
         _print_lines(_enrolled_lines(facts, enrolled))
 
 
-def _checked_name(person: str) -> str:
-    try:
-        return person_name(person)
-    except DataError as error:
-        raise ParameterError(f"--person: {error}") from error
-
-
 def _people(given: ReadPictures, person: str | None) -> list[str]:
     """Say who is on each picture: the person named, or the folders."""
     faces, folders = given.faces, given.faces.people
@@ -110,8 +102,6 @@ def _people(given: ReadPictures, person: str | None) -> list[str]:
                 f"{shown(first)}: who is it? Give --person NAME, or a folder that has a folder for each "
                 "person."
             )
-        for who in _without_pictures(faces):
-            say(f"gramian: warning: {shown(who)} is not enrolled: none of the pictures can be used.")
         return list(folders)
     if folders is not None and len(set(folders)) > 1:
         raise ParameterError(
@@ -278,19 +268,6 @@ def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
     return [{"picture": name, "why": why} for name, why in skipped]
 
 
-def _without_pictures(faces: Any) -> list[str]:
-    """Return the folders of people of whom every picture was skipped."""
-    if not faces.skipped:
-        return []
-    first, *others = (
-        PurePosixPath(unicodedata.normalize("NFC", name)).parts
-        for name in (faces.names[0], *(name for name, _ in faces.skipped))
-    )
-    level = first.index(faces.people[0])
-    found = {path[level] for path in others if len(path) > level + 1}
-    return sorted(found - set(faces.people))
-
-
 # ------------------------------------------------------------------ forget, list
 
 
@@ -302,7 +279,7 @@ def forget(
     """Remove every trace of a person from a gallery."""
     from gramian.faces.gallery import Gallery
 
-    name = _checked_name(person)
+    name = person_name(person)
     with Gallery.open(gallery) as opened, progress("forgetting"):
         removed = opened.forget(name)
     print(f"{name} is forgotten: {counted(removed, 'picture')} removed from {shown(gallery)}.")
@@ -378,7 +355,7 @@ def verify(
     Exits with 0 when every picture does, with 1 when one does not. There is no liveness check: a photograph
     held before the camera is as good as its owner.
     """
-    _answer(model, gallery, pictures, _checked_name(person), far, as_json)
+    _answer(model, gallery, pictures, person, far, as_json)
 
 
 def _answer(
