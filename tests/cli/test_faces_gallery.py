@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import zipfile
@@ -162,9 +163,7 @@ def test_pictures_of_another_size_are_resized_with_a_note(place, faces):
     ran = faces("enroll", "m.gramian", "g.db", "twice.png", "wide.png", "new/p01/8.png", "--person", "p01")
     assert ran.code == 0
     assert "2 of 3 pictures were resized to 24x28, the first of them twice.png from 48x56" in ran.err
-    assert (
-        "warning: 1 of 3 pictures has other proportions than the model's 24x28 and was stretched" in ran.err
-    )
+    assert "warning: stretched to the proportions of the model's 24x28: 1 of 3 pictures, the first" in ran.err
     assert "the first wide.png of 60x28. Crop and align them" in ran.err
 
 
@@ -174,7 +173,7 @@ def test_what_looks_like_no_face_is_said(place, faces):
     model.save("m.gramian")
     ran = faces("enroll", "m.gramian", "g.db", "people/p01", "--person", "p01", "--json")
     assert ran.code == 0
-    assert "warning: 3 of 3 pictures look like no face to the model and were enrolled all the same" in ran.err
+    assert "warning: enrolled, although they look like no face to the model: 3 of 3 pictures" in ran.err
     assert ran.json["looks_like_no_face"] == [f"people/p01/{i}.png" for i in (4, 5, 6)]
 
 
@@ -523,7 +522,7 @@ def test_everything_that_can_be_read_is_answered(enrolled, faces):
         for options in ([], ["--json"]):
             ran = faces("identify", "m.gramian", "g.db", "people/p02", bad, *options)
             assert ran.code == 1
-            assert f"gramian: skipped: {bad} " in ran.err
+            assert re.search(f"gramian: skipped: .*{bad}", ran.err)
         assert [answer["person"] for answer in ran.json["answers"]] == ["p02"] * 3
         assert [entry["picture"] for entry in ran.json["skipped"]] == [bad]
         ran = faces("verify", "m.gramian", "g.db", bad, "people/p02/4.png", "--person", "p02")
@@ -614,10 +613,10 @@ def names(given):
 
 def test_pictures_in_a_row_are_read_together(place):
     one, two = "people/p01/4.png", "people/p02/4.png"
-    given, skipped, error = _read_arguments([one, two, "new/p01/", one], SPACE)
+    given, skipped = _read_arguments([one, two, "new/p01/", one], SPACE)
     assert [read.source for read in given] == [[one, two], "new/p01/", [one]]
     assert names(given) == [one, two, "new/p01/7.png", "new/p01/8.png", one]
-    assert (skipped, error) == ([], None)
+    assert skipped == []
 
 
 def test_what_can_be_read_is(place, capsys):
@@ -635,31 +634,17 @@ def test_what_can_be_read_is(place, capsys):
         ["people/p02/4.png", "text.png", "new/p01"],
         ["new/p01", "text.png", "empty", "nowhere", "people/p02/4.png"],
     ):
-        given, skipped, error = _read_arguments(arguments, SPACE)
+        given, skipped = _read_arguments(arguments, SPACE)
         good = ("new/p01", "people/p02/4.png")
         assert {"new/p01/7.png", "new/p01/8.png"} <= set(names(given))
-        assert error is None
         assert [name for name, _ in skipped] == [name for name in arguments if name not in good]
         err = capsys.readouterr().err
         for name, why in skipped:
-            assert not why.startswith(name)
-            assert err.count(f"gramian: skipped: {name} {why}\n") == 1
+            said = why if name in why else f"{name} {why}"
+            assert err.count(f"gramian: skipped: {said}\n") == 1
     for arguments in (["new/p01", "text.png"], ["new/p01", "empty"], ["new/p01", "nowhere"]):
         with pytest.raises((DataError, FileError), match=arguments[1]):
             _read_arguments(arguments, SPACE, strict=True)
-
-
-def test_nothing_at_all(place, capsys):
-    Path("empty").mkdir()
-    Path("text.png").write_text("no picture")
-    given, skipped, error = _read_arguments(["text.png"], SPACE)
-    assert (given, len(skipped)) == ([], 1)
-    assert "text.png is no picture" in str(error)
-    assert capsys.readouterr().err == ""
-    given, skipped, error = _read_arguments(["text.png", "empty"], SPACE)
-    assert (given, len(skipped)) == ([], 2)
-    assert str(error) == "None of the 2 pictures and folders given can be used."
-    assert capsys.readouterr().err.count("gramian: skipped: ") == 2
 
 
 def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):

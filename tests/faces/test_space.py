@@ -228,7 +228,7 @@ def test_what_is_not_fitted_says_so():
         with pytest.raises(NotFittedError, match="not fitted yet"):
             ask()
     properties = [name for name, value in vars(FaceSpace).items() if isinstance(value, property)]
-    assert {"variances_", "rank_", "plan_", "n_features_in_"} <= set(properties)
+    assert {"rank_", "plan_", "n_features_in_"} <= set(properties)
     for name in properties:
         assert not hasattr(space, name)
         with pytest.raises(NotFittedError, match="not fitted yet"):

@@ -25,7 +25,7 @@ from gramian.cli.faces_options import (
 from gramian.cli.options import JsonFlag, option, spread
 from gramian.cli.outputs import check_file, print_json
 from gramian.cli.progress import progress, say
-from gramian.errors import DataError, FileError, GramianError, ParameterError
+from gramian.errors import DataError, FileError, ParameterError
 from gramian.faces.names import person_name, shown
 
 SHOWN = 3
@@ -69,13 +69,13 @@ def enroll(
     for picture in pictures:
         if not (os.path.exists(picture) or _is_picture(picture)):
             locate(picture)
-    given, skipped, error = _read_arguments(pictures, space, strict=strict, keep_files=keep_pictures)
-    if error is not None:
-        raise error
+    given, skipped = _read_arguments(pictures, space, strict=strict, keep_files=keep_pictures)
+    if not given:
+        raise DataError("No picture given can be used, so nobody is enrolled.")
     people = [who for one in given for who in _people(one, name)]
     with progress("projecting"):
         vectors, strange = _projected(given, space)
-    with progress("enrolling"):
+    with progress("writing the gallery"):
         enrolled = enroll_into(
             gallery,
             space,
@@ -122,10 +122,9 @@ def _projected(given: list[ReadPictures], space: Any) -> tuple[Any, list[str]]:
         strange += [one.names[i] for i in np.flatnonzero(unlike)]
     if strange:
         names = ", ".join(shown(name) for name in strange[:SHOWN]) + (", ..." if len(strange) > SHOWN else "")
-        look, were, them = ("looks", "was", "it") if len(strange) == 1 else ("look", "were", "them")
         say(
-            f"gramian: warning: {len(strange)} of {counted(len(vectors), 'picture')} {look} like no face to "
-            f"the model and {were} enrolled all the same: {names}. Look at {them}."
+            "gramian: warning: enrolled, although they look like no face to the model: "
+            f"{len(strange)} of {counted(len(vectors), 'picture')}, {names}. Look at them."
         )
     return vectors, strange
 
@@ -192,37 +191,29 @@ def _read_arguments(
     *,
     strict: bool = False,
     keep_files: bool = False,
-) -> tuple[list[ReadPictures], list[Skipped], GramianError | None]:
+) -> tuple[list[ReadPictures], list[Skipped]]:
     """Read pictures in a model's size, and say what was skipped, resized and stretched.
 
-    An argument of which nothing can be used is skipped, as a picture is, unless it is strict. Returns also
-    why there is nothing at all.
+    An argument of which nothing can be used is skipped, as a picture is, unless it is strict.
     """
     sources = _sources(pictures)
     given: list[ReadPictures] = []
     skipped: list[Skipped] = []
-    error: GramianError | None = None
     while sources:
         source = sources.pop(0)
         try:
             given.append(_read(source, space, strict, keep_files))
             skipped += given[-1].faces.skipped
-        except (DataError, FileError) as raised:
+        except (DataError, FileError) as error:
             if strict:
                 raise
             if isinstance(source, list) and len(source) > 1:
                 # Which of them are bad is seen when each is read alone.
                 sources[:0] = [[one] for one in source]
                 continue
-            error = raised
-            skipped.append(_skipped(source, raised))
-            if len(pictures) > 1:
-                say(f"gramian: skipped: {' '.join(skipped[-1])}")
-    if given:
-        return given, skipped, None
-    if len(pictures) > 1:
-        error = DataError(f"None of the {len(pictures):,} pictures and folders given can be used.")
-    return [], skipped, error
+            skipped.append((shown(source if isinstance(source, str) else source[0]), shown(error)))
+            say(f"gramian: skipped: {shown(error)}")
+    return given, skipped
 
 
 def _is_picture(name: str) -> bool:
@@ -240,26 +231,15 @@ def _sources(pictures: Sequence[str]) -> list[str | list[str]]:
     return sources
 
 
-def _skipped(source: str | list[str], error: GramianError) -> Skipped:
-    text, name = str(error), source if isinstance(source, str) else source[0]
-    if isinstance(source, list):
-        # Of one picture alone the reader says the same in more words.
-        text = text.rpartition("that can be used: ")[2]
-    for said in (f"{name} ", f"{name}: ", f"folder {name} "):
-        text = text.removeprefix(said)
-    return shown(name), shown(text)
-
-
 def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -> ReadPictures:
     height, width = space.picture_shape_
     faces = read_pictures(source, size=(width, height), strict=strict, keep_files=keep_files)
     if other := faces.stretched():
         first, (w, h) = other[0]
-        have, were = ("has", "was") if len(other) == 1 else ("have", "were")
         say(
-            f"gramian: warning: {len(other)} of {counted(len(faces), 'picture')} {have} other proportions "
-            f"than the model's {width}x{height} and {were} stretched, the first {first} of {w}x{h}. "
-            "Crop and align them, or the answers mean little."
+            f"gramian: warning: stretched to the proportions of the model's {width}x{height}: {len(other)} "
+            f"of {counted(len(faces), 'picture')}, the first {first} of {w}x{h}. Crop and align them, or the "
+            "answers mean little."
         )
     return ReadPictures(source, faces)
 
@@ -377,7 +357,7 @@ def _answer(
             person = opened.person(person)
         with progress("reading the gallery"):
             recogniser = opened.recogniser(far=far)
-    given, skipped, error = _read_arguments(pictures, space)
+    given, skipped = _read_arguments(pictures, space)
     answered: list[tuple[str, Any]] = []
     with progress("comparing"):
         for one in given:
@@ -396,9 +376,7 @@ def _answer(
             "skipped": _skipped_facts(skipped),
         }
         print_json(plain(facts))
-    if error is not None:
-        raise error
-    if not as_json:
+    elif answered:
         _print_lines(f"{name}: {answer}" for name, answer in answered)
         print()
         _print_lines(_calibration_lines(calibration, person))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -123,12 +122,12 @@ def read_counts(text: str) -> list[int]:
     >>> read_counts("25,100, 50")
     [25, 50, 100]
     """
-    parts = [part.strip() for part in text.split(",")]
-    if not all(re.fullmatch("[0-9]{1,9}", part) and int(part) > 0 for part in parts):
+    try:
+        return sorted({int(part) for part in text.split(",")})
+    except ValueError:
         raise ParameterError(
             f"-r {text} is not understood. Give numbers of components with commas, such as 25,50,100."
-        )
-    return sorted({int(part) for part in parts})
+        ) from None
 
 
 def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:
