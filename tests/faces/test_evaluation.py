@@ -158,8 +158,6 @@ def test_parameters_outside_of_what_they_may_be(faces):
 def test_what_is_no_faces(faces):
     with pytest.raises(InputTypeError, match=r"faces is ndarray\. Give Faces"):
         evaluate_faces(faces.pictures)
-    with pytest.raises(InputTypeError, match=r"others is str\. Give Faces"):
-        evaluate_faces(faces, others="things")
 
 
 def test_one_number_of_components(faces):
@@ -198,7 +196,7 @@ def test_orl(data_dir):
 def test_yale(data_dir):
     pixels = np.load(data_dir / "faces" / "extended_yale_b_cropped_u8.npz")
     # A quarter of the size, so that it takes a moment.
-    small = pixels["X"].reshape(-1, 48, 4, 42, 4).mean(axis=(2, 4)).astype(np.uint8)
+    small = np.ascontiguousarray(pixels["X"][:, ::4, ::4])
     names = tuple(f"{person:02}" for person in pixels["y"])
     faces = Faces(small, names, ("",) * len(names), ("",) * len(names))
     found = evaluate_faces(faces, n_components=[200], enrolled=32, splits=1, far=0.01)

@@ -199,11 +199,6 @@ def test_pictures_are_turned_upright(tmp_path):
     np.testing.assert_array_equal(faces.pictures[0], grey(0))
 
 
-def test_copies_are_noticed(tmp_path):
-    faces = read_faces(write(tmp_path, {"a/1.png": grey(0), "b/1.png": grey(0)}))
-    assert faces.notes == ("1 picture is a copy of another, byte for byte",)
-
-
 # ------------------------------------------------------------------ bad pictures
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from gramian.cli.faces_options import (
-    Comparing,
     FacesData,
     FacesReading,
     Shift,
@@ -24,7 +23,20 @@ from gramian.cli.progress import progress
 def evaluate(
     data: FacesData,
     reading: FacesReading,
-    comparing: Comparing,
+    distance: Annotated[
+        str | None,
+        option("--distance", "NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
+    ] = None,
+    discriminant: Annotated[
+        bool | None,
+        typer.Option(
+            "--discriminant/--no-discriminant",
+            help="Compare along linear discriminants. [where people have two pictures]",
+        ),
+    ] = None,
+    match: Annotated[
+        str | None, option("--match", "HOW", "nearest picture of a person, or the mean of them. [nearest]")
+    ] = None,
     counts: Annotated[
         str | None,
         typer.Option(
@@ -57,10 +69,14 @@ def evaluate(
     """
     from gramian.faces.evaluation import evaluate_faces
 
-    given = asdict(comparing) | {"light": light, "far": far}
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if counts is not None:
-        chosen["n_components"] = read_counts(counts)
+    given: dict[str, Any] = {
+        "distance": distance,
+        "discriminant": discriminant,
+        "match": match,
+        "light": light,
+        "far": far,
+        "n_components": None if counts is None else read_counts(counts),
+    }
     faces = read_pictures(data, **asdict(reading))
     no_faces = None
     if others is not None:
@@ -74,7 +90,7 @@ def evaluate(
             leave_out=leave_out,
             others=no_faces,
             random_state=seed,
-            **chosen,
+            **{name: value for name, value in given.items() if value is not None},
         )
     if as_json:
         print_json(found.to_dict())

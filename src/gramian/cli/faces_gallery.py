@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len, set_cell_size
 
 from gramian.checks import counted
 from gramian.cli.faces_options import (
@@ -147,24 +148,13 @@ def _enrolled_facts(
 
 
 def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
-    width = max(map(_width, enrolled.counts))
+    width = max(map(cell_len, enrolled.counts))
     lines = []
     for entry in facts["people"]:
         known = f", {entry['known_already']} known already" if entry["known_already"] else ""
-        lines.append(f"{_padded(entry['person'], width)}  {entry['enrolled']} enrolled{known}")
+        lines.append(f"{set_cell_size(entry['person'], width)}  {entry['enrolled']} enrolled{known}")
     skipped = f", {len(facts['skipped'])} skipped" if facts["skipped"] else ""
     return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
-
-
-def _width(text: str) -> int:
-    """Columns of a terminal that a text takes; wide characters take two."""
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
 
 
 # ------------------------------------------------------------------ pictures
@@ -293,11 +283,11 @@ def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     if settings:
         lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
     names = [shown(person.name) for person in people]
-    width = max([_width("person"), *map(_width, names)])
-    lines += ["", f"{_padded('person', width)}  pictures  stored  first enrolled        last enrolled"]
+    width = max([cell_len("person"), *map(cell_len, names)])
+    lines += ["", f"{set_cell_size('person', width)}  pictures  stored  first enrolled        last enrolled"]
     for name, person in zip(names, people, strict=True):
         first, last = _shown_time(person.first), _shown_time(person.last)
-        lines.append(f"{_padded(name, width)}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
+        lines.append(f"{set_cell_size(name, width)}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
     _print_lines(lines if people else lines[:-2])
 
 

@@ -67,26 +67,6 @@ class FacesReading:
     strict: Strict = False
 
 
-@dataclass(frozen=True)
-class Comparing:
-    """How people are told apart; what is not given is what does best in docs/faces.md."""
-
-    distance: Annotated[
-        str | None,
-        option("--distance", "NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
-    ] = None
-    discriminant: Annotated[
-        bool | None,
-        typer.Option(
-            "--discriminant/--no-discriminant",
-            help="Compare along linear discriminants. [where people have two pictures]",
-        ),
-    ] = None
-    match: Annotated[
-        str | None, option("--match", "HOW", "nearest picture of a person, or the mean of them. [nearest]")
-    ] = None
-
-
 # ------------------------------------------------------------------ reading
 
 

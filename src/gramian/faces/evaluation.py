@@ -377,7 +377,11 @@ def evaluate_faces(
     splits = check_integer("splits", splits)
     comparing = {"distance": distance, "discriminant": discriminant, "match": match, "far": far}
     Recogniser(**comparing).check_parameters()  # type: ignore[arg-type]
-    _check_kind("faces", faces)
+    if not isinstance(faces, Faces):
+        raise InputTypeError(
+            f"faces is {type(faces).__name__}. Give Faces: read_faces(PATH) reads them, and "
+            "Faces(pictures, people, names, hashes) makes them of an array."
+        )
     people, notes, usable = population(faces, enrolled)
     given = faces.take(usable)
     advice = f"There are {people.count} people, and at least 2 must stay."
@@ -387,7 +391,6 @@ def evaluate_faces(
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
     others = noise_pictures(given, rngs[-1]) if others is None else others
-    _check_kind("others", others)
     if others.size != given.size:
         raise DataError(
             f"There are pictures that are no faces of {others.size}, and the faces are {given.size}. Read "
@@ -414,14 +417,6 @@ def evaluate_faces(
         "others": f"{len(others)} pictures of {others.source}",
     }
     return _summary(found, protocol, counts, people, (*notes, *dict.fromkeys(found[-1].notes)))
-
-
-def _check_kind(name: str, given: Any) -> None:
-    if not isinstance(given, Faces):
-        raise InputTypeError(
-            f"{name} is {type(given).__name__}. Give Faces: read_faces(PATH) reads them, and "
-            "Faces(pictures, people, names, hashes) makes them of an array."
-        )
 
 
 # ------------------------------------------------------------------ one split

@@ -215,14 +215,10 @@ class _Reader:
         _require_memory(len(good), size, dtype)
         faces = self._decoded(good, forms, size, dtype)
         self._require_some(faces.names, source)
-        copies = len(faces) - len(set(faces.hashes))
         more = (
             frames_note(sum(frames)) if any(frames) else "",
             said,
             _resized_note(good, forms, size) if self.size else "",
-            f"{counted(copies, 'picture is a copy', 'pictures are copies')} of another, byte for byte"
-            if copies
-            else "",
         )
         notes = (*notes, *(note for note in more if note))
         return replace(faces, skipped=tuple(self.skipped), notes=notes, source=source)

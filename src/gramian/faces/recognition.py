@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -335,9 +334,9 @@ class Recogniser:
         """
         likeness = self.similarity(vectors)
         if person not in self.people_:
-            near = difflib.get_close_matches(str(person), self.people_, n=3)
-            hint = f"Did you mean {' or '.join(near)}?" if near else "See people_."
-            raise DataError(f"{person!r} is not among the {len(self.people_):,} people enrolled. {hint}")
+            raise DataError(
+                f"{person!r} is not among the {len(self.people_):,} people enrolled. See people_."
+            )
         scores = likeness[:, self.people_.index(person)]
         faces = _as_face_scores(face_scores, face_threshold, len(scores))
         return [
@@ -372,10 +371,7 @@ def _as_face_scores(scores: Any, threshold: Any, count: int) -> Sequence[float |
             "face_scores and face_threshold go together. Give both, or neither: face_score(pictures) and "
             "face_threshold_ of the model."
         )
-    values = [None] * count if scores is None else as_float64(scores).tolist()
-    if len(values) != count:
-        raise DataError(f"{count:,} vectors but {len(values):,} face scores. Give one for each vector.")
-    return list(values)
+    return [None] * count if scores is None else list(as_float64(scores).tolist())
 
 
 def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
