@@ -38,7 +38,7 @@ def demo(
     folder = Path(out)
     check_place(folder)
     _require_own(folder)
-    with progress("drawing"):
+    with progress("drawing faces"):
         _clear(folder)
         _draw(folder)
     print(f"{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_curve
 
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted
-from gramian.errors import DataError, InputTypeError, RankWarning
+from gramian.errors import InputTypeError, RankWarning
 from gramian.estimators.inputs import generators
 from gramian.faces.light import LIGHTS
 from gramian.faces.pictures import Faces
@@ -391,11 +391,6 @@ def evaluate_faces(
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
     others = noise_pictures(given, rngs[-1]) if others is None else others
-    if others.size != given.size:
-        raise DataError(
-            f"There are pictures that are no faces of {others.size}, and the faces are {given.size}. Read "
-            f'them with size="{given.size}".'
-        )
     found: list[_Measured] = []
     for number, rng in enumerate(rngs[:splits], start=1):
         logger.info("split %d of %d", number, splits)

@@ -262,7 +262,7 @@ class Description:
             shifts = np.frombuffer(rows.get("shifts", b""), dtype="<f4").astype(np.float64)
             square = shifts.reshape(count, count) if len(shifts) else None
             read_settings(rows["settings"])
-            return cls(rows["fingerprint"], variances.astype(np.float64), square, str(rows["created"]))
+            return cls(str(rows["fingerprint"]), variances.astype(np.float64), square, str(rows["created"]))
         except (KeyError, TypeError, ValueError) as error:
             raise sqlite3.DatabaseError("what it says of its model is missing or malformed") from error
 
