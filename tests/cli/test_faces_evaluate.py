@@ -62,12 +62,12 @@ def test_pictures_are_resized(evaluate):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--light", "bright"), 2, "--light bright"),
-        (("--distance", "long"), 2, "--distance long"),
-        (("--match", "best"), 2, "--match best"),
-        (("--far", "0"), 2, "--far 0.0 must be a number above 0"),
-        (("--splits", "0"), 2, "--splits 0 must be"),
-        (("--seed", "-1"), 2, "--seed -1"),
+        (("--light", "bright"), 2, "light='bright' is not known"),
+        (("--distance", "long"), 2, "distance='long' is not known"),
+        (("--match", "best"), 2, "match='best' is not known"),
+        (("--far", "0"), 2, "far=0.0 must be a number above 0"),
+        (("--splits", "0"), 2, "splits=0 must be"),
+        (("--seed", "-1"), 2, "-1"),
         (("-r", "many"), 2, "-r many is not understood"),
         (("--leave-out", "10"), 2, "leave_out=10 must be a whole number from 0 to 9. There are 11 people"),
         (("--enrolled", "4"), 1, "0 of 11 people have more than 4 pictures"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import zipfile
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gramian.cli.faces_gallery import _read_arguments, _without_pictures
+from gramian.cli.faces_gallery import _read_arguments
 from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.faces.drawing import drawn_others
@@ -148,7 +149,6 @@ def test_bad_pictures_are_reported_and_skipped_or_refused(place, faces):
     assert ran.code == 0
     for what in ("skipped: p01/text.png is no picture", "skipped: p02/cut.png", "skipped: p03/4.png"):
         assert what in ran.err
-    assert "p03 is not enrolled: none of the pictures can be used" in ran.err
     assert "21 pictures of 7 people enrolled, 5 skipped: g.db" in ran.out
     assert people() == {who: count for who, count in EVERYBODY.items() if who != "p03"}
     ran = faces("enroll", "m.gramian", "g.db", "people", "--json")
@@ -163,9 +163,7 @@ def test_pictures_of_another_size_are_resized_with_a_note(place, faces):
     ran = faces("enroll", "m.gramian", "g.db", "twice.png", "wide.png", "new/p01/8.png", "--person", "p01")
     assert ran.code == 0
     assert "2 of 3 pictures were resized to 24x28, the first of them twice.png from 48x56" in ran.err
-    assert (
-        "warning: 1 of 3 pictures has other proportions than the model's 24x28 and was stretched" in ran.err
-    )
+    assert "warning: stretched to the proportions of the model's 24x28: 1 of 3 pictures, the first" in ran.err
     assert "the first wide.png of 60x28. Crop and align them" in ran.err
 
 
@@ -175,7 +173,7 @@ def test_what_looks_like_no_face_is_said(place, faces):
     model.save("m.gramian")
     ran = faces("enroll", "m.gramian", "g.db", "people/p01", "--person", "p01", "--json")
     assert ran.code == 0
-    assert "warning: 3 of 3 pictures look like no face to the model and were enrolled all the same" in ran.err
+    assert "warning: enrolled, although they look like no face to the model: 3 of 3 pictures" in ran.err
     assert ran.json["looks_like_no_face"] == [f"people/p01/{i}.png" for i in (4, 5, 6)]
 
 
@@ -206,8 +204,8 @@ def test_names_with_blanks_and_of_every_script(place, faces):
             2,
             "people has folders of 8 people, and all of them would become Anna",
         ),
-        (["people", "--person", ""], 2, "--person: The name of a person is empty"),
-        (["people", "--person", "a\tb"], 2, "holds the character '\\t'"),
+        (["people", "--person", ""], 1, "The name of a person is empty"),
+        (["people", "--person", "a\tb"], 1, "holds the character '\\t'"),
         (["nowhere"], 1, "nowhere"),
         (["people", "nowhere"], 1, "nowhere"),
         (["m.gramian"], 1, "m.gramian is "),
@@ -260,7 +258,7 @@ def test_what_is_no_gallery(place, faces, command):
     Path("empty.db").touch()
     for name, said in {
         "text.db": "text.db is not a gallery",
-        "empty.db": "empty.db is empty, not a gallery",
+        "empty.db": "empty.db is not a gallery",
         "people": "people is a folder",
         "m.gramian": "m.gramian is not a gallery",
     }.items():
@@ -411,7 +409,7 @@ def test_one_line_a_picture_and_what_the_threshold_is(enrolled, faces):
     assert "p02" in lines[0]
     assert lines[1].startswith("others/tree.png: ")
     assert lines[2] == ""
-    assert lines[3].startswith("8 people enrolled; a likeness of 0.")
+    assert lines[3].startswith("8 people enrolled; a likeness of ")
     assert "By that 0.1 % of the pictures of strangers are predicted to get a name, and " in lines[3]
     assert lines[3].endswith(" % of new pictures of people enrolled to be refused.")
     ran = faces("verify", "m.gramian", "g.db", "people/p02/4.png", "--person", "p02")
@@ -524,7 +522,7 @@ def test_everything_that_can_be_read_is_answered(enrolled, faces):
         for options in ([], ["--json"]):
             ran = faces("identify", "m.gramian", "g.db", "people/p02", bad, *options)
             assert ran.code == 1
-            assert f"gramian: skipped: {bad} " in ran.err
+            assert re.search(f"gramian: skipped: .*{bad}", ran.err)
         assert [answer["person"] for answer in ran.json["answers"]] == ["p02"] * 3
         assert [entry["picture"] for entry in ran.json["skipped"]] == [bad]
         ran = faces("verify", "m.gramian", "g.db", bad, "people/p02/4.png", "--person", "p02")
@@ -572,25 +570,13 @@ COMMANDS = [
 
 
 def test_an_altered_gallery_is_refused_by_every_command(enrolled, faces):
-    whole = Path("g.db").read_bytes()
-    for statement, said in (
-        (
-            "CREATE TRIGGER t BEFORE DELETE ON people BEGIN SELECT RAISE(IGNORE); END",
-            "g.db is damaged: another program put the trigger t into it. Restore it from a copy",
-        ),
-        (
-            "UPDATE meta SET value = '{\"n_components\": 999}' WHERE key = 'settings'",
-            "g.db is damaged: its settings are missing or malformed",
-        ),
-    ):
-        Path("g.db").write_bytes(whole)
-        change(statement)
-        before = Path("g.db").read_bytes()
-        for command in COMMANDS:
-            ran = faces(*command)
-            assert (ran.code, ran.out) == (1, "")
-            assert said in ran.err
-        assert Path("g.db").read_bytes() == before
+    change("UPDATE meta SET value = '{' WHERE key = 'settings'")
+    before = Path("g.db").read_bytes()
+    for command in COMMANDS:
+        ran = faces(*command)
+        assert (ran.code, ran.out) == (1, "")
+        assert "g.db is damaged: its settings are missing or malformed. Restore it from a copy" in ran.err
+    assert Path("g.db").read_bytes() == before
 
 
 def test_what_was_put_in_is_shown_as_what_it_is(enrolled, faces):
@@ -627,10 +613,10 @@ def names(given):
 
 def test_pictures_in_a_row_are_read_together(place):
     one, two = "people/p01/4.png", "people/p02/4.png"
-    given, skipped, error = _read_arguments([one, two, "new/p01/", one], SPACE)
+    given, skipped = _read_arguments([one, two, "new/p01/", one], SPACE)
     assert [read.source for read in given] == [[one, two], "new/p01/", [one]]
     assert names(given) == [one, two, "new/p01/7.png", "new/p01/8.png", one]
-    assert (skipped, error) == ([], None)
+    assert skipped == []
 
 
 def test_what_can_be_read_is(place, capsys):
@@ -648,31 +634,17 @@ def test_what_can_be_read_is(place, capsys):
         ["people/p02/4.png", "text.png", "new/p01"],
         ["new/p01", "text.png", "empty", "nowhere", "people/p02/4.png"],
     ):
-        given, skipped, error = _read_arguments(arguments, SPACE)
+        given, skipped = _read_arguments(arguments, SPACE)
         good = ("new/p01", "people/p02/4.png")
         assert {"new/p01/7.png", "new/p01/8.png"} <= set(names(given))
-        assert error is None
         assert [name for name, _ in skipped] == [name for name in arguments if name not in good]
         err = capsys.readouterr().err
         for name, why in skipped:
-            assert not why.startswith(name)
-            assert err.count(f"gramian: skipped: {name} {why}\n") == 1
+            said = why if name in why else f"{name} {why}"
+            assert err.count(f"gramian: skipped: {said}\n") == 1
     for arguments in (["new/p01", "text.png"], ["new/p01", "empty"], ["new/p01", "nowhere"]):
         with pytest.raises((DataError, FileError), match=arguments[1]):
             _read_arguments(arguments, SPACE, strict=True)
-
-
-def test_nothing_at_all(place, capsys):
-    Path("empty").mkdir()
-    Path("text.png").write_text("no picture")
-    given, skipped, error = _read_arguments(["text.png"], SPACE)
-    assert (given, len(skipped)) == ([], 1)
-    assert "text.png is no picture" in str(error)
-    assert capsys.readouterr().err == ""
-    given, skipped, error = _read_arguments(["text.png", "empty"], SPACE)
-    assert (given, len(skipped)) == ([], 2)
-    assert str(error) == "None of the 2 pictures and folders given can be used."
-    assert capsys.readouterr().err.count("gramian: skipped: ") == 2
 
 
 def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
@@ -682,14 +654,3 @@ def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
     monkeypatch.setattr("gramian.faces.reading.read_faces", refuse)
     with pytest.raises(MissingExtraError, match="needs pillow"):
         _read_arguments(["people", "new/p01/7.png"], SPACE)
-
-
-def test_people_without_a_picture(place):
-    with zipfile.ZipFile("people.zip", "w") as archive:
-        archive.write("people/p01/4.png", "all/anna/1.png")
-        archive.write("people/p02/4.png", "all/ben/1.png")
-        for name in ("all/anna/2.png", "all/eve/1.png", "all/eve/2.png", "1.png"):
-            archive.writestr(name, "no picture")
-    ((read,), skipped, _) = _read_arguments(["people.zip"], SPACE)
-    assert len(skipped) == 4
-    assert _without_pictures(read.faces) == ["eve"]

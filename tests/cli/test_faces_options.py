@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import gramian as package
-from gramian.cli.faces_options import Comparing, FacesReading
+from gramian.cli.faces_options import FacesReading
 from gramian.faces import drawn_faces
 
 FACES = drawn_faces(12, 4, size=(40, 48), seed=0)
@@ -23,7 +23,6 @@ def work(tmp_path, monkeypatch):
 
 
 def test_what_is_not_given_is_left_to_the_library():
-    assert set(asdict(Comparing()).values()) == {None}
     assert asdict(FacesReading()) == {"size": None, "strict": False}
 
 

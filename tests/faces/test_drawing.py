@@ -1,67 +1,44 @@
 """Drawn people and things: reproducible, and neither trivial nor impossible to tell apart."""
 
 import hashlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.errors import InputTypeError, ParameterError
-from gramian.faces.drawing import (
-    MOMENT,
-    PERSON,
-    _as_pixels,
-    _bar,
-    _Canvas,
-    _ellipse,
-    draw_face,
-    drawn_faces,
-    drawn_others,
-    looks,
-)
-
-PLAIN = looks(PERSON) | looks(MOMENT)
+from gramian.errors import ParameterError
+from gramian.faces.drawing import MOMENT, PERSON, _bar, _Canvas, _ellipse, _face, drawn_faces, drawn_others
 
 
-def change(one, other):
-    return float(np.abs(one.astype(float) - other).mean())
-
-
-def drawn(size=(46, 56), **changed):
-    return draw_face(PLAIN | changed, size)
+def face(**changed):
+    """Draw a face whose parameters are in the middle of their ranges, but for those given."""
+    canvas, ranges = _Canvas((46, 56)), PERSON | MOMENT
+    middle = {name: sum(ends) / 2 for name, ends in ranges.items()} | {"light": 0, "exposure": 1}
+    _face(canvas, SimpleNamespace(**middle | changed))
+    return canvas.tone
 
 
 # ------------------------------------------------------------------ one face
 
 
-def test_a_face_has_the_size_and_kind_asked_for():
-    picture = drawn((92, 112))
-    assert picture.shape == (112, 92)
-    assert picture.dtype == np.uint8
-    assert 20 < picture.mean() < 235
-
-
 def test_a_face_under_even_light_is_symmetric():
-    inside = drawn(strength=0, brow_tilt=0.1).astype(int)[22:48]
-    assert np.abs(inside - inside[:, ::-1]).max() <= 1
+    np.testing.assert_allclose(face(), face()[:, ::-1], atol=1e-12)
 
 
 def test_everything_that_can_be_chosen_shows():
     for name, (low, high) in (PERSON | MOMENT).items():
-        both = [drawn((92, 112), **{name: end}) for end in (low, high)]
-        assert change(*both) > 0.02, name
+        assert np.abs(face(**{name: low}) - face(**{name: high})).mean() > 1e-4, name
 
 
 def test_light_from_the_right_lights_the_right():
-    picture = drawn(azimuth=50, elevation=0, strength=0.8).astype(float)
-    assert picture[20:45, 25:38].mean() > picture[20:45, 8:21].mean() + 30
-    assert drawn(exposure=0.5).mean() < 0.6 * drawn(exposure=1.0).mean()
+    picture = face(light=0.5)
+    assert picture[20:45, 25:38].mean() > picture[20:45, 8:21].mean() + 0.1
+    np.testing.assert_allclose(face(exposure=0.5), 0.5 * face())
 
 
 def test_alignment_moves_the_picture():
-    still, moved = drawn(strength=0).astype(int), drawn(strength=0, right=4 / 56).astype(int)
-    assert change(moved[:, 8:], still[:, 6:-2]) < 1e-9
-    assert change(drawn(strength=0, turn=5, scale=1.1), still) > 3
+    np.testing.assert_allclose(face(right=4 / 56)[:, 8:], face()[:, 6:-2], atol=1e-12)
 
 
 def test_edges_are_smooth():
@@ -76,12 +53,6 @@ def test_edges_are_smooth():
 def test_distances_to_a_bar():
     x, y = np.array([0.0, 2.0, 2.0, 0.5]), np.array([0.0, 0.0, 3.0, 1.5])
     np.testing.assert_allclose(_bar(x, y, 1.0, 2.0), [-1, 1, np.sqrt(2), -0.5])
-
-
-def test_noise_only_where_it_is_asked_for():
-    tone = np.full((30, 30), 0.5)
-    assert set(_as_pixels(tone, None).ravel()) == {128}
-    assert 1.7 < _as_pixels(tone, np.random.default_rng(0)).std() < 2.3
 
 
 # ------------------------------------------------------------------ people and things
@@ -125,10 +96,10 @@ def test_things():
     assert things.names[:6] == (
         "house1.png",
         "tree2.png",
-        "cup3.png",
-        "stripes4.png",
-        "blobs5.png",
-        "house6.png",
+        "stripes3.png",
+        "house4.png",
+        "tree5.png",
+        "stripes6.png",
     )
     assert len(set(things.hashes)) == 7
     assert all(picture.std() > 2 for picture in things.pictures)
@@ -138,15 +109,10 @@ def test_what_cannot_be_drawn():
     for arguments, message in (
         ({"n_people": 0}, "n_people=0 must be a whole number of at least 1"),
         ({"n_pictures": 2.5}, r"n_pictures=2\.5 must be a whole number"),
-        ({"size": (4, 50)}, "a side of size=4 must be a whole number from 8 to 4096"),
-        ({"size": (50, 10**6)}, "a side of size=1000000 must be"),
+        ({"size": (4, 50)}, "a side of size=4 must be a whole number of at least 8"),
         ({"size": (24.0, 28.0)}, r"a side of size=24\.0 must be"),
         ({"seed": -1}, "seed=-1 must be a whole number from 0"),
         ({"seed": "a"}, "seed='a' must be a whole number"),
     ):
         with pytest.raises(ParameterError, match=message):
             drawn_faces(**arguments)
-    for size in ("24x28", 24, (24,), None):
-        for draw in (drawn_faces, drawn_others):
-            with pytest.raises(InputTypeError, match=r"is not two whole numbers\. Give width and height"):
-                draw(2, size=size)

@@ -138,7 +138,7 @@ def test_noise_where_nothing_else_is_given(faces):
 
 
 def test_others_of_another_size(faces):
-    with pytest.raises(DataError, match="are no faces of 24x28, and the faces are 20x24"):
+    with pytest.raises(DataError, match=r"pictures are 24x28 .*, and the model is of pictures 20x24"):
         evaluate_faces(faces, others=drawn_others(3, size=(24, 28)))
 
 
@@ -158,8 +158,6 @@ def test_parameters_outside_of_what_they_may_be(faces):
 def test_what_is_no_faces(faces):
     with pytest.raises(InputTypeError, match=r"faces is ndarray\. Give Faces"):
         evaluate_faces(faces.pictures)
-    with pytest.raises(InputTypeError, match=r"others is str\. Give Faces"):
-        evaluate_faces(faces, others="things")
 
 
 def test_one_number_of_components(faces):
@@ -198,7 +196,7 @@ def test_orl(data_dir):
 def test_yale(data_dir):
     pixels = np.load(data_dir / "faces" / "extended_yale_b_cropped_u8.npz")
     # A quarter of the size, so that it takes a moment.
-    small = pixels["X"].reshape(-1, 48, 4, 42, 4).mean(axis=(2, 4)).astype(np.uint8)
+    small = np.ascontiguousarray(pixels["X"][:, ::4, ::4])
     names = tuple(f"{person:02}" for person in pixels["y"])
     faces = Faces(small, names, ("",) * len(names), ("",) * len(names))
     found = evaluate_faces(faces, n_components=[200], enrolled=32, splits=1, far=0.01)
@@ -273,7 +271,7 @@ def test_what_is_not_known_is_a_dash():
     (line,) = [
         line
         for line in str(evaluation((row(25, predicted_false_reject=None),))).splitlines()
-        if line.startswith("        25  25.00") and line.endswith("-")
+        if line.split()[:2] == ["25", "25.00"] and line.endswith("-")
     ]
     assert line
 
@@ -323,12 +321,6 @@ def test_two_normal_distributions():
     rng = np.random.default_rng(0)
     found = equal_error(rng.normal(2, 1, 20_000), rng.normal(0, 1, 20_000))
     assert found == pytest.approx(0.1587, abs=0.005)  # the normal distribution beyond one deviation
-
-
-def test_nothing_to_compare():
-    for genuine, impostor in [([], [1.0]), ([1.0], [])]:
-        with pytest.raises(DataError, match="Error rates need at least one of each"):
-            roc(genuine, impostor)
 
 
 def test_standard_error_over_splits():

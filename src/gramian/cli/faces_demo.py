@@ -8,9 +8,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from gramian.cli.options import spread
+from gramian.cli.options import out, spread
 from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.errors import FileError, GramianError
@@ -24,22 +22,12 @@ PICTURES, ENROLLED = 6, 5
 SIZE = (46, 56)
 SEED = 1
 PARTS = ("pictures", "people", "door")
-FILES = ("faces.gramian", "people.gallery", "people.gallery-journal", "components.png", "strip.png")
 MARK = "drawn-faces.txt"
 
 
 @spread
 def demo(
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            help="Where pictures and results go. [gramian-faces]",
-            show_default=False,
-        ),
-    ] = "gramian-faces",
+    out: Annotated[str, out("FOLDER", "Where pictures and results go. [gramian-faces]")] = "gramian-faces",
 ) -> None:
     """Try everything on drawn faces.
 
@@ -50,7 +38,7 @@ def demo(
     folder = Path(out)
     check_place(folder)
     _require_own(folder)
-    with progress("drawing"):
+    with progress("drawing faces"):
         _clear(folder)
         _draw(folder)
     print(f"{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")
@@ -93,7 +81,8 @@ def _clear(folder: Path) -> None:
     """Remove what an earlier run has written, and nothing else."""
     for part in PARTS:
         shutil.rmtree(folder / part, ignore_errors=True)
-    for name in FILES:
+    # A journal that was left would be undone in the next gallery of that name.
+    for name in ("people.gallery", "people.gallery-journal"):
         (folder / name).unlink(missing_ok=True)
 
 

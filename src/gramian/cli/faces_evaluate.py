@@ -7,17 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.checks import check_choice, check_integer, check_seed, check_share
 from gramian.cli.faces_options import (
-    Comparing,
     FacesData,
     FacesReading,
-    Seed,
     Shift,
     read_counts,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, spread
+from gramian.cli.options import JsonFlag, Seed, option, spread
 from gramian.cli.outputs import print_json
 from gramian.cli.progress import progress
 
@@ -26,7 +23,20 @@ from gramian.cli.progress import progress
 def evaluate(
     data: FacesData,
     reading: FacesReading,
-    comparing: Comparing,
+    distance: Annotated[
+        str | None,
+        option("--distance", "NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
+    ] = None,
+    discriminant: Annotated[
+        bool | None,
+        typer.Option(
+            "--discriminant/--no-discriminant",
+            help="Compare along linear discriminants. [where people have two pictures]",
+        ),
+    ] = None,
+    match: Annotated[
+        str | None, option("--match", "HOW", "nearest picture of a person, or the mean of them. [nearest]")
+    ] = None,
     counts: Annotated[
         str | None,
         typer.Option(
@@ -37,32 +47,18 @@ def evaluate(
         ),
     ] = None,
     enrolled: Annotated[
-        int | None,
-        typer.Option("--enrolled", metavar="N", help="Pictures of each person enrolled. [half of them]"),
+        int | None, option("--enrolled", "N", "Pictures of each person enrolled. [half of them]")
     ] = None,
-    splits: Annotated[
-        int,
-        typer.Option("--splits", metavar="N", help="Random splits. [10]", show_default=False),
-    ] = 10,
-    light: Annotated[
-        str | None,
-        typer.Option("--light", metavar="HOW", help="none, log, equalise or dog. [equalise]"),
-    ] = None,
+    splits: Annotated[int, option("--splits", "N", "Random splits. [10]")] = 10,
+    light: Annotated[str | None, option("--light", "HOW", "none, log, equalise or dog. [equalise]")] = None,
     shift: Shift = 0.0,
     far: Annotated[
-        float | None,
-        typer.Option(
-            "--far", metavar="SHARE", help="Share of strangers that may be taken for someone. [0.001]"
-        ),
+        float | None, option("--far", "SHARE", "Share of strangers that may be taken for someone. [0.001]")
     ] = None,
     leave_out: Annotated[
-        int | None,
-        typer.Option("--leave-out", metavar="N", help="People left out of the gallery, as strangers."),
-    ] = None,
-    others: Annotated[
-        str | None,
-        typer.Option("--others", metavar="PATH", help="Pictures that are no faces, as DIR."),
-    ] = None,
+        int, option("--leave-out", "N", "People left out of the gallery, as strangers.")
+    ] = 0,
+    others: Annotated[str | None, option("--others", "PATH", "Pictures that are no faces, as DIR.")] = None,
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -72,21 +68,15 @@ def evaluate(
     confusions, and for each number of components how well a person is known and a face told from no face.
     """
     from gramian.faces.evaluation import evaluate_faces
-    from gramian.faces.light import LIGHTS
-    from gramian.faces.shifts import shift_pixels
-    from gramian.faces.similarity import DISTANCES, MATCHES
 
-    given = asdict(comparing) | {"light": light, "far": far}
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    for name, known in (("light", LIGHTS), ("distance", DISTANCES), ("match", MATCHES)):
-        check_choice(f"--{name}", chosen.get(name, known[0]), known)
-    if far is not None:
-        check_share("--far", far, "It is a share of strangers.")
-    shift_pixels(shift, 1)
-    check_integer("--splits", splits)
-    check_seed("--seed", seed)
-    if counts is not None:
-        chosen["n_components"] = read_counts(counts)
+    given: dict[str, Any] = {
+        "distance": distance,
+        "discriminant": discriminant,
+        "match": match,
+        "light": light,
+        "far": far,
+        "n_components": None if counts is None else read_counts(counts),
+    }
     faces = read_pictures(data, **asdict(reading))
     no_faces = None
     if others is not None:
@@ -97,10 +87,10 @@ def evaluate(
             enrolled=enrolled,
             splits=splits,
             shift=shift,
-            leave_out=leave_out or 0,
+            leave_out=leave_out,
             others=no_faces,
             random_state=seed,
-            **chosen,
+            **{name: value for name, value in given.items() if value is not None},
         )
     if as_json:
         print_json(found.to_dict())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len, set_cell_size
 
 from gramian.checks import counted
 from gramian.cli.faces_options import (
@@ -19,13 +19,14 @@ from gramian.cli.faces_options import (
     Far,
     GalleryFile,
     Pictures,
+    Strict,
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, spread
+from gramian.cli.options import JsonFlag, option, spread
 from gramian.cli.outputs import check_file, print_json
 from gramian.cli.progress import progress, say
-from gramian.errors import DataError, FileError, GramianError, ParameterError
+from gramian.errors import DataError, FileError, ParameterError
 from gramian.faces.names import person_name, shown
 
 SHOWN = 3
@@ -43,18 +44,13 @@ def enroll(
     ],
     pictures: Pictures,
     person: Annotated[
-        str | None,
-        typer.Option(
-            "--person", metavar="NAME", help="Who is on the pictures. [the names of folders in a folder]"
-        ),
+        str | None, option("--person", "NAME", "Who is on the pictures. [the names of folders in a folder]")
     ] = None,
     keep_pictures: Annotated[
         bool,
         typer.Option("--keep-pictures", help="Store the pictures too, not only their vectors and hashes."),
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
-    ] = False,
+    strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Add people to a gallery.
@@ -64,7 +60,7 @@ def enroll(
     from gramian.faces.gallery import Gallery, enroll_into
     from gramian.rows.files import locate
 
-    name = None if person is None else _checked_name(person)
+    name = None if person is None else person_name(person)
     space = open_model(model)
     # Before long work: is this a gallery, of this model, that may be changed?
     if os.path.lexists(gallery):
@@ -74,13 +70,13 @@ def enroll(
     for picture in pictures:
         if not (os.path.exists(picture) or _is_picture(picture)):
             locate(picture)
-    given, skipped, error = _read_arguments(pictures, space, strict=strict, keep_files=keep_pictures)
-    if error is not None:
-        raise error
+    given, skipped = _read_arguments(pictures, space, strict=strict, keep_files=keep_pictures)
+    if not given:
+        raise DataError("No picture given can be used, so nobody is enrolled.")
     people = [who for one in given for who in _people(one, name)]
     with progress("projecting"):
         vectors, strange = _projected(given, space)
-    with progress("enrolling"):
+    with progress("writing the gallery"):
         enrolled = enroll_into(
             gallery,
             space,
@@ -97,13 +93,6 @@ def enroll(
         _print_lines(_enrolled_lines(facts, enrolled))
 
 
-def _checked_name(person: str) -> str:
-    try:
-        return person_name(person)
-    except DataError as error:
-        raise ParameterError(f"--person: {error}") from error
-
-
 def _people(given: ReadPictures, person: str | None) -> list[str]:
     """Say who is on each picture: the person named, or the folders."""
     faces, folders = given.faces, given.faces.people
@@ -114,8 +103,6 @@ def _people(given: ReadPictures, person: str | None) -> list[str]:
                 f"{shown(first)}: who is it? Give --person NAME, or a folder that has a folder for each "
                 "person."
             )
-        for who in _without_pictures(faces):
-            say(f"gramian: warning: {shown(who)} is not enrolled: none of the pictures can be used.")
         return list(folders)
     if folders is not None and len(set(folders)) > 1:
         raise ParameterError(
@@ -136,10 +123,9 @@ def _projected(given: list[ReadPictures], space: Any) -> tuple[Any, list[str]]:
         strange += [one.names[i] for i in np.flatnonzero(unlike)]
     if strange:
         names = ", ".join(shown(name) for name in strange[:SHOWN]) + (", ..." if len(strange) > SHOWN else "")
-        look, were, them = ("looks", "was", "it") if len(strange) == 1 else ("look", "were", "them")
         say(
-            f"gramian: warning: {len(strange)} of {counted(len(vectors), 'picture')} {look} like no face to "
-            f"the model and {were} enrolled all the same: {names}. Look at {them}."
+            "gramian: warning: enrolled, although they look like no face to the model: "
+            f"{len(strange)} of {counted(len(vectors), 'picture')}, {names}. Look at them."
         )
     return vectors, strange
 
@@ -162,24 +148,13 @@ def _enrolled_facts(
 
 
 def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
-    width = max(map(_width, enrolled.counts))
+    width = max(map(cell_len, enrolled.counts))
     lines = []
     for entry in facts["people"]:
         known = f", {entry['known_already']} known already" if entry["known_already"] else ""
-        lines.append(f"{_padded(entry['person'], width)}  {entry['enrolled']} enrolled{known}")
+        lines.append(f"{set_cell_size(entry['person'], width)}  {entry['enrolled']} enrolled{known}")
     skipped = f", {len(facts['skipped'])} skipped" if facts["skipped"] else ""
     return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
-
-
-def _width(text: str) -> int:
-    """Columns of a terminal that a text takes; wide characters take two."""
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
 
 
 # ------------------------------------------------------------------ pictures
@@ -206,37 +181,29 @@ def _read_arguments(
     *,
     strict: bool = False,
     keep_files: bool = False,
-) -> tuple[list[ReadPictures], list[Skipped], GramianError | None]:
+) -> tuple[list[ReadPictures], list[Skipped]]:
     """Read pictures in a model's size, and say what was skipped, resized and stretched.
 
-    An argument of which nothing can be used is skipped, as a picture is, unless it is strict. Returns also
-    why there is nothing at all.
+    An argument of which nothing can be used is skipped, as a picture is, unless it is strict.
     """
     sources = _sources(pictures)
     given: list[ReadPictures] = []
     skipped: list[Skipped] = []
-    error: GramianError | None = None
     while sources:
         source = sources.pop(0)
         try:
             given.append(_read(source, space, strict, keep_files))
             skipped += given[-1].faces.skipped
-        except (DataError, FileError) as raised:
+        except (DataError, FileError) as error:
             if strict:
                 raise
             if isinstance(source, list) and len(source) > 1:
                 # Which of them are bad is seen when each is read alone.
                 sources[:0] = [[one] for one in source]
                 continue
-            error = raised
-            skipped.append(_skipped(source, raised))
-            if len(pictures) > 1:
-                say(f"gramian: skipped: {' '.join(skipped[-1])}")
-    if given:
-        return given, skipped, None
-    if len(pictures) > 1:
-        error = DataError(f"None of the {len(pictures):,} pictures and folders given can be used.")
-    return [], skipped, error
+            skipped.append((shown(source if isinstance(source, str) else source[0]), shown(error)))
+            say(f"gramian: skipped: {shown(error)}")
+    return given, skipped
 
 
 def _is_picture(name: str) -> bool:
@@ -254,26 +221,15 @@ def _sources(pictures: Sequence[str]) -> list[str | list[str]]:
     return sources
 
 
-def _skipped(source: str | list[str], error: GramianError) -> Skipped:
-    text, name = str(error), source if isinstance(source, str) else source[0]
-    if isinstance(source, list):
-        # Of one picture alone the reader says the same in more words.
-        text = text.rpartition("that can be used: ")[2]
-    for said in (f"{name} ", f"{name}: ", f"folder {name} "):
-        text = text.removeprefix(said)
-    return shown(name), shown(text)
-
-
 def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -> ReadPictures:
     height, width = space.picture_shape_
     faces = read_pictures(source, size=(width, height), strict=strict, keep_files=keep_files)
     if other := faces.stretched():
         first, (w, h) = other[0]
-        have, were = ("has", "was") if len(other) == 1 else ("have", "were")
         say(
-            f"gramian: warning: {len(other)} of {counted(len(faces), 'picture')} {have} other proportions "
-            f"than the model's {width}x{height} and {were} stretched, the first {first} of {w}x{h}. "
-            "Crop and align them, or the answers mean little."
+            f"gramian: warning: stretched to the proportions of the model's {width}x{height}: {len(other)} "
+            f"of {counted(len(faces), 'picture')}, the first {first} of {w}x{h}. Crop and align them, or the "
+            "answers mean little."
         )
     return ReadPictures(source, faces)
 
@@ -282,31 +238,18 @@ def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
     return [{"picture": name, "why": why} for name, why in skipped]
 
 
-def _without_pictures(faces: Any) -> list[str]:
-    """Return the folders of people of whom every picture was skipped."""
-    if not faces.skipped:
-        return []
-    first, *others = (
-        PurePosixPath(unicodedata.normalize("NFC", name)).parts
-        for name in (faces.names[0], *(name for name, _ in faces.skipped))
-    )
-    level = first.index(faces.people[0])
-    found = {path[level] for path in others if len(path) > level + 1}
-    return sorted(found - set(faces.people))
-
-
 # ------------------------------------------------------------------ forget, list
 
 
 @spread
 def forget(
     gallery: GalleryFile,
-    person: Annotated[str, typer.Option("--person", metavar="NAME", help="Whom.", show_default=False)],
+    person: Annotated[str, option("--person", "NAME", "Whom.")],
 ) -> None:
     """Remove every trace of a person from a gallery."""
     from gramian.faces.gallery import Gallery
 
-    name = _checked_name(person)
+    name = person_name(person)
     with Gallery.open(gallery) as opened, progress("forgetting"):
         removed = opened.forget(name)
     print(f"{name} is forgotten: {counted(removed, 'picture')} removed from {shown(gallery)}.")
@@ -340,11 +283,11 @@ def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     if settings:
         lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
     names = [shown(person.name) for person in people]
-    width = max([_width("person"), *map(_width, names)])
-    lines += ["", f"{_padded('person', width)}  pictures  stored  first enrolled        last enrolled"]
+    width = max([cell_len("person"), *map(cell_len, names)])
+    lines += ["", f"{set_cell_size('person', width)}  pictures  stored  first enrolled        last enrolled"]
     for name, person in zip(names, people, strict=True):
         first, last = _shown_time(person.first), _shown_time(person.last)
-        lines.append(f"{_padded(name, width)}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
+        lines.append(f"{set_cell_size(name, width)}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
     _print_lines(lines if people else lines[:-2])
 
 
@@ -373,10 +316,7 @@ def verify(
     model: FacesModel,
     gallery: GalleryFile,
     pictures: Pictures,
-    person: Annotated[
-        str,
-        typer.Option("--person", metavar="NAME", help="Who it is said to be.", show_default=False),
-    ],
+    person: Annotated[str, option("--person", "NAME", "Who it is said to be.")],
     far: Far = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -385,7 +325,7 @@ def verify(
     Exits with 0 when every picture does, with 1 when one does not. There is no liveness check: a photograph
     held before the camera is as good as its owner.
     """
-    _answer(model, gallery, pictures, _checked_name(person), far, as_json)
+    _answer(model, gallery, pictures, person, far, as_json)
 
 
 def _answer(
@@ -407,7 +347,7 @@ def _answer(
             person = opened.person(person)
         with progress("reading the gallery"):
             recogniser = opened.recogniser(far=far)
-    given, skipped, error = _read_arguments(pictures, space)
+    given, skipped = _read_arguments(pictures, space)
     answered: list[tuple[str, Any]] = []
     with progress("comparing"):
         for one in given:
@@ -426,9 +366,7 @@ def _answer(
             "skipped": _skipped_facts(skipped),
         }
         print_json(plain(facts))
-    if error is not None:
-        raise error
-    if not as_json:
+    elif answered:
         _print_lines(f"{name}: {answer}" for name, answer in answered)
         print()
         _print_lines(_calibration_lines(calibration, person))

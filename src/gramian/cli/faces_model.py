@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gramian.checks import check_choice, check_integer, check_seed, counted
+from gramian.checks import counted
 from gramian.cli.faces_options import (
     FacesData,
     FacesModel,
     FacesReading,
-    Seed,
     Shift,
     open_model,
     read_counts,
     read_pictures,
 )
 from gramian.cli.models import read_components
-from gramian.cli.options import JsonFlag, spread
-from gramian.cli.outputs import check_file, check_not_input
+from gramian.cli.options import JsonFlag, Seed, option, out, spread
+from gramian.cli.outputs import check_file, check_not_input, print_json
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
@@ -37,29 +34,19 @@ def fit(
     data: FacesData,
     out: Annotated[
         str,
-        typer.Option("--out", "-o", metavar="FILE", help="The model, FILE.gramian.", show_default=False),
+        out("FILE", "The model, FILE.gramian."),
     ],
     reading: FacesReading,
     components: Annotated[
-        str,
-        typer.Option(
-            "--components",
-            metavar="K",
-            help="A number such as 300, or the share of variance to keep. [0.95]",
-            show_default=False,
-        ),
+        str, option("--components", "K", "A number such as 300, or the share of variance to keep. [0.95]")
     ] = "0.95",
     kernel: Annotated[
-        str | None,
-        typer.Option("--kernel", metavar="KERNEL", help="Kernel PCA, such as rbf. PCA without it."),
+        str | None, option("--kernel", "KERNEL", "Kernel PCA, such as rbf. PCA without it.")
     ] = None,
     light: Annotated[
         str,
-        typer.Option(
-            "--light",
-            metavar="HOW",
-            help="Treatment against differences of light: none, log, equalise or dog. [none]",
-            show_default=False,
+        option(
+            "--light", "HOW", "Treatment against differences of light: none, log, equalise or dog. [none]"
         ),
     ] = "none",
     shift: Shift = 0.0,
@@ -72,14 +59,9 @@ def fit(
     pictures are reported and skipped. How far new pictures of faces are from the model is measured on
     pictures held out from fitting; what is farther than 99 % of them will not be called a face.
     """
-    from gramian.faces.light import LIGHTS
-    from gramian.faces.shifts import shift_pixels
     from gramian.faces.space import FaceSpace
 
     _check_suffix(out, ".gramian", "the model")
-    check_choice("--light", light, LIGHTS)
-    shift_pixels(shift, 1)
-    check_seed("--seed", seed)
     wanted: Any = read_components(components)
     check_file(out)
     check_not_input(out, data)
@@ -90,7 +72,7 @@ def fit(
     with progress("writing"):
         model.save(out)
     if as_json:
-        print(json.dumps(_fit_facts(model, faces, out), indent=2, allow_nan=False))
+        print_json(_fit_facts(model, faces, out))
     else:
         print("\n".join(_fit_lines(model, faces, out)))
 
@@ -98,10 +80,8 @@ def fit(
 @spread
 def show(
     model: FacesModel,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .png file.", show_default=False)],
-    components: Annotated[
-        int | None, typer.Option("--components", metavar="K", help="How many components. [23]")
-    ] = None,
+    out: Annotated[str, out("FILE", "A .png file.")],
+    components: Annotated[int | None, option("--components", "K", "How many components. [23]")] = None,
 ) -> None:
     """Draw the mean face and the first components."""
     from gramian.plots.faces import face_sheet
@@ -111,8 +91,7 @@ def show(
     check_file(out)
     space = open_model(model)
     count = min(SHOWN, space.n_components_) if components is None else components
-    check_integer("--components", count, 1, space.n_components_, "The model has no more.")
-    with progress("drawing"):
+    with progress("making the sheet"):
         pictures = space.component_pictures(count)
         face_sheet(space.mean_face_, pictures, component_titles(space, count)).save(out)
     print(f"Written: {shown(out)}, the mean face and {count} of {space.n_components_:,} components.")
@@ -122,7 +101,7 @@ def show(
 def reconstruct(
     model: FacesModel,
     picture: Annotated[str, typer.Argument(metavar="PICTURE", help="A picture file.", show_default=False)],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="A .png file.", show_default=False)],
+    out: Annotated[str, out("FILE", "A .png file.")],
     counts: Annotated[
         str | None,
         typer.Option(
@@ -138,33 +117,26 @@ def reconstruct(
     """
     from gramian.plots.faces import strip
 
-    asked = None if counts is None else read_counts(counts)
+    wanted = None if counts is None else read_counts(counts)
     _check_suffix(out, ".png", "the strip")
     check_file(out)
     check_not_input(out, picture)
     space = open_model(model)
-    asked = asked or _default_counts(space.n_components_)
-    if asked[-1] > space.n_components_:
-        raise ParameterError(
-            f"-r {asked[-1]}: the model has {space.n_components_:,} components. Ask for at most that, or fit "
-            f"a model with more: gramian faces fit DIR --components {asked[-1]}"
-        )
-    if os.path.isdir(picture):
-        raise ParameterError(f"{shown(picture)} is a folder. Name one picture in it.")
+    wanted = wanted or _default_counts(space.n_components_)
     height, width = space.picture_shape_
     faces = read_pictures(picture, size=(width, height), strict=True)
     if len(faces) != 1:
         raise ParameterError(f"{shown(picture)} holds {len(faces):,} pictures. Name one picture.")
     with progress("rebuilding"):
-        found = _rebuilt(space, faces, asked)
-    captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(asked, found["relative"], strict=True))]
+        found = _rebuilt(space, faces, wanted)
+    captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(wanted, found["relative"], strict=True))]
     strip([found["original"]], [found["pictures"]], [captions]).save(out)
     if as_json:
-        print(json.dumps(_rebuilt_facts(found, asked, faces, out, space), indent=2, allow_nan=False))
+        print_json(_rebuilt_facts(found, wanted, faces, out, space))
         return
     print(f"{faces.names[0]}, rebuilt by {shown(model)}\n")
     print(f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}")
-    for r, relative, rmse in zip(asked, found["relative"], found["rmse"], strict=True):
+    for r, relative, rmse in zip(wanted, found["relative"], found["rmse"], strict=True):
         print(f"{r:>10}{relative:>17.4f}{rmse:>24.3f}")
     print(f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {shown(out)}")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from gramian.cli.inputs import read_model
+from gramian.cli.options import option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
@@ -38,25 +38,24 @@ Pictures = Annotated[
 ]
 Far = Annotated[
     float | None,
-    typer.Option(
+    option(
         "--far",
-        metavar="SHARE",
-        help="Share of strangers that may be taken for someone. [0.001, or as stored in the gallery]",
-        show_default=False,
+        "SHARE",
+        "Share of strangers that may be taken for someone. [0.001, or as stored in the gallery]",
     ),
-]
-Seed = Annotated[
-    int,
-    typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
 ]
 Shift = Annotated[
     float,
-    typer.Option(
+    option(
         "--shift",
-        metavar="SHARE",
-        help="Fit also on pictures moved by this share of their width, for bad alignment: 0.04. [0]",
-        show_default=False,
+        "SHARE",
+        "Fit also on pictures moved by this share of their width, for bad alignment: 0.04. [0]",
     ),
+]
+
+
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
 ]
 
 
@@ -64,37 +63,8 @@ Shift = Annotated[
 class FacesReading:
     """How pictures of faces are read."""
 
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="WxH", help="Resize pictures to this size.")
-    ] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
-    ] = False
-
-
-@dataclass(frozen=True)
-class Comparing:
-    """How people are told apart; what is not given is what does best in docs/faces.md."""
-
-    distance: Annotated[
-        str | None,
-        typer.Option(
-            "--distance", metavar="NAME", help="cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"
-        ),
-    ] = None
-    discriminant: Annotated[
-        bool | None,
-        typer.Option(
-            "--discriminant/--no-discriminant",
-            help="Compare along linear discriminants. [where people have two pictures]",
-        ),
-    ] = None
-    match: Annotated[
-        str | None,
-        typer.Option(
-            "--match", metavar="HOW", help="nearest picture of a person, or the mean of them. [nearest]"
-        ),
-    ] = None
+    size: Annotated[str | None, option("--size", "WxH", "Resize pictures to this size.")] = None
+    strict: Strict = False
 
 
 # ------------------------------------------------------------------ reading
@@ -132,12 +102,12 @@ def read_counts(text: str) -> list[int]:
     >>> read_counts("25,100, 50")
     [25, 50, 100]
     """
-    parts = [part.strip() for part in text.split(",")]
-    if not all(re.fullmatch("[0-9]{1,9}", part) and int(part) > 0 for part in parts):
+    try:
+        return sorted({int(part) for part in text.split(",")})
+    except ValueError:
         raise ParameterError(
             f"-r {text} is not understood. Give numbers of components with commas, such as 25,50,100."
-        )
-    return sorted({int(part) for part in parts})
+        ) from None
 
 
 def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:

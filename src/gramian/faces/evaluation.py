@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import roc_curve
 
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted
-from gramian.errors import DataError, InputTypeError, RankWarning
+from gramian.errors import InputTypeError, RankWarning
 from gramian.estimators.inputs import generators
 from gramian.faces.light import LIGHTS
 from gramian.faces.pictures import Faces
@@ -50,27 +51,16 @@ def roc(genuine: Any, impostor: Any) -> tuple[FloatArray, FloatArray, FloatArray
     thresholds, false_accepts, false_rejects : ndarray
         Every score that occurs, ascending, and infinity: nothing is accepted.
 
-    Raises
-    ------
-    DataError
-        Where one of them is empty.
-
     Examples
     --------
     >>> thresholds, accepts, rejects = roc([3, 2], [1, 2])
     >>> thresholds.tolist(), accepts.tolist(), rejects.tolist()
     ([1.0, 2.0, 3.0, inf], [1.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 1.0])
     """
-    same, other = np.sort(as_float64(genuine).ravel()), np.sort(as_float64(impostor).ravel())
-    if not len(same) or not len(other):
-        raise DataError(
-            f"There are {len(same)} comparisons of the same person and {len(other)} of different ones. "
-            "Error rates need at least one of each."
-        )
-    thresholds = np.append(np.unique(np.concatenate([same, other])), np.inf)
-    accepts = 1 - np.searchsorted(other, thresholds) / len(other)
-    rejects = np.searchsorted(same, thresholds) / len(same)
-    return thresholds, accepts, rejects
+    scores = [as_float64(given).ravel() for given in (genuine, impostor)]
+    same = np.repeat([1, 0], [len(given) for given in scores])
+    accepts, right, thresholds = roc_curve(same, np.concatenate(scores), drop_intermediate=False)
+    return thresholds[::-1], accepts[::-1], 1 - right[::-1]
 
 
 def equal_error(genuine: Any, impostor: Any) -> float:
@@ -249,57 +239,64 @@ class Evaluation:
         )
 
     def _who(self) -> list[str]:
-        strangers = self.protocol["leave_out"]
-        lines = [
-            f"Who it is, and at the threshold for {100 * self.protocol['far']:g} % of strangers",
-            "components  rank-1 %     right name %  wrong name %  "
-            + ("strangers named %  " if strangers else "")
-            + "predicted refused %",
+        strangers = bool(self.protocol["leave_out"])
+        heads = ["rank-1 %", "right name %", "wrong name %", *["strangers named %"] * strangers]
+        rows = [
+            [
+                _percent(row.rank1, row.rank1_error),
+                _percent(row.identified, row.identified_error),
+                _percent(row.misnamed),
+                *[_percent(row.false_accepts, row.false_accepts_error)] * strangers,
+                _percent(row.predicted_false_reject),
+            ]
+            for row in self.at
         ]
-        for row in self.at:
-            named = f"{_percent(row.false_accepts, row.false_accepts_error):17}  " if strangers else ""
-            lines.append(
-                f"{row.n_components:>10}  {_percent(row.rank1, row.rank1_error):11}  "
-                f"{_percent(row.identified, row.identified_error):12}  {_percent(row.misnamed):12}  {named}"
-                f"{_percent(row.predicted_false_reject)}"
-            )
-        return lines
+        title = f"Who it is, and at the threshold for {100 * self.protocol['far']:g} % of strangers"
+        return [title, *self._table([*heads, "predicted refused %"], rows)]
 
     def _verification(self) -> list[str]:
-        lines = [
-            "One to one: false rejects % at a rate of false accepts, and at the threshold for "
-            f"{100 * self.protocol['far']:g} %",
-            "components  equal error %  "
-            + "  ".join(f"{f'{100 * far:g} %':>6}" for far in FARS)
-            + "  right name %  others passed %",
+        heads = ["equal error %", *(f"{100 * far:g} %" for far in FARS), "right name %", "others passed %"]
+        rows = [
+            [
+                _percent(row.equal_error, row.equal_error_error),
+                *(_percent(row.false_rejects[far]) for far in FARS),
+                _percent(row.verified, row.verified_error),
+                _percent(row.false_matches, row.false_matches_error),
+            ]
+            for row in self.at
         ]
-        for row in self.at:
-            rates = "  ".join(f"{100 * row.false_rejects[far]:6.2f}" for far in FARS)
-            shown = _percent(row.equal_error, row.equal_error_error)
-            lines.append(
-                f"{row.n_components:>10}  {shown:13}  {rates}  "
-                f"{_percent(row.verified, row.verified_error):12}  "
-                f"{_percent(row.false_matches, row.false_matches_error)}"
-            )
-        return lines
+        title = (
+            "One to one: false rejects % at a rate of false accepts, and at the threshold for "
+            f"{100 * self.protocol['far']:g} %"
+        )
+        return [title, *self._table(heads, rows)]
 
     def _what(self) -> list[str]:
-        lines = [
-            f"A face or not, by reconstruction error ({self.protocol['others']})",
-            "components  error of faces  of others  told apart %  equal error %",
+        heads = ["error of faces", "of others", "told apart %", "equal error %"]
+        rows = [
+            [
+                f"{row.face_error:.3f}",
+                f"{row.other_error:.3f}",
+                _percent(row.told_apart),
+                _percent(row.face_equal_error),
+            ]
+            for row in self.at
         ]
-        for row in self.at:
-            lines.append(
-                f"{row.n_components:>10}  {row.face_error:14.3f}  {row.other_error:9.3f}  "
-                f"{_percent(row.told_apart):12}  {_percent(row.face_equal_error)}"
-            )
-        lines.append(
+        return [
+            f"A face or not, by reconstruction error ({self.protocol['others']})",
+            *self._table(heads, rows),
             "By the model's own measure and threshold: "
             f"{_percent(self.faces_kept, self.faces_kept_error)} % of new faces pass, "
             f"{_percent(self.others_refused, self.others_refused_error)} % of others do not. "
-            f"Where 99 % of new faces pass, {_percent(self.told_apart, self.told_apart_error)} % do not."
-        )
-        return lines
+            f"Where 99 % of new faces pass, {_percent(self.told_apart, self.told_apart_error)} % do not.",
+        ]
+
+    def _table(self, heads: list[str], rows: list[list[str]]) -> list[str]:
+        """Return one line a number of components, below the heads."""
+        counts = [str(row.n_components) for row in self.at]
+        lines = [["components", *heads], *([count, *row] for count, row in zip(counts, rows, strict=True))]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return ["  ".join(map(str.rjust, line, widths)) for line in lines]
 
 
 def _percent(share: float | None, error: float | None = None) -> str:
@@ -378,9 +375,13 @@ def evaluate_faces(
     """
     check_choice("light", light, LIGHTS)
     splits = check_integer("splits", splits)
-    settings = {"distance": distance, "discriminant": discriminant, "match": match, "far": far}
-    Recogniser(**settings).check_parameters()  # type: ignore[arg-type]
-    _check_kind("faces", faces)
+    comparing = {"distance": distance, "discriminant": discriminant, "match": match, "far": far}
+    Recogniser(**comparing).check_parameters()  # type: ignore[arg-type]
+    if not isinstance(faces, Faces):
+        raise InputTypeError(
+            f"faces is {type(faces).__name__}. Give Faces: read_faces(PATH) reads them, and "
+            "Faces(pictures, people, names, hashes) makes them of an array."
+        )
     people, notes, usable = population(faces, enrolled)
     given = faces.take(usable)
     advice = f"There are {people.count} people, and at least 2 must stay."
@@ -390,18 +391,12 @@ def evaluate_faces(
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
     others = noise_pictures(given, rngs[-1]) if others is None else others
-    _check_kind("others", others)
-    if others.size != given.size:
-        raise DataError(
-            f"There are pictures that are no faces of {others.size}, and the faces are {given.size}. Read "
-            f'them with size="{given.size}".'
-        )
     found: list[_Measured] = []
     for number, rng in enumerate(rngs[:splits], start=1):
         logger.info("split %d of %d", number, splits)
         space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng, memory_limit=memory_limit)
         split = draw_split(people, leave_out, rng)
-        found.append(_measure(given, people, others, split, space, counts, settings))
+        found.append(_measure(given, people, others, split, space, counts, comparing))
     protocol = {
         "source": faces.source,
         "pictures": len(given),
@@ -413,18 +408,10 @@ def evaluate_faces(
         "leave_out": leave_out,
         "light": light,
         "shift": shift,
-        **settings,
+        **comparing,
         "others": f"{len(others)} pictures of {others.source}",
     }
     return _summary(found, protocol, counts, people, (*notes, *dict.fromkeys(found[-1].notes)))
-
-
-def _check_kind(name: str, given: Any) -> None:
-    if not isinstance(given, Faces):
-        raise InputTypeError(
-            f"{name} is {type(given).__name__}. Give Faces: read_faces(PATH) reads them, and "
-            "Faces(pictures, people, names, hashes) makes them of an array."
-        )
 
 
 # ------------------------------------------------------------------ one split
@@ -447,7 +434,7 @@ def _measure(
     split: Split,
     space: FaceSpace,
     counts: Sequence[int],
-    settings: dict[str, Any],
+    comparing: dict[str, Any],
 ) -> _Measured:
     names = np.array(people.names, dtype=object)[people.codes]
     with warnings.catch_warnings():
@@ -462,7 +449,7 @@ def _measure(
     rows, wrong = [], []
     notes: tuple[str, ...] = ()
     for place, count in enumerate(counts):
-        recogniser = Recogniser(**settings, n_components=count)
+        recogniser = Recogniser(**comparing, n_components=count)
         recogniser.fit(vectors[0], names[split.enrolled], space.eigenvalues_, space.shift_covariance_)
         row, mistakes = _recognised(recogniser, vectors[1], unknown, people, split)
         rows.append(row | _faces_known(errors[0][:, place], errors[1][:, place]))

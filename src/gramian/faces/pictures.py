@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import to_numpy
-from gramian.checks import counted, slices
+from gramian.checks import counted
 from gramian.errors import DataError, InputTypeError
 from gramian.rows import as_rows
 from gramian.rows.scan import Scan
@@ -19,7 +19,6 @@ from gramian.rows.table import Table
 SMALLEST = 8  # pixels of a side below which nothing of a face is left
 # Sides of small pictures are whole numbers, so that proportions are never quite the same.
 TOLERATED = 1.1
-BLOCK = 64  # pictures looked at together
 Pictures = npt.NDArray[Any]
 
 
@@ -138,11 +137,10 @@ def as_pictures(faces: Any) -> Pictures:
     # Python's numbers in an array of objects, and black and white.
     kinds: dict[str, Any] = {"O": np.float64, "b": np.uint8}
     pictures = pictures.astype(kinds.get(pictures.dtype.kind, pictures.dtype), copy=False)
-    for some in slices(len(pictures), BLOCK):
-        bad = np.flatnonzero(~np.isfinite(pictures[some]).all(axis=(1, 2)))
-        if len(bad):
-            raise DataError(
-                f"Picture {some.start + bad[0]} (counted from 0) contains NaN or infinity, and grey values "
-                "are finite. Leave it out, or repair it."
-            )
+    bad = np.flatnonzero(~np.isfinite(pictures).all(axis=(1, 2)))
+    if len(bad):
+        raise DataError(
+            f"Picture {bad[0]} (counted from 0) contains NaN or infinity, and grey values are finite. "
+            "Leave it out, or repair it."
+        )
     return pictures

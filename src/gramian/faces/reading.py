@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any
 
 import numpy as np
@@ -214,14 +215,10 @@ class _Reader:
         _require_memory(len(good), size, dtype)
         faces = self._decoded(good, forms, size, dtype)
         self._require_some(faces.names, source)
-        copies = len(faces) - len(set(faces.hashes))
         more = (
             frames_note(sum(frames)) if any(frames) else "",
             said,
             _resized_note(good, forms, size) if self.size else "",
-            f"{counted(copies, 'picture is a copy', 'pictures are copies')} of another, byte for byte"
-            if copies
-            else "",
         )
         notes = (*notes, *(note for note in more if note))
         return replace(faces, skipped=tuple(self.skipped), notes=notes, source=source)
@@ -315,7 +312,8 @@ def _resized_note(pictures: Sequence[PictureFile], forms: Sequence[PictureForm],
 
 def _with_people(faces: Faces, reader: _Reader, *, zipped: bool = False) -> Faces:
     """Take people from the folders; pictures beside the folders are left out, where they are fewer."""
-    paths = [PurePosixPath(name).parts for name in faces.names]
+    # Without the steps up and to the root that names in an archive may hold.
+    paths = [PurePosixPath(normpath(f"/{name}")).parts[1:] for name in faces.names]
     tops = {path[0] for path in paths}
     if zipped and len(tops) == 1 and min(len(path) for path in paths) > 2:
         note = f"{tops.pop()} is the only folder in the archive: people are the folders in it"
@@ -344,26 +342,21 @@ def _read_arrays(location: Location, size: Size | None) -> Faces:
     path, source = location.path, readable(str(location))
     people = names = None
     notes: tuple[str, ...] = ()
-    try:
-        with open_picture(path, source, SAVE_FIRST) as file:
-            if path.suffix.lower() == ".npy":
-                values = read_npy(file, source)
-            else:
-                values, _ = read_npz(file, location.key, source)
-                people = read_npz_names(file, "y", len(values), source)
-                try:
-                    names = read_npz_names(file, "name", len(values), source)
-                except DataError as error:
-                    notes = (f"pictures are named by their numbers, for {error}",)
-    except OSError as error:
-        if isinstance(error, GramianError):
-            raise
-        raise FileError(f"{source} cannot be opened: {error.strerror}. Check the path.") from error
+    with open_picture(path, source, SAVE_FIRST) as file:
+        if path.suffix.lower() == ".npy":
+            values = read_npy(file, source)
+        else:
+            values, _ = read_npz(file, location.key, source)
+            people = read_npz_names(file, "y", len(values), source)
+            try:
+                names = read_npz_names(file, "name", len(values), source)
+            except DataError as error:
+                notes = (f"pictures are named by their numbers, for {error}",)
     try:
         pictures = as_pictures(values)
-        _require_side("each picture", pictures.shape[2], pictures.shape[1])
     except DataError as error:
         raise DataError(f"{source}: {error}") from error
+    _require_side(source, pictures.shape[2], pictures.shape[1])
     hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
     if size is not None:
         _require_memory(len(pictures), size, pictures.dtype)

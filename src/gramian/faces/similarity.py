@@ -35,10 +35,7 @@ def as_vectors(vectors: Any, n_components: int | None = None) -> Vectors:
     DataError
         For another shape, other than real numbers, and a vector that is not finite in float32.
     """
-    try:
-        given = np.asarray(to_numpy(vectors))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"The vectors are no array ({error}). Give what transform returns.") from error
+    given = np.asarray(to_numpy(vectors))
     if given.ndim != 2 or given.dtype.kind not in "fiu" or not given.shape[1]:
         raise DataError(
             f"The vectors are {given.dtype} of shape {given.shape}. Give real numbers of shape (n, k), as "

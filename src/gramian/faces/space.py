@@ -397,11 +397,6 @@ class FaceSpace(Saved, BaseEstimator):
         return self.decomposition_
 
     @property
-    def variances_(self) -> FloatArray:
-        """The eigenvalues, under the name that recognisers take them by."""
-        return self.explained_variance_
-
-    @property
     def explained_variance_(self) -> FloatArray:
         """The eigenvalues, under PCA's name for them."""
         check_is_fitted(self)

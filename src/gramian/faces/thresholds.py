@@ -14,8 +14,8 @@ from gramian.checks import counted, evenly
 from gramian.faces.similarity import Codes, Matcher
 from gramian.records import FloatArray
 
-FEW = 5  # people below which strangers are also drawn
-DRAWN = 20_000
+FEW = 5  # people below which strangers are also simulated
+SIMULATED = 20_000
 # Of held-out comparisons.
 FOLDS = 10
 MANY = 200  # people above which there are fewer folds
@@ -346,16 +346,16 @@ def calibrate(
     perfect : float
         The likeness of a vector to itself.
     variances : ndarray of shape (k,), float64
-        Of the vectors, over faces: where there are fewer than five people, strangers are also drawn from a
-        normal distribution with these variances, and the higher threshold is taken.
+        Of the vectors, over faces: where there are fewer than five people, strangers are also simulated, from
+        a normal distribution with these variances, and the higher threshold is taken.
     """
     found = held_out(vectors, people, build)
     n_people = int(people.max()) + 1
     notes: tuple[str, ...] = ()
     if n_people < FEW:
-        drawn = _drawn(build(np.ones(len(people), dtype=bool)), variances)
-        identify = _threshold_drawn(drawn.max(axis=1), found.strangers, far, perfect, found.own)
-        verify = _threshold_drawn(drawn.ravel(), found.pairs, far, perfect, found.own)
+        simulated = _simulated(build(np.ones(len(people), dtype=bool)), variances)
+        identify = _by_simulation(simulated.max(axis=1), found.strangers, far, perfect, found.own)
+        verify = _by_simulation(simulated.ravel(), found.pairs, far, perfect, found.own)
         notes += (_few(n_people),)
     elif _all_alike(found.pairs):
         # Whatever is asked, the answer would be chance: nobody is recognised.
@@ -403,14 +403,14 @@ def _one_to_one(found: Comparisons, rate: float, perfect: float) -> tuple[float,
     return tail_threshold(found.closest, found.n_pairs, rate, perfect, found.n_strangers / 2), rate
 
 
-def _threshold_drawn(
-    drawn: FloatArray, scores: FloatArray, far: float, perfect: float, own: FloatArray
+def _by_simulation(
+    simulated: FloatArray, scores: FloatArray, far: float, perfect: float, own: FloatArray
 ) -> Threshold:
-    """Return the threshold for drawn strangers, and not below the few real ones."""
-    counted = counted_threshold(drawn, far)
+    """Return the threshold for simulated strangers, and not below the few real ones."""
+    counted = counted_threshold(simulated, far)
     if counted is None:
-        closest = -np.sort(-drawn)[: tail_size(len(drawn), len(drawn))]
-        counted = tail_threshold(closest, len(drawn), far, perfect, len(drawn)), far
+        closest = -np.sort(-simulated)[: tail_size(len(simulated), len(simulated))]
+        counted = tail_threshold(closest, len(simulated), far, perfect, len(simulated)), far
     value, predicted = counted
     if len(scores) and scores.max() >= value:
         value = float(np.nextafter(scores.max(), np.inf))
@@ -426,9 +426,9 @@ def _all_alike(pairs: FloatArray) -> bool:
     return len(pairs) > 0 and float(np.ptp(pairs)) <= 1e-3 * float(np.abs(pairs).max()) + 1e-6
 
 
-def _drawn(gallery: Matcher, variances: FloatArray) -> FloatArray:
+def _simulated(gallery: Matcher, variances: FloatArray) -> FloatArray:
     rng = np.random.default_rng(0)
-    strangers = rng.standard_normal((DRAWN, len(variances))) * np.sqrt(variances)
+    strangers = rng.standard_normal((SIMULATED, len(variances))) * np.sqrt(variances)
     return np.asarray(gallery.similarity(strangers.astype(np.float32)), dtype=np.float64)
 
 
@@ -443,6 +443,6 @@ def _unobserved(far: float, whom: str, count: int) -> str:
 def _few(n_people: int) -> str:
     return (
         f"With {counted(n_people, 'person', 'people')} enrolled hardly anything is known of strangers: "
-        f"{DRAWN:,} were drawn from a normal distribution with the model's variances. Real people differ in "
-        "other ways, so the rate of false accepts is a guess."
+        f"{SIMULATED:,} were drawn from a normal distribution with the model's variances. Real people differ "
+        "in other ways, so the rate of false accepts is a guess."
     )

@@ -1,13 +1,12 @@
 """Decodes one picture: what its header says, its grey values, and what is wrong with it."""
 
-import hashlib
 import io
 import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
@@ -39,22 +38,6 @@ class PictureForm:
     dtype: np.dtype[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class DecodedPicture:
-    """One picture, decoded.
-
-    Attributes
-    ----------
-    values : ndarray of shape (height, width)
-        Grey values: uint8, uint16, or what a deeper picture has.
-    sha256 : str
-        Hash of the bytes of its file.
-    """
-
-    values: npt.NDArray[Any]
-    sha256: str
-
-
 def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
     """Return what the header says of a picture, and whether it has several frames.
 
@@ -68,38 +51,16 @@ def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
         return _form(image), bool(getattr(image, "is_animated", False))
 
 
-def decode_picture(picture: PictureFile, size: tuple[int, int] | None = None) -> DecodedPicture:
-    """Decode one picture.
+def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
+    """Return the grey values of a picture's bytes, turned upright and resized to a form.
 
     Colour becomes grey as in Pillow's mode "L" (ITU-R 601-2 luma); 16-bit grey keeps its values.
     The orientation that a camera recorded is applied.
-
-    Parameters
-    ----------
-    picture : PictureFile
-    size : (width, height) or None
-        Resize it to this.
 
     Raises
     ------
     DataError, FileError, MissingExtraError
         If it is too large, damaged or no picture, or Pillow is not installed.
-    """
-    data = picture_content(picture)
-    with _decoding(picture.name):
-        form = _form(_pillow().open(io.BytesIO(data), formats=_FORMATS))
-    if size is not None:
-        form = replace(form, width=size[0], height=size[1])
-    return DecodedPicture(grey_values(picture.name, data, form), hashlib.sha256(data).hexdigest())
-
-
-def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
-    """Return the grey values of a picture's bytes, turned upright and resized to a form.
-
-    Raises
-    ------
-    DataError, FileError, MissingExtraError
-        As :func:`decode_picture`.
     """
     with _decoding(name):
         return _grey(_pillow().open(io.BytesIO(data), formats=_FORMATS), form)

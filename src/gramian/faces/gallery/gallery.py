@@ -27,7 +27,6 @@ from gramian.faces.gallery.records import (
     Person,
     as_batch,
     check_model,
-    check_settings,
     read_settings,
     settings_text,
 )
@@ -132,8 +131,8 @@ class Gallery:
             When the name is taken, or the file cannot be written.
         InputTypeError, NotFittedError
             For what is no fitted model.
-        ParameterError
-            For an unknown setting.
+        ParameterError, TypeError
+            As for :meth:`configure`.
         """
         create_file(path, Description.of(model).rows(settings), lambda connection: None)
         return cls(path, timeout=timeout)
@@ -294,9 +293,10 @@ class Gallery:
         Raises
         ------
         ParameterError
-            For another name, or a value that no recogniser takes.
+            For a value that no recogniser takes.
+        TypeError
+            For another name.
         """
-        check_settings(settings, self.n_components)
         with self._file.changing() as connection:
             text = settings_text(self.settings | settings, self.n_components)
             connection.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
@@ -308,7 +308,7 @@ class Gallery:
         """What was chosen with :meth:`configure`."""
         with self._file.reading() as connection:
             (text,) = connection.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
-            return read_settings(text, self.n_components)
+            return read_settings(text)
 
     def people(self) -> tuple[Person, ...]:
         """Return who is enrolled, by name."""
@@ -369,10 +369,9 @@ class Gallery:
         ------
         DataError
             When nobody is enrolled.
-        ParameterError
-            For an unknown setting.
+        ParameterError, TypeError
+            As for :meth:`configure`.
         """
-        check_settings(settings, self.n_components)
         with self._file.guard:
             given = {name: value for name, value in settings.items() if value is not None}
             version = (self._file.version(), sorted(given.items()))

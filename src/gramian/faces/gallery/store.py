@@ -16,11 +16,10 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gramian.checks import check_number, listed
-from gramian.errors import FileError, reason, shortened
+from gramian.errors import FileError, shortened
 from gramian.faces.gallery.records import Description
 from gramian.faces.names import shown
-from gramian.store.atomic import as_path
+from gramian.store.atomic import as_file_error, as_path
 from gramian.version import __version__
 
 T = TypeVar("T")
@@ -47,17 +46,12 @@ CREATE TABLE originals (
     bytes BLOB NOT NULL
 );
 """
-COLUMNS = (
-    "SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
-)
-# A view can answer without end, and a trigger keep what is removed.
-ALIVE = "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view')"
-
 REBUILD = "rebuild"  # in the table meta: the file is to be written anew, without its unused parts
 # What a gallery is called while it is written, which takes seconds, and not an hour.
 UNFINISHED = ".gramian-gallery-"
 HOUR = 3600.0
 
+NOT_A_GALLERY = "is not a gallery. Name a file made by: gramian faces enroll"
 REFUSALS = {
     sqlite3.SQLITE_READONLY_ROLLBACK: "was left in the middle of a change, which must be undone first. Open "
     "it once where it and its folder may be written to.",
@@ -66,7 +60,7 @@ REFUSALS = {
     sqlite3.SQLITE_READONLY: "is write-protected or was opened for reading only. Nothing was changed.",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened, or its folder does not let a journal be written beside it. "
     "Check permissions. Nothing was changed.",
-    sqlite3.SQLITE_NOTADB: "is not a gallery. Name a file made by: gramian faces enroll",
+    sqlite3.SQLITE_NOTADB: NOT_A_GALLERY,
     sqlite3.SQLITE_FULL: "was not changed: the disk is full. Free some space.",
     sqlite3.SQLITE_IOERR: "cannot be read or written. Check the disk. Nothing was changed.",
 }
@@ -93,16 +87,13 @@ class GalleryFile:
     Raises
     ------
     FileError
-        If it is missing, empty, damaged, foreign, of a newer gramian, in use, or may not be opened.
-    ParameterError
-        For a time that nobody can wait.
+        If it is missing, damaged, no gallery, of a newer gramian, in use, or may not be opened.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool, timeout: float) -> None:
         self.path: Path = as_path(path)
         self.read_only: bool = read_only
         self.guard: AbstractContextManager[Any] = threading.RLock()
-        timeout = check_number("timeout", timeout, least=0, most=HOUR)
         _check_place(self.path, read_only)
         with _plainly(self.path):
             uri = f"{Path(os.path.abspath(self.path)).as_uri()}?mode=rw"
@@ -120,8 +111,8 @@ class GalleryFile:
             for setting in ("trusted_schema = OFF", "foreign_keys = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {setting}")
             _check_gallery(self.path, connection)
-            meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-            self.description: Description = Description.read(meta)
+            rows = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            self.description: Description = Description.read(rows)
             if self.read_only:
                 connection.execute("PRAGMA query_only = ON")
                 return
@@ -129,7 +120,7 @@ class GalleryFile:
             # Where another program chose a write-ahead log, old vectors would stay in it.
             connection.execute("PRAGMA journal_mode = DELETE")
         remove_leftovers(Path(os.path.realpath(self.path)).parent)
-        if REBUILD in meta:
+        if REBUILD in rows:
             self.rebuild()
 
     def close(self) -> None:
@@ -188,11 +179,7 @@ def _check_place(path: Path, read_only: bool) -> None:
             "gramian faces enroll MODEL GALLERY PICTURES"
         )
     if not path.is_file():
-        raise FileError(
-            f"{path} is {'a folder' if path.is_dir() else 'no file'}. Name the file of the gallery."
-        )
-    if not path.stat().st_size:
-        raise FileError(f"{path} is empty, not a gallery. Remove it, or name another file.")
+        raise FileError(f"{path} is a folder or a device. Name the file of the gallery.")
     # Every change keeps a journal beside the file.
     for place in () if read_only else (path, Path(os.path.realpath(path)).parent):
         if not os.access(place, os.W_OK):
@@ -203,29 +190,19 @@ def _check_place(path: Path, read_only: bool) -> None:
 
 
 def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse what is no gallery, of a newer gramian, damaged, or holds what acts by itself."""
+    """Refuse what is no gallery, of a newer gramian, or damaged."""
 
     def ask(question: str) -> list[Any]:
         return [row[0] for row in connection.execute(question).fetchall()]
 
     if ask("PRAGMA application_id") != [APPLICATION]:
-        raise FileError(
-            f"{path} is a database of another program, not a gallery. Name a file made by: "
-            "gramian faces enroll"
-        )
+        raise FileError(f"{path} {NOT_A_GALLERY}")
     (version,) = ask("PRAGMA user_version")
     if version > SCHEMA_VERSION:
         raise FileError(
             f"{path} was made by a newer gramian (schema {version}); this gramian {__version__} knows up "
             f"to schema {SCHEMA_VERSION}: upgrade with pip install -U gramian"
         )
-    with closing(sqlite3.connect(":memory:")) as model:
-        model.executescript(TABLES)
-        missing = {row[0] for row in model.execute(COLUMNS)} - set(ask(COLUMNS))
-    if missing:
-        raise sqlite3.DatabaseError(f"it lacks {listed(sorted(missing))}")
-    if alive := ask(ALIVE):
-        raise sqlite3.DatabaseError(f"another program put the {alive[0]} into it")
     # SQLite would fill a page that is cut with zeros.
     if path.stat().st_size % 512:
         raise sqlite3.DatabaseError("its end is missing")
@@ -261,7 +238,7 @@ def _refusal(error: Exception) -> str:
 
 
 def create_file(
-    path: str | os.PathLike[str], meta: Mapping[str, Any], fill: Callable[[sqlite3.Connection], T]
+    path: str | os.PathLike[str], description: Mapping[str, Any], fill: Callable[[sqlite3.Connection], T]
 ) -> T:
     """Write a new gallery: complete under its name, or not at all, and never over another file.
 
@@ -270,7 +247,8 @@ def create_file(
     Parameters
     ----------
     path : str or path-like
-    meta : mapping of str to str, int or bytes
+    description : mapping of str to str, int or bytes
+        What goes into the table ``meta``.
     fill : callable
         Puts in what the gallery begins with; what it returns is returned.
 
@@ -285,26 +263,17 @@ def create_file(
         connection.executescript(TABLES)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", description.items())
         result, content = fill(connection), connection.serialize()
     remove_leftovers(target.parent)
     temporary = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _name(temporary, target)
-    except FileNotFoundError as error:
-        raise FileError(
-            f"{shown(target)} cannot be written: there is no folder {shown(target.parent)}. Create it first."
-        ) from error
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(
-            f"{shortened(target)} cannot be written: {reason(error)}. Choose another place."
-        ) from error
+        with as_file_error(target):
+            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            _name(temporary, target)
     finally:
         with suppress(OSError):
             temporary.unlink()
