@@ -60,7 +60,7 @@ def enroll(
     from gramian.faces.gallery import Gallery, enroll_into
     from gramian.rows.files import locate
 
-    name = None if person is None else person_name(person)
+    name = None if person is None else _named(person)
     space = open_model(model)
     # Before long work: is this a gallery, of this model, that may be changed?
     if os.path.lexists(gallery):
@@ -91,6 +91,14 @@ def enroll(
         print_json(facts)
     else:
         _print_lines(_enrolled_lines(facts, enrolled))
+
+
+def _named(person: str) -> str:
+    """Return the name that was given to a command, which is at fault where it is none."""
+    try:
+        return person_name(person)
+    except DataError as error:
+        raise ParameterError(f"--person: {error}") from error
 
 
 def _people(given: ReadPictures, person: str | None) -> list[str]:
@@ -249,7 +257,7 @@ def forget(
     """Remove every trace of a person from a gallery."""
     from gramian.faces.gallery import Gallery
 
-    name = person_name(person)
+    name = _named(person)
     with Gallery.open(gallery) as opened, progress("forgetting"):
         removed = opened.forget(name)
     print(f"{name} is forgotten: {counted(removed, 'picture')} removed from {shown(gallery)}.")
