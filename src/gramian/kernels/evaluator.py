@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from gramian.arrays import (
 )
 from gramian.checks import slices
 from gramian.errors import ParameterError
+from gramian.kernels.facts import Facts
 from gramian.records import FloatArray
 
 TILE = THIN
@@ -46,6 +48,12 @@ class Evaluator(ABC):
     relative: float
     absolute: float
     largest: float
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the kernel, found out once."""
+        facts: Facts = self.kernel.facts
+        return facts
 
     @abstractmethod
     def encode(self, X: Any) -> tuple[Any, Any]:
@@ -204,7 +212,7 @@ def chained(values: FloatArray, parts: Sequence[Slopes], by_part: Sequence[Float
     )
 
 
-def scattered(inner: Slopes, columns: list[int], d: int) -> Slopes:
+def scattered(inner: Slopes, columns: Any, d: int) -> Slopes:
     """Return the slopes by all d columns of a kernel that sees some of them."""
 
     def spread(part: Pull) -> Pull:
