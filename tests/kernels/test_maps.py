@@ -14,7 +14,6 @@ from gramian.kernels.feature_maps import (
     check_origin,
     fourier_map,
     gaussian_gram,
-    largest_norm,
     polynomial_map,
     taylor_map,
 )
@@ -110,13 +109,6 @@ def test_gaussian_gram_is_its_definition(gamma):
                 gaussian_gram(X * scale, Y * scale, gamma / scale**2), expected, rtol=1e-12
             )
         assert np.isfinite(gaussian_gram(X * scale, None, gamma)).all()
-
-
-def test_largest_norm():
-    assert largest_norm(X) == pytest.approx(np.linalg.norm(X, axis=1).max(), rel=1e-15)
-    assert largest_norm(X * 1e300) == pytest.approx(np.linalg.norm(X, axis=1).max() * 1e300, rel=1e-15)
-    assert largest_norm(np.zeros((2, 2))) == 0
-    assert largest_norm(np.array([[np.inf, 1.0]])) == np.inf
 
 
 def test_widths():

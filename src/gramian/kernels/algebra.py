@@ -1134,3 +1134,7 @@ def exp(kernel: Kernel) -> Kernel:
            [1.    , 2.7183]])
     """
     return Exp(kernel)
+
+
+# All that a combination can be.
+COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -76,6 +77,17 @@ def squared_norms(X: Any) -> Any:
     """Return the squared Euclidean norm of every row."""
     X = to_float64(X)
     return np.einsum("ij,ij->i", X, X) if is_numpy(X) else namespace(X).sum(X * X, axis=1)
+
+
+def largest_norm(X: Any) -> float:
+    """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
+    xp = namespace(X)
+    top = float(xp.max(xp.abs(X)))
+    if not 0 < top < np.inf:
+        return top
+    # Divided by the largest entry first, so that no square overflows.
+    X = X / top
+    return top * math.sqrt(float(xp.max(xp.sum(X * X, axis=1))))
 
 
 def ones(X: Any) -> Any:

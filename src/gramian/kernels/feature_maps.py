@@ -33,7 +33,7 @@ from gramian.arrays import (
 )
 from gramian.checks import amount, check_integer, check_number, check_share, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.kernels.arithmetic import check_rows, is_number
+from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
 from gramian.kernels.monomials import (
     exact_fraction,
     graded_blocks,
@@ -816,17 +816,6 @@ def frequencies(count: int, d: int, *, orthogonal: bool, rng: np.random.Generato
     # Lengths of independent normal vectors, so that each row is normal.
     lengths = np.sqrt(rng.chisquare(d, size=count))
     return np.concatenate(groups) * lengths[:, None]
-
-
-def largest_norm(Z: Any) -> float:
-    """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
-    xp = namespace(Z)
-    top = float(xp.max(xp.abs(Z)))
-    if not 0 < top < np.inf:
-        return top
-    # Divided by the largest entry first, so that no square overflows.
-    Z = Z / top
-    return top * math.sqrt(float(xp.max(xp.sum(Z * Z, axis=1))))
 
 
 # ------------------------------------------------------------ the Gaussian kernel

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import is_numpy, namespace, to_float64
-from gramian.checks import check_number
+from gramian.arrays import from_numpy, is_numpy, namespace, to_float64
+from gramian.checks import check_number, slices
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import (
@@ -25,6 +25,7 @@ from gramian.kernels.arithmetic import (
     UNIT,
     absolute_distances,
     exponential,
+    largest_norm,
     ones,
     product,
     squared_distances,
@@ -110,7 +111,7 @@ class Formula(Kernel):
         """Bind to fitted rows, distances expanded where that is accurate enough."""
         d = int(X.shape[1])
         shift = _mean(X) if self.expands or (centered and self.facts.shifts_out) else None
-        norm = largest_norm(X, shift, self.weights())
+        norm = _longest(X, shift, self.weights())
         relative, absolute = self.evaluation_error(d, norm, direct=False)
         direct = self.expands and not relative + absolute <= precision
         if direct:
@@ -173,19 +174,16 @@ def _mean(X: Any) -> Any:
     return X.mean(axis=0, dtype=np.float64) if is_numpy(X) else namespace(X).mean(to_float64(X), axis=0)
 
 
-def largest_norm(X: Any, shift: Any = None, weights: Any = None) -> float:
-    """Return the largest Euclidean norm of a row, after a shift and weights of the columns."""
-    xp = namespace(X)
+def _longest(X: Any, shift: Any, weights: Any) -> float:
+    """Return the largest norm of a row, after a shift and weights of the columns."""
     largest = 0.0
-    n = X.shape[0]
-    scale = None if weights is None else xp.asarray(weights, **({} if is_numpy(X) else {"device": X.device}))
-    for start in range(0, n, 4096):
-        block = to_float64(X[start : min(n, start + 4096), :])
-        block = block if shift is None else block - shift
-        block = block if scale is None else block * scale
+    for rows in slices(X.shape[0], 4096):
+        block = to_float64(X[rows, :])
         with np.errstate(over="ignore"):
-            largest = max(largest, float(xp.max(xp.sum(block * block, axis=1))))
-    return float(np.sqrt(largest))
+            block = block if shift is None else block - shift
+            block = block if weights is None else block * from_numpy(weights, block)
+        largest = max(largest, largest_norm(block))
+    return largest
 
 
 # ---------------------------------------------------------------------------- of the inner product
@@ -357,29 +355,19 @@ class Polynomial(Projective):
         return polynomial_map(n_features, **given, **options)
 
     def profile(self, T: Any) -> Any:
-        if not float(self.degree).is_integer():
-            self._refuse_negative(T)
-        elif is_numpy(T):
-            return whole_power(T, int(self.degree))
-        return T**self.degree
-
-    def steepness(self, T: Any) -> Any:
-        gamma = float(self.gamma or 0.0)
-        return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
-
-    def _refuse_negative(self, T: Any) -> None:
+        if float(self.degree).is_integer():
+            return whole_power(T, int(self.degree)) if is_numpy(T) else T**self.degree
         least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
         if least < 0:
             raise DataError(
                 f"{self!r} has no value where gamma x . y + coef0 is negative, and it reaches {least:.3g}. "
                 "Use a whole degree: a fractional power is no kernel."
             )
+        return T**self.degree
 
-    def diagonal(self, X: Any) -> Any:
-        inside = self.gamma * squared_norms(X) + self.coef0
-        if not float(self.degree).is_integer():
-            self._refuse_negative(inside)
-        return inside**self.degree
+    def steepness(self, T: Any) -> Any:
+        gamma = float(self.gamma or 0.0)
+        return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
 
     def size(self, largest: float) -> float:
         with np.errstate(over="ignore"):
@@ -530,9 +518,9 @@ class Radial(Formula):
         xp = namespace(X)
         if direct or not self.expands:
             # Powers of two round nothing, so that rows close to each other keep their difference.
-            X = X * _like(np.ldexp(1.0, self._exponents), X)
+            X = X * from_numpy(np.ldexp(1.0, self._exponents), X)
             return X, X
-        X = X * _like(np.sqrt(self.rates), X)
+        X = X * from_numpy(np.sqrt(self.rates), X)
         # One product of these gives -q.
         norms = squared_norms(X)[:, None]
         column = xp.ones_like(norms)
@@ -813,12 +801,6 @@ class RationalQuadratic(Radial):
         relative, absolute = super().evaluation_error(d, largest, direct)
         # The rounding of 1 + q, raised to the power.
         return relative + self.alpha * UNIT, absolute
-
-
-def _like(values: Any, X: Any) -> Any:
-    if np.ndim(values) == 0:
-        return float(values)
-    return values if is_numpy(X) else namespace(X).asarray(values, device=X.device)
 
 
 # ------------------------------------------------------------------------------ of other distances
