@@ -187,7 +187,7 @@ def test_overflow_is_refused_with_the_kernel_that_does():
 @pytest.mark.parametrize("bad", [3, None, "rbf", np.ones(2)])
 def test_parts_are_kernels(bad):
     for made in (Sum(RBF(), bad), Product(bad, RBF()), Scaled(bad, 2.0), Power(bad, 2), Exp(bad)):
-        with pytest.raises(InputTypeError, match=r"(left|right|kernel)=.* is no kernel object such as"):
+        with pytest.raises(InputTypeError, match="is no kernel object such as"):
             made.gram(X)
 
 

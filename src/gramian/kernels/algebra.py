@@ -200,8 +200,7 @@ class Kernel(ABC):
             return Scaled(self, other)
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
-    def __rmul__(self, other: Any) -> Kernel:
-        return Scaled(self, other) if is_number(other) else NotImplemented
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Kernel:
         return Scaled(self, 1 / other) if is_number(other) and other != 0 else NotImplemented
@@ -998,11 +997,8 @@ class OnColumns(Composite):
         super().check()
         if isinstance(self.columns, slice):
             return
-        wanted = self._listed()
-        if any(isinstance(column, bool) or not isinstance(column, (int, str)) for column in wanted):
+        if any(isinstance(column, bool) or not isinstance(column, (int, str)) for column in self._listed()):
             raise ParameterError(f"columns={self.columns!r} must be positions such as 0, names, or a slice.")
-        if not wanted or len(set(wanted)) < len(wanted):
-            raise ParameterError(f"columns={self.columns!r} must name columns, each once.")
 
     def _listed(self) -> list[Any]:
         columns = self.columns
@@ -1016,21 +1012,15 @@ class OnColumns(Composite):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        picked = tuple(self._positions(int(X.shape[1]), names))
+        d, columns = int(X.shape[1]), self.columns
+        if not isinstance(columns, slice):
+            columns = [self._position(column, d, names) for column in self._listed()]
+        picked = tuple(np.arange(d)[columns].tolist())
+        if not picked or len(set(picked)) < len(picked):
+            raise ParameterError(f"columns={self.columns!r} must leave some of {d} columns, each once.")
         known = None if names is None else [names[p] for p in picked]
         kernel = OnColumns(self.kernel, picked)
         return OnColumns(self.kernel.resolve(kernel.rows(X), known), picked)
-
-    def _positions(self, d: int, names: Sequence[str] | None) -> list[int]:
-        if isinstance(self.columns, slice):
-            found = list(range(d))[self.columns]
-        else:
-            found = [self._position(column, d, names) for column in self._listed()]
-        if not found:
-            raise ParameterError(f"columns={self.columns!r} leave nothing of {d} columns.")
-        if len(set(found)) < len(found):
-            raise ParameterError(f"columns={self.columns!r} name a column twice.")
-        return found
 
     def _position(self, column: Any, d: int, names: Sequence[str] | None) -> int:
         if isinstance(column, str):
@@ -1042,7 +1032,7 @@ class OnColumns(Composite):
             return list(names).index(column)
         if not -d <= column < d:
             raise ParameterError(f"There is no column {column}: X has {d}, counted from 0 to {d - 1}.")
-        return int(column) % d
+        return int(column)
 
     def rows(self, X: Any) -> Any:
         if is_numpy(X):

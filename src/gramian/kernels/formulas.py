@@ -516,7 +516,7 @@ class Radial(Formula):
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         xp = namespace(X)
-        if direct or not self.expands:
+        if direct:
             # Powers of two round nothing, so that rows close to each other keep their difference.
             X = X * from_numpy(np.ldexp(1.0, self._exponents), X)
             return X, X
@@ -532,14 +532,15 @@ class Radial(Formula):
         return np.frexp(np.sqrt(self.rates))[1] - 1
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        if direct or not self.expands:
-            left_over = np.ldexp(self.rates, -2 * self._exponents)
-            if np.ndim(left_over):
-                return self.profile(-squared_distances(left, right, left_over))
-            with np.errstate(over="ignore"):
-                T = squared_distances(left, right) * -float(left_over)
-            return self.profile(T)
-        return self.profile(product(left, right, out))
+        return self.profile(self._apart(left, right) if direct else product(left, right, out))
+
+    def _apart(self, left: Any, right: Any) -> Any:
+        """Return -q, summed from differences of rows times powers of two."""
+        left_over = np.ldexp(self.rates, -2 * self._exponents)
+        if np.ndim(left_over):
+            return -squared_distances(left, right, left_over)
+        with np.errstate(over="ignore"):
+            return squared_distances(left, right) * -float(left_over)
 
     @abstractmethod
     def fading(self, T: Any, values: Any) -> Any:
@@ -551,10 +552,9 @@ class Radial(Formula):
         # Both encodings hold the rows in their first d columns, times powers of two or sqrt(2 c).
         d = X.shape[1]
         x, y = left[:, :d], right[:, :d]
-        if direct or not self.expands:
+        if direct:
             scale = np.ldexp(1.0, self._exponents)
-            left_over = np.ldexp(self.rates, -2 * self._exponents)
-            T = -squared_distances(x, y, np.broadcast_to(left_over, (d,)))
+            T = self._apart(x, y)
         else:
             scale = np.sqrt(2.0 * self.rates)
             T = np.minimum(product(left, right), 0.0)
@@ -569,17 +569,16 @@ class Radial(Formula):
         return Slopes(values, pull, lambda W: np.sum(W * fading, axis=1)[:, None] * stiffness)
 
     def weights(self) -> Any:
-        return np.sqrt(self.rates) if np.ndim(self.rates) else None
+        return np.sqrt(self.rates)
 
     def rounding(self, d: int, largest: float) -> float:
         """Bound the error of q where distances are expanded into a product."""
         # Shift, factors and squared norms are rounded as well as the product; the factor sqrt(2) twice.
-        rate = 1.0 if np.ndim(self.rates) else float(self.rates)
-        return (1.5 * d + 14) * UNIT * 4.0 * rate * largest * largest
+        return (1.5 * d + 14) * UNIT * 4.0 * largest * largest
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         function = (FUNCTION_ULPS + 4) * UNIT
-        if direct or not self.expands:
+        if direct:
             return function, (d + 9) * UNIT / np.e + TINY
         return function, min(self.slope * self.rounding(d, largest), 1.0) + TINY
 
@@ -718,19 +717,14 @@ class Matern(Radial):
         return replace(super().facts, kinks=kink if self.nu == 0.5 else "")
 
     @property
-    def expands(self) -> bool:  # type: ignore[override]
-        """For nu = 1/2 the root of a rounded distance would lose half of its digits."""
-        return self.nu != 0.5
-
-    @property
     def rates(self) -> Any:
         widths = np.array(self.length_scale, dtype=np.float64)
         return 2.0 * self.nu / widths / widths
 
     @property
     def slope(self) -> float:  # type: ignore[override]
-        """Bound on the derivative by q = r^2."""
-        return 0.5 if self.nu == 1.5 else 1 / 6
+        """Bound on the derivative by q = r^2: for nu = 1/2 a rounded one's root loses half of its digits."""
+        return {0.5: np.inf, 1.5: 0.5, 2.5: 1 / 6}[float(self.nu)]
 
     def profile(self, T: Any) -> Any:
         xp = namespace(T)
@@ -848,10 +842,8 @@ class Laplacian(Formula):
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         # The factor comes last, so that rows close to each other keep their difference.
         T = absolute_distances(left, right)
-        if is_numpy(T):
-            T *= -self.gamma
-            return np.exp(T, out=T)
-        return exponential(T * -self.gamma)
+        T *= -self.gamma
+        return exponential(T)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e + TINY

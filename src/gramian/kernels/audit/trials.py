@@ -7,7 +7,8 @@ rounding can do, in the values of k and in the eigenvalue solver; :func:`margin`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,13 +79,14 @@ class Trial:
         """The symmetric part of ``raw``."""
         return symmetric_part(self.raw)
 
-    @property
+    @cached_property
     def ratio(self) -> float:
-        """The smallest eigenvalue in units of the bound below which it says something."""
-        return self.margin.ratio
+        """The smallest eigenvalue in units of its bound: below -1 it refutes, as asymmetry does."""
+        return self.margin.ratio if self.asymmetry is None else -np.inf
 
+    @cached_property
     def asymmetry(self) -> tuple[int, int] | None:
-        """Return the pair of points whose two values differ most beyond rounding, or None."""
+        """The pair of points whose two values differ most beyond rounding, or None."""
         excess = _gap(self.raw) - self.error - self.error.T
         i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
         return (int(min(i, j)), int(max(i, j))) if excess[i, j] > 0 else None
@@ -191,12 +193,11 @@ class Examiner:
     skipped: int = 0
     evaluations: int = 0
     largest_gap: float = 0.0
-    problem: DataError | Exception | None = None
-    problem_points: FloatArray | None = field(default=None, repr=False)
+    problem: DataError | None = None
+    bound: Any = None
 
     def __post_init__(self) -> None:
         self.fixed = self.kernel
-        self.bound: Any = None
 
     def fix(self, points: FloatArray, names: Sequence[str] | None = None) -> None:
         """Fill in the parameters that depend on data, so that every set of points meets the same function."""
@@ -252,8 +253,7 @@ class Examiner:
             if not self._expected(error):
                 raise
             self.skipped += 1
-            if self.problem is None:
-                self.problem, self.problem_points = error, points
+            self.problem = self.problem or self.explain(points, error)
             return None
         return found
 
@@ -263,17 +263,12 @@ class Examiner:
 
     def _examine(self, points: FloatArray, rows: tuple[int, ...] | None) -> Trial:
         with np.errstate(all="ignore"):
-            given = points.copy()
-            bound = self._bind(given)
-            left, right = bound.encode(given)
+            bound = self._bind(points)
+            left, right = bound.encode(points)
             raw = np.array(bound.tile(left, right), dtype=np.float64)
             if not self.assumes:
-                np.fill_diagonal(raw, bound.diagonal(given))
+                np.fill_diagonal(raw, bound.diagonal(points))
         self.evaluations += raw.size
-        if not np.array_equal(given, points):
-            raise DataError(
-                "The kernel function changes the rows that it is given. Let it copy them first: x = x.copy()."
-            )
         return self._judged(points, raw, bound, rows)
 
     def _examine_row(self, trial: Trial, points: FloatArray, index: int) -> Trial:
