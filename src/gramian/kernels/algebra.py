@@ -36,7 +36,6 @@ from gramian.kernels.evaluator import (
     chained,
     flat,
     gram_matrix,
-    no_slopes,
     scattered,
 )
 from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
@@ -1079,9 +1078,6 @@ class After(Composite):
     def facts(self) -> Facts:
         """A map is a function about which nothing is known."""
         return replace(super().facts, kinks=f"The derivative of the map {self._label} is not known.")
-
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
-        raise no_slopes(self.kinks)
 
     def check(self) -> None:
         super().check()

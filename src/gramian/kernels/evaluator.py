@@ -21,7 +21,6 @@ from gramian.arrays import (
     to_dtype,
 )
 from gramian.checks import slices
-from gramian.errors import ParameterError
 from gramian.kernels.facts import Facts
 from gramian.records import FloatArray
 
@@ -181,19 +180,9 @@ class DiagonalSlopes:
     gradient: FloatArray
 
 
-def no_slopes(kinks: str) -> ParameterError:
-    """Return the error for a kernel that has no derivative, given the reason."""
-    return ParameterError(f"{kinks} Use preimage='ridge', which needs no derivative.")
-
-
 def flat(values: FloatArray, d: int) -> DiagonalSlopes:
     """Return a diagonal that does not change with x, as that of a stationary kernel."""
     return DiagonalSlopes(values, np.zeros((len(values), d)))
-
-
-def pulled_by_product(values: FloatArray, derivative: FloatArray | float, Y: FloatArray) -> Slopes:
-    """Return the slopes of f(x . y), given f'; ``Y`` has the shape (n, d)."""
-    return Slopes(values, lambda W: np.asarray((W * derivative) @ Y))
 
 
 def chained(values: FloatArray, parts: Sequence[Slopes], by_part: Sequence[FloatArray | float]) -> Slopes:

@@ -32,7 +32,7 @@ from gramian.kernels.arithmetic import (
     squared_norms,
     whole_power,
 )
-from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat, no_slopes, pulled_by_product
+from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
 from gramian.kernels.widths import (
@@ -78,17 +78,12 @@ class Formula(Kernel):
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         """Return the tile of encoded NumPy rows with its derivative by X, the rows before :meth:`encode`.
 
-        Raises
-        ------
-        ParameterError
-            For a kernel without a derivative, with the reason.
+        For a kernel whose facts have no ``kinks``.
         """
-        raise no_slopes(self.kinks)
+        raise NotImplementedError(self.kinks)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) with its derivative by x."""
-        if not self.facts.unit_diagonal:
-            raise no_slopes(self.kinks)
+        """Return k(x, x) with its derivative by x: none where it is 1."""
         return flat(self.diagonal(X), X.shape[1])
 
     def size(self, largest: float) -> float:
@@ -219,7 +214,7 @@ class Linear(Formula):
         return product(left, right, out)
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        return pulled_by_product(product(left, right), 1.0, right)
+        return Slopes(product(left, right), lambda W: W @ right)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         return DiagonalSlopes(squared_norms(X), 2.0 * X)
@@ -268,7 +263,7 @@ class Projective(Formula):
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         steepness = self.steepness(product(left, right) + self.coef0)
-        return pulled_by_product(self.tile(left, right, direct), steepness, right)
+        return Slopes(self.tile(left, right, direct), lambda W: (W * steepness) @ right)
 
     def diagonal(self, X: Any) -> Any:
         return self.profile(self.gamma * squared_norms(X) + self.coef0)
@@ -413,9 +408,6 @@ class Cosine(Formula):
 
         return Slopes(values, pull)
 
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        return flat(self.diagonal(X), X.shape[1])
-
     def diagonal(self, X: Any) -> Any:
         return squared_norms(self.encode(to_float64(X), False)[0])
 
@@ -547,8 +539,6 @@ class Radial(Formula):
         """Return -f'(-T) for T <= 0, given ``values = profile(T)``."""
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        if self.facts.kinks:
-            return super().slopes(X, left, right, direct)
         # Both encodings hold the rows in their first d columns, times powers of two or sqrt(2 c).
         d = X.shape[1]
         x, y = left[:, :d], right[:, :d]
