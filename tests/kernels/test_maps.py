@@ -130,7 +130,7 @@ def test_widths():
 
 
 def test_origins():
-    assert check_origin(None, 2) is None
+    assert check_origin(None, 2).tolist() == [0.0, 0.0]
     assert check_origin([1, 2], 2).tolist() == [1.0, 2.0]
     for bad in ([1.0], [np.nan, 1.0], 3.0):
         with pytest.raises(ParameterError, match=r"origin has shape .*2 finite numbers"):

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, to_float64, to_numpy
+from gramian.arrays import as_float64, from_numpy, namespace, to_float64, to_numpy
 from gramian.checks import check_number, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import (
@@ -499,8 +499,8 @@ class Composite(Kernel):
 
     def calls(self, X: Any) -> Calls | None:
         """Return what the functions among the parts cost together."""
-        few = X if X.shape[0] <= 100 else X[:100, :]
-        found = [cost for part in self.parts if (cost := part.calls(self.rows(few))) is not None]
+        few = self.rows(X[:100, :])
+        found = [cost for part in self.parts if (cost := part.calls(few)) is not None]
         if not found:
             return None
         return Calls(sum(cost.seconds for cost in found), any(cost.scalar for cost in found))
@@ -1034,10 +1034,7 @@ class OnColumns(Composite):
         return int(column)
 
     def rows(self, X: Any) -> Any:
-        if is_numpy(X):
-            return X[:, self.sees]
-        xp = namespace(X)
-        return xp.take(X, xp.asarray(self.sees, device=X.device), axis=1)
+        return namespace(X).take(X, from_numpy(np.array(self.columns), X), axis=1)
 
     @property
     def sees(self) -> Any:
