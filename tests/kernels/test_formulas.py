@@ -256,9 +256,9 @@ def test_every_named_formula_is_compared_with_its_exact_values():
 
 def test_the_error_bound_holds_for_clusters_far_apart():
     for kernel in FAR:
-        for offset in [0.0, 1e4, 1e8]:
-            for gap in (0.0, 3.0, 300.0, 1e6):
-                for near in (1.0, 1e-3, 1e-9):
+        for offset in [0.0, 1e8]:
+            for gap in (0.0, 3.0, 1e6):
+                for near in (1.0, 1e-9):
                     for dtype in (np.float32, np.float64):
                         rows = clusters(gap, offset, near, dtype)
                         rows = np.abs(rows) if isinstance(kernel, ChiSquared) else rows

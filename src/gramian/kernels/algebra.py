@@ -34,7 +34,6 @@ from gramian.kernels.evaluator import (
     Evaluator,
     Slopes,
     chained,
-    flat,
     gram_matrix,
     scattered,
 )
@@ -635,10 +634,6 @@ class ConstantEvaluator(Evaluator):
         still = np.zeros(X.shape)
         return Slopes(self.tile(self.encode(X)[0], right), lambda W: still, lambda W: still)
 
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return the constant for every row, with no slope."""
-        return flat(self.diagonal(X), X.shape[1])
-
 
 class Pair(Composite):
     """A kernel made of two."""
@@ -946,10 +941,6 @@ class NormalizedEvaluator(CompositeEvaluator):
             return np.asarray(inner.pull(W * factor) - np.sum(W * values, axis=1)[:, None] * shrink)
 
         return Slopes(values, pull)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x), which does not change with x."""
-        return flat(self.diagonal(X), X.shape[1])
 
     def diagonal(self, X: Any) -> Any:
         """Return 1, or 0 where k(x, x) is 0."""

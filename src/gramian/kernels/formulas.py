@@ -253,6 +253,10 @@ class Projective(Formula):
         gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
         return type(self)(**self.get_params(deep=False) | {"gamma": gamma})
 
+    def reach(self, largest: float) -> float:
+        """Bound |gamma x . y + coef0| for rows of norm up to ``largest``."""
+        return abs(self.gamma or 0.0) * largest * largest + abs(self.coef0)
+
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         return X * self.gamma, X
 
@@ -366,8 +370,7 @@ class Polynomial(Projective):
 
     def size(self, largest: float) -> float:
         with np.errstate(over="ignore"):
-            inside = np.float64(self.gamma or 0.0) * largest * largest + abs(self.coef0)
-            return float(inside**self.degree)
+            return float(np.float64(self.reach(largest)) ** self.degree)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         # A power by products takes at most degree - 1 of them.
@@ -375,8 +378,7 @@ class Polynomial(Projective):
         if self.degree >= 1:
             return relative, self.degree * (d + 3) * UNIT * self.size(largest) + TINY
         # The slope of t^p is infinite at 0, where it moves by e^p at most.
-        inside = float(self.gamma or 0.0) * largest * largest + abs(self.coef0)
-        return relative, float(((d + 3) * UNIT * inside + TINY) ** self.degree)
+        return relative, float(((d + 3) * UNIT * self.reach(largest) + TINY) ** self.degree)
 
 
 class Cosine(Formula):
@@ -472,12 +474,11 @@ class Sigmoid(Projective):
         return float(self.gamma or 0.0) * (1.0 - np.tanh(T) ** 2)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
-        size = abs(self.gamma or 0.0) * largest * largest + abs(self.coef0)
-        return FUNCTION_ULPS * UNIT, min((d + 3) * UNIT * size + TINY, 2.0)
+        return FUNCTION_ULPS * UNIT, min((d + 3) * UNIT * self.reach(largest) + TINY, 2.0)
 
     def size(self, largest: float) -> float:
         # Beyond, x . y itself is no number.
-        return 1.0 if abs(self.gamma or 0.0) * largest * largest < np.inf else np.inf
+        return 1.0 if self.reach(largest) < np.inf else np.inf
 
 
 # ----------------------------------------------------------------------- of the Euclidean distance

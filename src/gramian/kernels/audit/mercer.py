@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from gramian.arrays import as_float64, blas_threads
-from gramian.checks import check_integer, check_number, check_seed, counted, evenly
+from gramian.checks import check_integer, check_number, counted, evenly
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import check_rows
 from gramian.kernels.audit.search import acceptable_features, search
@@ -111,8 +110,6 @@ def audit(
         advice="It is how far a value of k may be off, relative to the largest. Try 1e-10.",
     )
     d = None if n_features is None else check_integer("n_features", n_features)
-    if isinstance(random_state, Integral):
-        check_seed("random_state", random_state)
     rng = (
         random_state
         if isinstance(random_state, np.random.Generator)
@@ -126,14 +123,14 @@ def audit(
     # Small eigenproblems are slower on several threads than on one.
     with blas_threads():
         if X is not None:
-            columns = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+            names = list(getattr(X, "columns", ()))
             rows = _rows(X, "X")
             if d not in (None, rows.shape[1]):
                 raise ParameterError(
                     f"n_features={d} but X has {rows.shape[1]} columns. n_features is for the search without "
                     "X: leave it out."
                 )
-            return _audit_rows(examiner, rows, columns or None)
+            return _audit_rows(examiner, rows, names or None)
         return _audit_by_search(examiner, d, rng)
 
 
@@ -168,7 +165,7 @@ def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None) -> AuditRep
     most = MOST_ROWS_CALLED if examiner.assumes else MOST_ROWS
     chosen = evenly(n, most)
     points = X[chosen]
-    examiner.fix(points, names if names and len(names) == X.shape[1] else None)
+    examiner.fix(points, names)
     trial = examiner.examine(points, tuple(chosen))
     # A witness of a few rows is judged by the size of values on all of them.
     examiner.reference = float(np.abs(trial.raw).max())

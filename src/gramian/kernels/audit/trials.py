@@ -6,6 +6,7 @@ rounding can do, in the values of k and in the eigenvalue solver; :func:`margin`
 
 from __future__ import annotations
 
+from collections.abc import Callable as Function
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -205,9 +206,7 @@ class Examiner:
         self.bound = None
 
     def _bind(self, points: FloatArray) -> Any:
-        if self.bound is not None:
-            return self.bound
-        bound = self.fixed.bind(points, precision=0.0)
+        bound = self.bound or self.fixed.bind(points, precision=0.0)
         if isinstance(self.fixed, Callable):
             # Binding a bare function evaluates it on some rows, and gives the same for all rows.
             self.bound = bound
@@ -228,9 +227,7 @@ class Examiner:
         """
         try:
             return self._examine(points, rows)
-        except Exception as error:
-            if not self._expected(error):
-                raise
+        except self._expected as error:
             raise self.explain(points, error) from (None if isinstance(error, DataError) else error)
 
     def attempt(self, points: FloatArray) -> Trial | None:
@@ -246,20 +243,18 @@ class Examiner:
         # Functions of two rows are slow: only what changed is evaluated, in one order of the arguments.
         return self._counted(points, lambda: self._examine_row(trial, points, index))
 
-    def _counted(self, points: FloatArray, work: Any) -> Trial | None:
+    def _counted(self, points: FloatArray, work: Function[[], Trial]) -> Trial | None:
         try:
-            found: Trial = work()
-        except Exception as error:
-            if not self._expected(error):
-                raise
+            return work()
+        except self._expected as error:
             self.skipped += 1
             self.problem = self.problem or self.explain(points, error)
             return None
-        return found
 
-    def _expected(self, error: Exception) -> bool:
+    @property
+    def _expected(self) -> type[Exception]:
         # A defect of a formula of this package must not pass for a remark about the data.
-        return self.assumes or isinstance(error, DataError)
+        return Exception if self.assumes else DataError
 
     def _examine(self, points: FloatArray, rows: tuple[int, ...] | None) -> Trial:
         with np.errstate(all="ignore"):
