@@ -11,6 +11,7 @@ import textwrap
 import warnings
 from collections.abc import Callable as Function
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -294,17 +295,12 @@ class _Reader:
         return found if isinstance(found, Kernel) else Constant(found)
 
     def literal(self, node: ast.expr) -> Any:
-        """Return a number, text, None, or a tuple of numbers."""
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            inner = self.literal(node.operand)
-            if is_number(inner):
-                return -inner if isinstance(node.op, ast.USub) else inner
-        elif isinstance(node, (ast.Tuple, ast.List)):
-            return tuple(self.literal(element) for element in node.elts)
-        elif isinstance(node, ast.Constant) and (
-            node.value is None or isinstance(node.value, str) or is_number(node.value)
-        ):
-            return node.value
+        """Return a number, text, None, or a tuple of them."""
+        with suppress(ValueError):
+            value = ast.literal_eval(node)
+            entries = value if isinstance(value, (tuple, list)) else [value]
+            if all(entry is None or isinstance(entry, str) or is_number(entry) for entry in entries):
+                return tuple(entries) if isinstance(value, (tuple, list)) else value
         raise self.fault(self.at(node), "a parameter is a number, a list of numbers, 'median' or None")
 
 
