@@ -879,8 +879,6 @@ class Normalized(Composite):
 
     def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
         (part,) = parts
-        if not np.isfinite(part.largest):
-            raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
         diagonal = as_float64(part.diagonal(seen))
         positive = diagonal[diagonal > 0]
         least = float(positive.min()) if positive.size else 1.0
@@ -891,8 +889,7 @@ class Normalized(Composite):
         # Cauchy and Schwarz bound the value by 1 for a kernel; for what may be none, its own size does.
         largest = 1.0 if part.facts.validity.proven else max(1.0, part.largest / least)
         absolute = (3.0 * error + 8.0 * UNIT) * largest if error < 0.1 else np.inf
-        width = int(part.encode(seen[:1, :])[0].shape[1])
-        return NormalizedEvaluator(self, 0.0, absolute, largest, parts, (width,))
+        return NormalizedEvaluator(self, 0.0, absolute, largest, parts, ())
 
 
 class NormalizedEvaluator(CompositeEvaluator):

@@ -12,7 +12,7 @@ from gramian.checks import check_integer, check_number, counted, evenly
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import check_rows
 from gramian.kernels.audit.search import acceptable_features, search
-from gramian.kernels.audit.trials import TINY, Examiner, Trial, margin, symmetric_part
+from gramian.kernels.audit.trials import TINY, Examiner, Trial
 from gramian.kernels.audit.verdict import AuditReport
 from gramian.kernels.audit.witness import (
     Asymmetry,
@@ -183,7 +183,7 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
     largest = float(np.abs(raw).max())
     error = np.full((n, n), value_tol * largest + TINY)
     indices = np.arange(n, dtype=np.float64)[:, None]
-    trial = Trial(indices, raw, error, margin(symmetric_part(raw), error), tuple(range(n)))
+    trial = Trial(indices, raw, error, tuple(range(n)))
     witness: Witness | Asymmetry | None = None
     if trial.asymmetry is not None:
         witness = asymmetry_in(trial.subset(trial.asymmetry))

@@ -64,7 +64,6 @@ class Trial:
         k as evaluated, in both orders of its arguments.
     error : ndarray of shape (m, m)
         Bound on the error of every entry.
-    margin : Margin
     rows : tuple of int or None
         Where the points are rows of given data: which.
     """
@@ -72,13 +71,18 @@ class Trial:
     points: FloatArray
     raw: FloatArray
     error: FloatArray
-    margin: Margin
     rows: tuple[int, ...] | None = None
 
     @property
     def gram(self) -> FloatArray:
-        """The symmetric part of ``raw``."""
-        return symmetric_part(self.raw)
+        """The symmetric part of ``raw``, without overflow."""
+        half: FloatArray = self.raw / 2
+        return half + half.T
+
+    @cached_property
+    def margin(self) -> Margin:
+        """The smallest eigenvalue of ``gram``, and what rounding can do to it."""
+        return margin(self.gram, self.error)
 
     @cached_property
     def ratio(self) -> float:
@@ -96,15 +100,8 @@ class Trial:
         """Return the trial of some of the points, without evaluating k again."""
         index = np.asarray(keep, dtype=np.intp)
         block = np.ix_(index, index)
-        raw, error = self.raw[block], self.error[block]
         rows = None if self.rows is None else tuple(self.rows[i] for i in index)
-        return Trial(self.points[index], raw, error, margin(symmetric_part(raw), error), rows)
-
-
-def symmetric_part(raw: FloatArray) -> FloatArray:
-    """Return ``(K + K.T) / 2`` without overflow."""
-    half: FloatArray = raw / 2
-    return half + half.T
+        return Trial(self.points[index], self.raw[block], self.error[block], rows)
 
 
 def _gap(raw: FloatArray) -> FloatArray:
@@ -294,7 +291,7 @@ class Examiner:
             error = np.where(np.isnan(error), np.inf, error)
         if largest > 0:
             self.largest_gap = max(self.largest_gap, float((_gap(raw / largest)).max()))
-        return Trial(points, raw, error, margin(symmetric_part(raw), error), rows)
+        return Trial(points, raw, error, rows)
 
     def explain(self, points: FloatArray, error: Exception) -> DataError:
         """Return what went wrong as an error that names the two points."""
@@ -339,7 +336,7 @@ class Examiner:
                     )
                 fresh[i, j] = value
         self.evaluations += fresh.size
-        return replace(trial, raw=fresh, margin=margin(symmetric_part(fresh), trial.error))
+        return replace(trial, raw=fresh)
 
 
 def show_point(point: FloatArray, exact: bool = True) -> str:
