@@ -205,7 +205,7 @@ def test_no_data_refutes_a_proven_kernel():
         assert tested >= 6, expression
 
 
-@pytest.mark.parametrize("expression", ["poly(degree=7) * rbf", "chi2"])
+@pytest.mark.parametrize("expression", ["poly(degree=7)", "linear() * chi2"])
 def test_no_search_refutes_a_proven_kernel(expression):
     report = audit(expression, random_state=1)
     assert report.verdict == "valid"

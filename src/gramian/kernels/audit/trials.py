@@ -209,7 +209,7 @@ class Examiner:
             self.bound = bound
         return bound
 
-    @property
+    @cached_property
     def assumes(self) -> bool:
         """Whether the rounding of k is unknown, so that ``value_tol`` is assumed."""
         return self.kernel.error_kind != "deterministic"
