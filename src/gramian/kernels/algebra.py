@@ -34,6 +34,7 @@ from gramian.kernels.evaluator import (
     Evaluator,
     Slopes,
     chained,
+    flat,
     gram_matrix,
     scattered,
 )
@@ -498,7 +499,7 @@ class Composite(Kernel):
 
     def calls(self, X: Any) -> Calls | None:
         """Return what the functions among the parts cost together."""
-        few = self.rows(X[:100, :])
+        few = self.rows(X[: min(100, X.shape[0]), :])
         found = [cost for part in self.parts if (cost := part.calls(few)) is not None]
         if not found:
             return None
@@ -938,6 +939,10 @@ class NormalizedEvaluator(CompositeEvaluator):
             return np.asarray(inner.pull(W * factor) - np.sum(W * values, axis=1)[:, None] * shrink)
 
         return Slopes(values, pull)
+
+    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+        """Return k(x, x), which does not change with x."""
+        return flat(self.diagonal(X), X.shape[1])
 
     def diagonal(self, X: Any) -> Any:
         """Return 1, or 0 where k(x, x) is 0."""
