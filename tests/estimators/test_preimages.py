@@ -23,7 +23,7 @@ from gramian.errors import (
 )
 from gramian.estimators.preimages import PreimageMethod, preimage_method
 from gramian.kernels import RBF, Linear, kernel_from_name
-from gramian.kernels.evaluator import DiagonalSlopes, pulled_by_product
+from gramian.kernels.evaluator import DiagonalSlopes, Slopes
 from gramian.kernels.facts import Facts, proven
 from gramian.kernels.formulas import Formula
 
@@ -372,7 +372,7 @@ class Square(Formula):
 
     def slopes(self, X, left, right, direct):
         T = left @ right.T
-        return pulled_by_product(T**2, 2 * T, right)
+        return Slopes(T**2, lambda W: (W * 2 * T) @ right)
 
     def diagonal_slopes(self, X):
         return DiagonalSlopes(self.diagonal(X), 4 * np.sum(X * X, axis=1)[:, None] * X)

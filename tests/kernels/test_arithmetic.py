@@ -16,6 +16,7 @@ from gramian.kernels.arithmetic import (
     check_rows,
     exponential,
     is_number,
+    largest_norm,
     ones,
     product,
     squared_distances,
@@ -96,6 +97,13 @@ def test_whole_powers_are_exact_to_the_stated_rounding(degree, base):
     exact = Fraction(base) ** degree
     found = Fraction(float(whole_power(np.array([[base]]), degree)[0, 0]))
     assert abs(found - exact) <= abs(exact) * Fraction(degree) / 2**53 + Fraction(1, 2**1000)
+
+
+def test_largest_norm():
+    assert largest_norm(X) == pytest.approx(np.linalg.norm(X, axis=1).max(), rel=1e-15)
+    assert largest_norm(X * 1e300) == pytest.approx(np.linalg.norm(X, axis=1).max() * 1e300, rel=1e-15)
+    assert largest_norm(np.zeros((2, 2))) == 0
+    assert largest_norm(np.array([[np.inf, 1.0]])) == np.inf
 
 
 def test_rows_of_many_kinds():

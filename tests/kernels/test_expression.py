@@ -161,15 +161,15 @@ REFUSED = [
         "sigma=-1 must be a number above 0. Give one, one for every feature",
     ),
     ("rbf(1, gamma=2)", 1, "RBF takes sigma or gamma, not both"),
-    ("rbf(sigma=((1, 2), (3,)))", 1, "an entry of sigma=(1, 2) must be a number above 0"),
+    ("rbf(sigma=((1, 2), (3,)))", 11, "a parameter is a number, a list of numbers"),
+    ("rbf(sigma={1})", 11, "a parameter is a number, a list of numbers"),
+    ("rbf(sigma=('a', 2))", 1, "an entry of sigma='a' must be a number above 0"),
     ("rbf(sigma=())", 1, "must be a number above 0"),
-    ("rbf(width=1)", 5, "rbf has no parameter 'width'. It takes sigma, gamma"),
-    ("rbf(sigm=1)", 5, "Did you mean 'sigma'?"),
-    ("linear(2)", 8, "linear takes no parameter, and this is one more"),
-    ("linear(a=2)", 8, "linear has no parameter 'a'. It takes no parameter"),
-    ("rbf(1, 2, 3)", 11, "rbf takes sigma, gamma, and this is one more"),
-    ("rbf(1, sigma=2)", 8, "sigma is given twice"),
-    ("rbf(**{})", 5, "rbf has no parameter '**'"),
+    ("2 * rbf(width=1)", 5, "rbf takes sigma, gamma"),
+    ("linear(2)", 1, "linear takes no parameter"),
+    ("rbf(1, 2, 3)", 1, "rbf takes sigma, gamma"),
+    ("rbf(1, sigma=2)", 1, "rbf takes sigma, gamma"),
+    ("rbf(**2)", 1, "rbf takes sigma, gamma"),
     ("rbf(*[1])", 5, "a parameter is a number, a list of numbers, 'median' or None"),
     ("rbf(linear)", 5, "a parameter is a number"),
     ("rbf(1 + 1)", 5, "a parameter is a number"),
@@ -177,12 +177,12 @@ REFUSED = [
     ("rbf(True)", 5, "a parameter is a number"),
     ("poly(degree=-2)", 1, "degree=-2 must be a number above 0"),
     ("matern(nu=2)", 1, "nu=2 must be 0.5, 1.5 or 2.5"),
-    ("rbf ** linear", 8, "an exponent is a number, such as 2"),
-    ("2 ** linear", 6, "an exponent is a number"),
+    ("rbf ** linear", 8, "what follows / and ** is a number, such as 2"),
+    ("2 ** linear", 6, "what follows / and ** is a number"),
     ("rbf ** -1", 8, "exponent=-1 must be a number above 0"),
     ("rbf ** 0", 8, "exponent=0 must be a number above 0"),
-    ("rbf / linear", 7, "a kernel is divided by a number only"),
-    ("2 / linear", 5, "a kernel is divided by a number only"),
+    ("rbf / linear", 7, "what follows / and ** is a number"),
+    ("2 / linear", 5, "what follows / and ** is a number"),
     ("rbf / 0", 7, "this cannot be computed"),
     ("1 / 0", 5, "this cannot be computed"),
     ("(-2) ** 0.5", 9, "this cannot be computed"),
@@ -229,7 +229,6 @@ REFUSED = [
     ("rbf.on(columns=0)", 1, "on() takes columns by position or name"),
     ("rbf.on(age)", 8, "a parameter is a number"),
     ("rbf.on(1.5)", 8, "columns=1.5 must be positions such as 0, names, or a slice"),
-    ("rbf.on(0, 0)", 8, "must name columns, each once"),
     ("rbf.on(slice(0, 3, 0))", 8, "slice() takes one to three whole numbers, the third not 0"),
     ("rbf.on(slice('a'))", 8, "slice() takes one to three whole numbers"),
     ("rbf.on(slice())", 8, "slice() takes one to three whole numbers"),
@@ -370,7 +369,7 @@ def test_the_deepest_that_is_read_can_be_used():
     np.testing.assert_allclose(kernel.gram(rows), (DEEPEST - 1) * RBF().gram(rows), rtol=1e-12)
     assert kernel.psd
     assert parse(repr(kernel)) == kernel
-    chain = parse("rbf" + ".normalized()" * (DEEPEST - 2))
+    chain = parse("rbf" + ".on(0, 1).normalized()" * (DEEPEST // 2 - 1))
     np.testing.assert_allclose(chain.gram(rows), RBF().gram(rows), rtol=1e-12)
     assert chain.psd
 

@@ -24,7 +24,7 @@ from gramian.kernels import (
     Sigmoid,
 )
 from gramian.kernels.facts import Facts, proven
-from gramian.kernels.formulas import NAMED, largest_norm
+from gramian.kernels.formulas import NAMED
 
 RNG = np.random.default_rng(5)
 # Above 0, for the chi-squared kernel; every formula takes that.
@@ -256,9 +256,9 @@ def test_every_named_formula_is_compared_with_its_exact_values():
 
 def test_the_error_bound_holds_for_clusters_far_apart():
     for kernel in FAR:
-        for offset in [0.0, 1e4, 1e8]:
-            for gap in (0.0, 3.0, 300.0, 1e6):
-                for near in (1.0, 1e-3, 1e-9):
+        for offset in [0.0, 1e8]:
+            for gap in (0.0, 3.0, 1e6):
+                for near in (1.0, 1e-9):
                     for dtype in (np.float32, np.float64):
                         rows = clusters(gap, offset, near, dtype)
                         rows = np.abs(rows) if isinstance(kernel, ChiSquared) else rows
@@ -379,17 +379,6 @@ def test_rows_are_shifted_only_where_that_changes_nothing_wanted():
     K = shifted.tile(*shifted.encode(rows))
     H = np.eye(37) - 1 / 37
     np.testing.assert_allclose(H @ K @ H, H @ Linear().gram(rows) @ H, atol=1e-9)
-
-
-def test_the_largest_norm():
-    assert largest_norm(X) == pytest.approx(np.linalg.norm(X, axis=1).max(), rel=1e-15)
-    assert largest_norm(X, X[0]) == pytest.approx(np.linalg.norm(X - X[0], axis=1).max(), rel=1e-15)
-    weighted = np.linalg.norm((X - X[0]) * WIDTHS, axis=1).max()
-    assert largest_norm(X, X[0], np.array(WIDTHS)) == pytest.approx(weighted, rel=1e-15)
-    many = np.ones((10_000, 2))
-    many[9_000] = 5.0
-    assert largest_norm(many) == pytest.approx(math.sqrt(50))
-    assert largest_norm(np.full((1, 1), 1e200)) == np.inf
 
 
 def test_binding_leaves_the_kernel_and_the_data_alone():

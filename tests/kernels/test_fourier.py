@@ -70,11 +70,11 @@ def test_the_mean_over_draws_is_the_kernel():
             exact = RBF(gamma=0.2).gram(X[:12])
             rng = np.random.default_rng(3)
             draws = []
-            for _ in range(400):
+            for _ in range(150):
                 phi = fourier_map(5, n_components=count, gamma=0.2, orthogonal=orthogonal, rng=rng)
                 draws.append(phi(X[:12]) @ phi(X[:12]).T)
             gap = np.mean(draws, axis=0) - exact
-            deviation = np.std(draws, axis=0) / math.sqrt(400)
+            deviation = np.std(draws, axis=0) / math.sqrt(150)
             assert (np.abs(gap) <= 5 * deviation + 1e-14).all(), (count, orthogonal)
 
 
@@ -106,13 +106,13 @@ def test_orthogonal_frequencies_are_better(d):
 
 
 def test_the_bound_holds_as_often_as_it_says():
-    """One pair, confidence 0.5: more than half of 300 draws stay within."""
+    """One pair, confidence 0.5: more than half of 120 draws stay within."""
     for count in [1, 15, 80]:
         for orthogonal in [True, False]:
             x, y = X[:1], X[1:2]
             rng = np.random.default_rng(6)
             within = []
-            for _ in range(300):
+            for _ in range(120):
                 phi = fourier_map(5, n_components=count, gamma=0.05, orthogonal=orthogonal, rng=rng)
                 within.append(phi.kernel_error(x, y).maximum <= phi.error_bound(1, 0.5))
             assert np.mean(within) >= 0.5, (count, orthogonal)

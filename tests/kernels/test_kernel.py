@@ -352,7 +352,7 @@ def test_values_in_print():
 
 
 def test_parts_that_are_no_kernels_are_refused_before_anything_is_computed():
-    with pytest.raises(InputTypeError, match="right='rbf' is no kernel object"):
+    with pytest.raises(InputTypeError, match="'rbf' is no kernel object"):
         Sum(RBF(), "rbf").resolve(X)
 
 

@@ -20,6 +20,7 @@ from gramian.kernels.feature_maps import (
     KernelError,
     PolynomialFeatureMap,
     TaylorFeatureMap,
+    check_labels,
     fourier_map,
     polynomial_map,
     taylor_map,
@@ -108,11 +109,8 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         return self._map(self._labels(None))
 
     def _labels(self, names: Any) -> tuple[str, ...]:
-        seen = getattr(self, "feature_names_in_", None)
         if names is None:
-            return tuple(
-                map(str, [f"f{i + 1}" for i in range(self.n_features_in_)] if seen is None else seen)
-            )
+            return check_labels(self.n_features_in_, getattr(self, "feature_names_in_", None))
         return tuple(map(str, OneToOneFeatureMixin.get_feature_names_out(self, names)))
 
     def _rows(self, X: Any) -> Rows:

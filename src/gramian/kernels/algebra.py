@@ -10,13 +10,13 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import accumulate
+from functools import cache
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 import numpy as np
 
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, to_float64, to_numpy
+from gramian.arrays import as_float64, from_numpy, namespace, to_float64, to_numpy
 from gramian.checks import check_number, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import (
@@ -36,7 +36,6 @@ from gramian.kernels.evaluator import (
     chained,
     flat,
     gram_matrix,
-    no_slopes,
     scattered,
 )
 from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
@@ -44,8 +43,6 @@ from gramian.records import BoundKind, Calls, FloatArray
 
 # How tightly an expression binds: sums, products, powers, and what needs no brackets.
 SUM, PRODUCT, POWER, ATOM = range(4)
-# What combinations call the kernels that they are made of.
-PARTS = ("left", "right", "kernel")
 # Smallest k(x, x) whose rounding is not that of underflow.
 SAFE = 1e-280
 # Functions that an expression can name and a model file can keep.
@@ -126,7 +123,13 @@ class Kernel(ABC):
             self.check()
         except ParameterError as error:
             return unknown(str(error), repr(self))
-        return replace(self.facts.validity, formula=repr(self))
+        return self._named(self.facts.validity)
+
+    def _named(self, validity: Validity) -> Validity:
+        parts = validity.parts
+        if self.parts:
+            parts = tuple(part._named(known) for part, known in zip(self.parts, parts, strict=False))
+        return replace(validity, formula=repr(self), parts=parts)
 
     @property
     def psd(self) -> bool:
@@ -196,8 +199,7 @@ class Kernel(ABC):
             return Scaled(self, other)
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
-    def __rmul__(self, other: Any) -> Kernel:
-        return Scaled(self, other) if is_number(other) else NotImplemented
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Kernel:
         return Scaled(self, 1 / other) if is_number(other) and other != 0 else NotImplemented
@@ -212,8 +214,6 @@ class Kernel(ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, those of kernels inside as ``kernel__name``."""
-        if type(self).__init__ is object.__init__:
-            return {}
         found = {name: getattr(self, name) for name in _defaults(type(self))}
         if deep:
             for name, value in list(found.items()):
@@ -358,7 +358,7 @@ class Kernel(ABC):
         bound : Evaluator
             This kernel bound to rows.
         """
-        facts = self.facts
+        facts = bound.facts
         if not (facts.graded or facts.unit_diagonal) or not bound.largest > 0:
             return np.inf
         return float(bound.relative + bound.absolute / bound.largest)
@@ -372,8 +372,7 @@ class Kernel(ABC):
 @cache
 def _defaults(cls: type[Kernel]) -> dict[str, Any]:
     """Return what the constructor's parameters are when left out."""
-    parameters = inspect.signature(cls.__init__).parameters
-    return {name: parameter.default for name, parameter in parameters.items() if name != "self"}
+    return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
 
 def _term(value: Any) -> Kernel | None:
@@ -417,26 +416,28 @@ class Composite(Kernel):
     # Whether centring the whole centres every part, as it does for sums.
     additive: bool = False
 
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
     @property
     def parts(self) -> tuple[Kernel, ...]:
-        inside = (getattr(self, name, None) for name in PARTS)
-        return tuple(part for part in inside if isinstance(part, Kernel))
+        return (self.kernel,)
 
-    @abstractmethod
     def combine(self, *values: Any) -> Any:
         """Return the values, from those of the parts; the first may be written into."""
+        return values[0]
 
-    @abstractmethod
     def bounds(self, *parts: Evaluator) -> Bounds:
         """Return bounds of the error and size of an entry, from those of the parts."""
+        return parts[0].relative, parts[0].absolute, parts[0].largest
 
     def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
         """Return the derivatives of the values by those of each part."""
         return (1.0,)
 
-    @abstractmethod
     def rule(self, *parts: Facts) -> Rule:
         """Return the row of the closure table that applies."""
+        return CLOSURE[self.name]
 
     @property
     def facts(self) -> Facts:
@@ -445,23 +446,27 @@ class Composite(Kernel):
         return self.rule(*known).facts(self, known)
 
     def graded(self, bound: Any) -> float:
-        rule = self.rule(*(part.facts for part in self.parts))
-        if rule.graded is None or not self.facts.validity.proven:
+        rule = self.rule(*(part.facts for part in bound.parts))
+        if rule.graded is None or not bound.facts.validity.proven:
             return np.inf
         return float(rule.graded(bound, *(part.kernel.graded(part) for part in bound.parts)))
 
     def floor(self, d: int) -> FloatArray:
         """Return the largest of the parts' least values, column by column."""
-        return np.asarray(np.max([part.floor(d) for part in self.parts], axis=0))
+        seen, found = np.arange(d)[self.sees], np.full(d, -np.inf)
+        found[seen] = np.max([part.floor(len(seen)) for part in self.parts], axis=0)
+        return found
 
     def check(self) -> None:
-        for name, value in self.get_params(deep=False).items():
-            if name in PARTS and not isinstance(value, Kernel):
-                raise InputTypeError(
-                    f"{name}={value!r} is no kernel object such as gramian.kernels.RBF(sigma=2.0)."
-                )
         for part in self.parts:
+            if not isinstance(part, Kernel):
+                raise InputTypeError(f"{part!r} is no kernel object such as gramian.kernels.RBF(sigma=2.0).")
             part.check()
+
+    @property
+    def sees(self) -> Any:
+        """Which columns of the rows the parts see, as an index."""
+        return slice(None)
 
     def rows(self, X: Any) -> Any:
         """Return the rows that the parts see."""
@@ -471,21 +476,17 @@ class Composite(Kernel):
         """Return the names of the columns that the parts see."""
         return names
 
-    def columns_of(self, d: int) -> list[int] | None:
-        """Return which of d columns the parts see, or None for all of them."""
-        return None
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         seen, known = self.rows(X), self.names(names)
         values = self.get_params(deep=False)
-        parts = {n: v.resolve(seen, known) for n, v in values.items() if n in PARTS}
+        parts = {n: v.resolve(seen, known) for n, v in values.items() if isinstance(v, Kernel)}
         return type(self)(**values | parts)
 
     def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
         seen = self.rows(X)
         # Where only the centred matrix matters, that is true of sums' parts as well.
-        parts = (part.bind(seen, precision, centered=centered and self.additive) for part in self.parts)
+        parts = (part.bound_to(seen, precision, centered and self.additive) for part in self.parts)
         return self.joined(seen, tuple(parts))
 
     def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
@@ -498,8 +499,8 @@ class Composite(Kernel):
 
     def calls(self, X: Any) -> Calls | None:
         """Return what the functions among the parts cost together."""
-        few = X if X.shape[0] <= 100 else X[:100, :]
-        found = [cost for part in self.parts if (cost := part.calls(self.rows(few))) is not None]
+        few = self.rows(X[: min(100, X.shape[0]), :])
+        found = [cost for part in self.parts if (cost := part.calls(few)) is not None]
         if not found:
             return None
         return Calls(sum(cost.seconds for cost in found), any(cost.scalar for cost in found))
@@ -531,8 +532,6 @@ class CompositeEvaluator(Evaluator):
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
-        if len(self.parts) == 1:
-            return self.kernel.combine(self.parts[0].tile(left, right, out))
         values = [
             part.tile(left[:, columns], right[:, columns], out if columns.start == 0 else None)
             for part, columns in self._shares()
@@ -541,9 +540,8 @@ class CompositeEvaluator(Evaluator):
 
     def _shares(self) -> list[tuple[Evaluator, slice]]:
         """The parts with their columns of the encoded rows."""
-        ends = list(accumulate(self.widths))
-        starts = [end - width for end, width in zip(ends, self.widths, strict=True)]
-        return [(p, slice(*ends)) for p, *ends in zip(self.parts, starts, ends, strict=True)]
+        ends = pairwise(accumulate(self.widths, initial=0))
+        return [(part, slice(*share)) for part, share in zip(self.parts, ends, strict=True)]
 
     def slopes(self, X: Any, right: Any) -> Slopes:
         """Return a block of kernel values with their derivative by the rows of X."""
@@ -551,8 +549,7 @@ class CompositeEvaluator(Evaluator):
         parts = [part.slopes(seen, right[:, columns]) for part, columns in self._shares()]
         values = [part.values for part in parts]
         found = chained(self._joined(*values), parts, self.kernel.partials(*values))
-        columns = self.kernel.columns_of(X.shape[1])
-        return found if columns is None else scattered(found, columns, X.shape[1])
+        return scattered(found, self.kernel.sees, X.shape[1])
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         """Return k(x, x) with its derivative by x."""
@@ -561,10 +558,8 @@ class CompositeEvaluator(Evaluator):
         values = [part.values for part in parts]
         steps = zip(self.kernel.partials(*values), parts, strict=True)
         first, *others = ((step * np.ones_like(p.values))[:, None] * p.gradient for step, p in steps)
-        gradient, columns = sum(others, first), self.kernel.columns_of(X.shape[1])
-        if columns is not None:
-            gradient = np.zeros(X.shape)
-            gradient[:, columns] = sum(others, first)
+        gradient = np.zeros(X.shape)
+        gradient[:, self.kernel.sees] = sum(others, first)
         return DiagonalSlopes(self._joined(*values), gradient)
 
     def diagonal(self, X: Any) -> Any:
@@ -640,21 +635,25 @@ class ConstantEvaluator(Evaluator):
         still = np.zeros(X.shape)
         return Slopes(self.tile(self.encode(X)[0], right), lambda W: still, lambda W: still)
 
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return the constant for every row, with no slope."""
-        return flat(self.diagonal(X), X.shape[1])
+
+class Pair(Composite):
+    """A kernel made of two."""
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left = left
+        self.right = right
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return self.left, self.right
 
 
-class Sum(Composite):
+class Sum(Pair):
     """``left + right``."""
 
     name = "sum"
     additive = True
     binds = SUM
-
-    def __init__(self, left: Kernel, right: Kernel) -> None:
-        self.left = left
-        self.right = right
 
     def __repr__(self) -> str:
         left, right = self.left, self.right
@@ -675,9 +674,6 @@ class Sum(Composite):
         right = self.right.formula
         return f"{self.left.formula} - {right[1:]}" if right[0] == "-" else f"{self.left.formula} + {right}"
 
-    def rule(self, *parts: Facts) -> Rule:
-        return CLOSURE["sum"]
-
     def combine(self, *values: Any) -> Any:
         total, other = values
         total += other
@@ -692,15 +688,11 @@ class Sum(Composite):
         return UNIT, error, a.largest + b.largest
 
 
-class Product(Composite):
+class Product(Pair):
     """``left * right``, value by value."""
 
     name = "product"
     binds = PRODUCT
-
-    def __init__(self, left: Kernel, right: Kernel) -> None:
-        self.left = left
-        self.right = right
 
     def __repr__(self) -> str:
         return f"{bracketed(self.left, PRODUCT)} * {bracketed(self.right, POWER)}"
@@ -708,9 +700,6 @@ class Product(Composite):
     @property
     def formula(self) -> str:
         return f"({self.left.formula}) ({self.right.formula})"
-
-    def rule(self, *parts: Facts) -> Rule:
-        return CLOSURE["product"]
 
     def combine(self, *values: Any) -> Any:
         total, other = values
@@ -850,18 +839,12 @@ class Exp(Composite):
 
     name = "exp"
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-
     def __repr__(self) -> str:
         return f"exp({self.kernel!r})"
 
     @property
     def formula(self) -> str:
         return f"exp({self.kernel.formula})"
-
-    def rule(self, *parts: Facts) -> Rule:
-        return CLOSURE["exp"]
 
     def combine(self, *values: Any) -> Any:
         (value,) = values
@@ -888,9 +871,6 @@ class Normalized(Composite):
 
     name = "normalized"
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-
     def __repr__(self) -> str:
         return f"{bracketed(self.kernel, ATOM)}.normalized()"
 
@@ -898,19 +878,8 @@ class Normalized(Composite):
     def formula(self) -> str:
         return f"[k(x, y) / sqrt(k(x, x) k(y, y)), k = {self.kernel.formula}]"
 
-    def rule(self, *parts: Facts) -> Rule:
-        return CLOSURE["normalized"]
-
-    def combine(self, *values: Any) -> Any:
-        return values[0]
-
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        return parts[0].relative, parts[0].absolute, 1.0
-
     def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
         (part,) = parts
-        if not np.isfinite(part.largest):
-            raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
         diagonal = as_float64(part.diagonal(seen))
         positive = diagonal[diagonal > 0]
         least = float(positive.min()) if positive.size else 1.0
@@ -919,20 +888,13 @@ class Normalized(Composite):
         if not np.isfinite(error):
             error = part.relative + part.absolute / least
         # Cauchy and Schwarz bound the value by 1 for a kernel; for what may be none, its own size does.
-        largest = max(1.0, part.largest / least)
-        largest = 1.0 if largest == 1.0 or self.kernel.psd else largest
+        largest = 1.0 if part.facts.validity.proven else max(1.0, part.largest / least)
         absolute = (3.0 * error + 8.0 * UNIT) * largest if error < 0.1 else np.inf
-        width = int(part.encode(seen[:1, :])[0].shape[1])
-        return NormalizedEvaluator(self, 0.0, absolute, largest, parts, (width,))
+        return NormalizedEvaluator(self, 0.0, absolute, largest, parts, ())
 
 
 class NormalizedEvaluator(CompositeEvaluator):
     """The part's evaluator, with 1 / sqrt(k(x, x)) of every row beside its code."""
-
-    @cached_property
-    def stationary(self) -> bool:
-        """Whether the kernel depends on x - y alone; asked at every step of a search."""
-        return self.kernel.stationary
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile, with a last column that scales them."""
@@ -970,7 +932,7 @@ class NormalizedEvaluator(CompositeEvaluator):
         values = inner.values * factor
         shrink = own.gradient / (2.0 * size)[:, None]
 
-        if self.stationary:
+        if self.facts.stationary:
             return chained(values, [inner], [factor])
 
         def pull(W: FloatArray) -> FloatArray:
@@ -989,20 +951,7 @@ class NormalizedEvaluator(CompositeEvaluator):
         return xp.where(diagonal > 0, xp.ones_like(diagonal), 0.0 * diagonal)
 
 
-class Wrapped(Composite):
-    """A kernel with the values of another one, on changed rows."""
-
-    kernel: Kernel
-    additive = True
-
-    def combine(self, *values: Any) -> Any:
-        return values[0]
-
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        return parts[0].relative, parts[0].absolute, parts[0].largest
-
-
-class OnColumns(Wrapped):
+class OnColumns(Composite):
     """A kernel of some columns.
 
     Parameters
@@ -1013,6 +962,7 @@ class OnColumns(Wrapped):
     """
 
     name = "on"
+    additive = True
 
     def __init__(self, kernel: Kernel, columns: Any) -> None:
         self.kernel = kernel
@@ -1039,11 +989,8 @@ class OnColumns(Wrapped):
         super().check()
         if isinstance(self.columns, slice):
             return
-        wanted = self._listed()
-        if any(isinstance(column, bool) or not isinstance(column, (int, str)) for column in wanted):
+        if any(isinstance(column, bool) or not isinstance(column, (int, str)) for column in self._listed()):
             raise ParameterError(f"columns={self.columns!r} must be positions such as 0, names, or a slice.")
-        if not wanted or len(set(wanted)) < len(wanted):
-            raise ParameterError(f"columns={self.columns!r} must name columns, each once.")
 
     def _listed(self) -> list[Any]:
         columns = self.columns
@@ -1057,21 +1004,15 @@ class OnColumns(Wrapped):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        picked = tuple(self._positions(int(X.shape[1]), names))
+        d, columns = int(X.shape[1]), self.columns
+        if not isinstance(columns, slice):
+            columns = [self._position(column, d, names) for column in self._listed()]
+        picked = tuple(np.arange(d)[columns].tolist())
+        if not picked or len(set(picked)) < len(picked):
+            raise ParameterError(f"columns={self.columns!r} must leave some of {d} columns, each once.")
         known = None if names is None else [names[p] for p in picked]
         kernel = OnColumns(self.kernel, picked)
         return OnColumns(self.kernel.resolve(kernel.rows(X), known), picked)
-
-    def _positions(self, d: int, names: Sequence[str] | None) -> list[int]:
-        if isinstance(self.columns, slice):
-            found = list(range(d))[self.columns]
-        else:
-            found = [self._position(column, d, names) for column in self._listed()]
-        if not found:
-            raise ParameterError(f"columns={self.columns!r} leave nothing of {d} columns.")
-        if len(set(found)) < len(found):
-            raise ParameterError(f"columns={self.columns!r} name a column twice.")
-        return found
 
     def _position(self, column: Any, d: int, names: Sequence[str] | None) -> int:
         if isinstance(column, str):
@@ -1083,25 +1024,17 @@ class OnColumns(Wrapped):
             return list(names).index(column)
         if not -d <= column < d:
             raise ParameterError(f"There is no column {column}: X has {d}, counted from 0 to {d - 1}.")
-        return int(column) % d
+        return int(column)
 
     def rows(self, X: Any) -> Any:
-        picked = list(self.columns)
-        if is_numpy(X):
-            return X[:, picked]
-        xp = namespace(X)
-        return xp.take(X, xp.asarray(picked, device=X.device), axis=1)
+        return namespace(X).take(X, from_numpy(np.array(self.columns), X), axis=1)
 
-    def floor(self, d: int) -> FloatArray:
-        found = np.full(d, -np.inf)
-        found[list(self.columns)] = self.kernel.floor(len(self.columns))
-        return found
-
-    def columns_of(self, d: int) -> list[int]:
+    @property
+    def sees(self) -> Any:
         return list(self.columns)
 
 
-class After(Wrapped):
+class After(Composite):
     """``k(map(x), map(y))``.
 
     Parameters
@@ -1113,6 +1046,7 @@ class After(Wrapped):
     """
 
     name = "after"
+    additive = True
 
     def __init__(self, kernel: Kernel, map: Any) -> None:
         self.kernel = kernel
@@ -1130,16 +1064,10 @@ class After(Wrapped):
         label = getattr(self.map, "__name__", None) or type(self.map).__name__
         return "abs" if label == "absolute" else str(label)
 
-    def rule(self, *parts: Facts) -> Rule:
-        return CLOSURE["map"]
-
     @property
     def facts(self) -> Facts:
         """A map is a function about which nothing is known."""
         return replace(super().facts, kinks=f"The derivative of the map {self._label} is not known.")
-
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
-        raise no_slopes(self.kinks)
 
     def check(self) -> None:
         super().check()
@@ -1182,3 +1110,7 @@ def exp(kernel: Kernel) -> Kernel:
            [1.    , 2.7183]])
     """
     return Exp(kernel)
+
+
+# All that a combination can be.
+COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)

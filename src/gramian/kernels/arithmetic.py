@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 from scipy.spatial.distance import cdist
 
-from gramian.arrays import is_numpy, namespace, numpy_dtype, to_float64
+from gramian.arrays import from_numpy, is_numpy, namespace, numpy_dtype, to_float64
 from gramian.checks import slices
 from gramian.errors import DataError
 
@@ -78,21 +79,29 @@ def squared_norms(X: Any) -> Any:
     return np.einsum("ij,ij->i", X, X) if is_numpy(X) else namespace(X).sum(X * X, axis=1)
 
 
+def largest_norm(X: Any) -> float:
+    """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
+    xp = namespace(X)
+    top = float(xp.max(xp.abs(X)))
+    if not 0 < top < np.inf:
+        return top
+    # Divided by the largest entry first, so that no square overflows.
+    X = X / top
+    return top * math.sqrt(float(xp.max(xp.sum(X * X, axis=1))))
+
+
 def ones(X: Any) -> Any:
     """Return one number 1 for every row."""
-    xp = namespace(X)
-    return np.ones(X.shape[0]) if is_numpy(X) else xp.ones((X.shape[0],), dtype=xp.float64, device=X.device)
+    return from_numpy(np.ones(X.shape[0]), X)
 
 
 def squared_distances(left: Any, right: Any, weights: Any = None) -> Any:
     """Return ``sum w_j (x_j - y_j)^2`` of all pairs, summed from differences."""
     if is_numpy(left):
-        return cdist(left, right, "sqeuclidean", **({} if weights is None else {"w": weights}))
+        return cdist(left, right, "sqeuclidean", w=weights)
     xp = namespace(left)
-    scale = None if weights is None else xp.asarray(weights, device=left.device)
-    return by_rows(
-        left, right, lambda gap: xp.sum(gap * gap if scale is None else gap * gap * scale, axis=-1)
-    )
+    scale = 1.0 if weights is None else from_numpy(weights, left)
+    return by_rows(left, right, lambda gap: xp.sum(gap * gap * scale, axis=-1))
 
 
 def absolute_distances(left: Any, right: Any) -> Any:

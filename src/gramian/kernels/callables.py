@@ -49,9 +49,6 @@ class Callable(Formula):
         self.params = params
         self.vectorised = vectorised
 
-    def __hash__(self) -> int:
-        return hash(id(self.function))
-
     @property
     def facts(self) -> Facts:
         """Nothing is known about a function."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from gramian.arrays import (
     to_dtype,
 )
 from gramian.checks import slices
-from gramian.errors import ParameterError
+from gramian.kernels.facts import Facts
 from gramian.records import FloatArray
 
 TILE = THIN
@@ -47,6 +48,12 @@ class Evaluator(ABC):
     absolute: float
     largest: float
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the kernel, found out once."""
+        facts: Facts = self.kernel.facts
+        return facts
+
     @abstractmethod
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as left and right factors of a tile: float64 arrays with a row for each."""
@@ -63,9 +70,9 @@ class Evaluator(ABC):
     def slopes(self, X: Any, right: Any) -> Slopes:
         """Return k of every NumPy row of ``X`` with every encoded row, and the derivative by X."""
 
-    @abstractmethod
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) of every NumPy row and its derivative."""
+        """Return k(x, x) of every NumPy row and its derivative: none unless a kernel has one."""
+        return flat(self.diagonal(X), X.shape[1])
 
 
 def exact_diagonal(K: Any, diagonal: Any) -> Any:
@@ -173,19 +180,9 @@ class DiagonalSlopes:
     gradient: FloatArray
 
 
-def no_slopes(kinks: str) -> ParameterError:
-    """Return the error for a kernel that has no derivative, given the reason."""
-    return ParameterError(f"{kinks} Use preimage='ridge', which needs no derivative.")
-
-
 def flat(values: FloatArray, d: int) -> DiagonalSlopes:
     """Return a diagonal that does not change with x, as that of a stationary kernel."""
     return DiagonalSlopes(values, np.zeros((len(values), d)))
-
-
-def pulled_by_product(values: FloatArray, derivative: FloatArray | float, Y: FloatArray) -> Slopes:
-    """Return the slopes of f(x . y), given f'; ``Y`` has the shape (n, d)."""
-    return Slopes(values, lambda W: np.asarray((W * derivative) @ Y))
 
 
 def chained(values: FloatArray, parts: Sequence[Slopes], by_part: Sequence[FloatArray | float]) -> Slopes:
@@ -204,7 +201,7 @@ def chained(values: FloatArray, parts: Sequence[Slopes], by_part: Sequence[Float
     )
 
 
-def scattered(inner: Slopes, columns: list[int], d: int) -> Slopes:
+def scattered(inner: Slopes, columns: Any, d: int) -> Slopes:
     """Return the slopes by all d columns of a kernel that sees some of them."""
 
     def spread(part: Pull) -> Pull:

@@ -10,25 +10,14 @@ import difflib
 import textwrap
 import warnings
 from collections.abc import Callable as Function
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from gramian.checks import counted
 from gramian.errors import InputTypeError, ParameterError
-from gramian.kernels.algebra import (
-    MAPS,
-    After,
-    Constant,
-    Exp,
-    Kernel,
-    Normalized,
-    OnColumns,
-    Power,
-    Product,
-    Scaled,
-    Sum,
-)
+from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
 from gramian.kernels.callables import Callable
 from gramian.kernels.formulas import NAMED, RBF, Linear
@@ -43,7 +32,6 @@ ALIASES = {
 }
 PRECOMPUTED = "precomputed"
 # What a model file may hold, by the names of the classes.
-COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)
 CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES)}
 METHODS = ("normalized", "on", "after", "exp")
 LONGEST = 2000  # characters; an expression that a person writes has fewer
@@ -160,22 +148,17 @@ class _Reader:
             )
         if not self.text.isprintable():
             raise ParameterError(f"{self.where}={self.text!r} must be one line of plain text.")
-        shift = len(self.text) - len(self.text.lstrip())
+        self.shift = len(self.text) - len(self.text.lstrip())
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(self.text.strip(), mode="eval")
+            return self.as_kernel(tree.body)
         except SyntaxError as error:
-            column = shift + error.offset - 1 if error.offset else len(self.text.rstrip())
+            column = self.shift + error.offset - 1 if error.offset else len(self.text.rstrip())
             raise self.fault(column, f"this cannot be read ({error.msg})") from None
-        except (RecursionError, MemoryError, ValueError):
+        except (RecursionError, MemoryError):
             raise self.fault(0, "this is nested too deeply") from None
-        self.shift = shift
-        try:
-            found = self.value(tree.body)
-        except RecursionError:
-            raise self.fault(0, "this is nested too deeply") from None
-        return found if isinstance(found, Kernel) else Constant(found)
 
     def fault(self, column: int, problem: str) -> ParameterError:
         start = max(0, column - SHOWN // 2) if len(self.text) > SHOWN else 0
@@ -184,10 +167,9 @@ class _Reader:
             f"{self.where}={shown!r}, column {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
         )
 
-    def at(self, node: ast.AST) -> int:
+    def at(self, node: ast.expr) -> int:
         """The column of a node: counted in characters where the tree counts bytes."""
-        offset = getattr(node, "col_offset", 0)
-        return self.shift + len(self.text.strip().encode()[:offset].decode(errors="ignore"))
+        return self.shift + len(self.text.strip().encode()[: node.col_offset].decode())
 
     # ------------------------------------------------- kernels and numbers
 
@@ -221,10 +203,8 @@ class _Reader:
         if operator is None:
             raise self.fault(self.at(node.right), "kernels combine by + - * / and **")
         left, right = self.value(node.left), self.value(node.right)
-        if isinstance(node.op, ast.Pow) and isinstance(right, Kernel):
-            raise self.fault(self.at(node.right), "an exponent is a number, such as 2")
-        if isinstance(node.op, ast.Div) and isinstance(right, Kernel):
-            raise self.fault(self.at(node.right), "a kernel is divided by a number only")
+        if isinstance(node.op, (ast.Pow, ast.Div)) and isinstance(right, Kernel):
+            raise self.fault(self.at(node.right), "what follows / and ** is a number, such as 2")
         try:
             made = operator(left, right)
         except (ArithmeticError, TypeError, ValueError):
@@ -241,13 +221,11 @@ class _Reader:
             raise self.fault(self.at(node), "exp takes a kernel, such as exp(linear)")
         if name in FORMULAS:
             return FORMULAS[name]
-        hint = self.hint(name, [*FORMULAS, *ALIASES, "exp"])
-        allowed = ", ".join(FORMULAS)
-        raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {allowed}")
-
-    def hint(self, name: str, allowed: Sequence[str]) -> str:
-        near = difflib.get_close_matches(name.lower(), allowed, n=1)
-        return f" Did you mean {near[0]!r}?" if near else ""
+        near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, "exp"], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise self.fault(
+            self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {', '.join(FORMULAS)}"
+        )
 
     # --------------------------------------------------------------- calls
 
@@ -257,22 +235,19 @@ class _Reader:
         if not isinstance(node.func, ast.Name):
             raise self.fault(self.at(node), f"{_shown(node.func)} is not the name of a kernel")
         if node.func.id == "exp":
-            inside = self.arguments(node, 1, "exp")
-            return self.as_kernel(inside[0]).exp()
+            (inside,) = self.arguments(node, 1, "exp")
+            return self.as_kernel(inside).exp()
         cls = self.formula(node.func)
-        allowed = list(cls().get_params(deep=False))
-        given: dict[str, Any] = {}
-        if len(node.args) > len(allowed):
-            extra = node.args[len(allowed)]
-            takes = ", ".join(allowed) or "no parameter"
-            raise self.fault(self.at(extra), f"{node.func.id} takes {takes}, and this is one more")
-        for name, argument in zip(allowed, node.args, strict=False):
-            given[name] = self.literal(argument)
-        for keyword in node.keywords:
-            given |= self.keyword(keyword, node.func.id, allowed, given)
-        return self.checked(cls(**given), node)
+        given = [self.literal(argument) for argument in node.args]
+        named: dict[Any, Any] = {keyword.arg: self.literal(keyword.value) for keyword in node.keywords}
+        try:
+            made = cls(*given, **named)
+        except TypeError:
+            takes = ", ".join(cls().get_params()) or "no parameter"
+            raise self.fault(self.at(node), f"{node.func.id} takes {takes}") from None
+        return self.checked(made, node)
 
-    def checked(self, made: Kernel, node: ast.AST) -> Kernel:
+    def checked(self, made: Kernel, node: ast.expr) -> Kernel:
         """Return a kernel, or refuse its parameters, which stand at ``node``."""
         try:
             made.check()
@@ -280,28 +255,12 @@ class _Reader:
             raise self.fault(self.at(node), str(error).rstrip(".")) from None
         return made
 
-    def keyword(
-        self, keyword: ast.keyword, kernel: str, allowed: list[str], given: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        name = keyword.arg
-        if name is None or name not in allowed:
-            hint, takes = self.hint(name or "", allowed), ", ".join(allowed) or "no parameter"
-            raise self.fault(
-                self.at(keyword), f"{kernel} has no parameter {name or '**'!r}.{hint} It takes {takes}"
-            )
-        if name in given:
-            raise self.fault(self.at(keyword), f"{name} is given twice")
-        return {name: self.literal(keyword.value)}
-
     def method(self, node: ast.Call, function: ast.Attribute) -> Kernel:
         kernel = self.as_kernel(function.value)
         name = function.attr
-        if name == "normalized":
+        if name in ("normalized", "exp"):
             self.arguments(node, 0, name)
-            return kernel.normalized()
-        if name == "exp":
-            self.arguments(node, 0, name)
-            return kernel.exp()
+            return kernel.normalized() if name == "normalized" else kernel.exp()
         if name == "on":
             return self.on(kernel, node)
         if name == "after":
@@ -336,17 +295,12 @@ class _Reader:
         return found if isinstance(found, Kernel) else Constant(found)
 
     def literal(self, node: ast.expr) -> Any:
-        """Return a number, text, None, or a tuple of numbers."""
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            inner = self.literal(node.operand)
-            if is_number(inner):
-                return -inner if isinstance(node.op, ast.USub) else inner
-        elif isinstance(node, (ast.Tuple, ast.List)):
-            return tuple(self.literal(element) for element in node.elts)
-        elif isinstance(node, ast.Constant) and (
-            node.value is None or isinstance(node.value, str) or is_number(node.value)
-        ):
-            return node.value
+        """Return a number, text, None, or a tuple of them."""
+        with suppress(ValueError):
+            value = ast.literal_eval(node)
+            entries = value if isinstance(value, (tuple, list)) else [value]
+            if all(entry is None or isinstance(entry, str) or is_number(entry) for entry in entries):
+                return tuple(entries) if isinstance(value, (tuple, list)) else value
         raise self.fault(self.at(node), "a parameter is a number, a list of numbers, 'median' or None")
 
 

@@ -221,7 +221,7 @@ class Facts:
 
     def kinks_of(self, kernel: Any) -> str:
         """Return the sentence about the kinks of the kernel that these are the facts of."""
-        return self.kinks.replace("{kernel}", repr(kernel))
+        return self.kinks and self.kinks.replace("{kernel}", repr(kernel))
 
 
 # ------------------------------------------------------------------ combinations
@@ -275,7 +275,7 @@ class Rule:
                 series = self.series(kernel, *inside)
         kinks = (facts.kinks_of(part) for part, facts in zip(kernel.parts, of_parts, strict=True))
         return Facts(
-            self._validity(kernel, of_parts, series),
+            self._validity(kernel, [facts.validity for facts in of_parts], series),
             series,
             kinks=next(filter(None, kinks), ""),
             error_kind="estimate" if "estimate" in {f.error_kind for f in of_parts} else "deterministic",
@@ -283,11 +283,7 @@ class Rule:
             **self.gives,
         )
 
-    def _validity(self, kernel: Any, of_parts: Sequence[Facts], series: Series | None) -> Validity:
-        parts = tuple(
-            replace(facts.validity, formula=repr(part))
-            for part, facts in zip(kernel.parts, of_parts, strict=True)
-        )
+    def _validity(self, kernel: Any, parts: Sequence[Validity], series: Series | None) -> Validity:
         values = kernel.get_params(deep=False)
         if self.always:
             return proven(self.proof.format(**values))
@@ -401,7 +397,7 @@ CLOSURE: dict[str, Rule] = {
         refuted="What refutes it on the columns refutes it here.",
     ),
     # What depends on map(x) - map(y) alone need not depend on x - y alone.
-    "map": replace(
+    "after": replace(
         _WRAPPED,
         proof="A kernel of mapped rows is a kernel, whatever the map of a row is.",
         lost="It is as valid as the kernel on the rows that the map can give.",

@@ -33,7 +33,7 @@ from gramian.arrays import (
 )
 from gramian.checks import amount, check_integer, check_number, check_share, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.kernels.arithmetic import check_rows, is_number
+from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
 from gramian.kernels.monomials import (
     exact_fraction,
     graded_blocks,
@@ -122,7 +122,7 @@ class FeatureMap(ABC):
     # What the error bound rests on, for KernelError.
     reason: str = ""
 
-    def __init__(self, labels: tuple[str, ...], scale: FloatArray | None, origin: FloatArray | None) -> None:
+    def __init__(self, labels: tuple[str, ...], scale: FloatArray, origin: FloatArray) -> None:
         self.labels = labels
         self.n_features_in = len(labels)
         self._scale = scale
@@ -197,7 +197,12 @@ class FeatureMap(ABC):
         """Return phi of finite rows as ``dtype``, filled block by block; see :meth:`__call__`."""
         dtype = np.dtype(dtype)
         n = int(X.shape[0])
-        self._refuse_memory(n, dtype)
+        need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
+        if need > limit:
+            raise MemoryLimitError(
+                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} "
+                "that may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
+            )
         parts = self._parts(n, is_numpy(X))
         if is_numpy(X):
             out = np.empty((n, len(self)), dtype=dtype)
@@ -256,23 +261,12 @@ class FeatureMap(ABC):
             )
         return X if numpy_dtype(X).kind == "f" else to_float64(X)
 
-    def _refuse_memory(self, n: int, dtype: np.dtype[Any]) -> None:
-        need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
-        if need > limit:
-            raise MemoryLimitError(
-                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} "
-                "that may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
-            )
-
     def _parts(self, n: int, small: bool) -> list[slice]:
         entries = BLOCK if small else BLOCK << 8
         return slices(n, max(1, entries // max(len(self), self.n_features_in)))
 
     def _scaled(self, X: Any) -> Any:
-        Z = to_float64(X)
-        if self._origin is not None:
-            Z = Z - from_numpy(self._origin, Z)
-        return Z if self._scale is None else Z * from_numpy(self._scale, Z)
+        return (to_float64(X) - from_numpy(self._origin, X)) * from_numpy(self._scale, X)
 
     def _block(self, X: Any, dtype: np.dtype[Any]) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -308,7 +302,7 @@ class MonomialMap(FeatureMap):
         factor: float,
         degree: int,
         lowest: int,
-        origin: FloatArray | None,
+        origin: FloatArray,
     ) -> None:
         super().__init__(labels, np.sqrt(factor * gamma), origin)
         self.gamma = gamma
@@ -332,7 +326,6 @@ class MonomialMap(FeatureMap):
     @property
     def coefficients(self) -> FloatArray:
         """Coefficient of every monomial of the (shifted) data, shape (D,)."""
-        assert self._scale is not None
         weights = np.concatenate(
             [self._weight(m) * self._roots[m] for m in range(self.lowest, self.degree + 1)]
         )
@@ -342,7 +335,7 @@ class MonomialMap(FeatureMap):
     def names(self) -> tuple[str, ...]:
         """Names of the features: exact radicals where they are simple, otherwise decimals."""
         factors = [exact_fraction(self._factor * g) for g in self.gamma.tolist()]
-        shown = self.labels if self._origin is None else _shifted(self.labels, self._origin)
+        shown = _shifted(self.labels, self._origin)
         texts: dict[Any, str] = {}
         names = []
         same = len(set(self.gamma.tolist())) == 1
@@ -383,7 +376,8 @@ class PolynomialFeatureMap(MonomialMap):
 
     def __init__(self, labels: tuple[str, ...], degree: int, gamma: float, coef0: float) -> None:
         lowest = 0 if coef0 > 0 else degree
-        super().__init__(labels, np.full(len(labels), gamma), 1.0, degree, lowest, None)
+        d = len(labels)
+        super().__init__(labels, np.full(d, gamma), 1.0, degree, lowest, np.zeros(d))
         self.coef0 = coef0
         self.formula = _formula(degree, gamma, coef0)
 
@@ -417,10 +411,6 @@ class PolynomialFeatureMap(MonomialMap):
             if m >= self.lowest:
                 wanted.append(block * from_numpy(self._weight(m) * self._roots[m], Z))
         return namespace(Z).concat(wanted, axis=1)
-
-    def error_bound(self, radius: float) -> float:
-        """Bound the rounding of phi(x) . phi(y) for rows of Euclidean norm up to ``radius``."""
-        return self._bound(radius * math.sqrt(self.gamma[0]), 1, EPS)
 
     def _bound(self, radius: float, pairs: int, eps: float) -> float:
         # Cauchy-Schwarz: sums of |phi_j(x) phi_j(y)| are at most the kernel at the longest row.
@@ -498,13 +488,11 @@ class TaylorFeatureMap(MonomialMap):
 
     reason = "The map leaves out the Taylor terms above its order; the bound is their sum, plus rounding."
 
-    def __init__(
-        self, labels: tuple[str, ...], order: int, gamma: FloatArray, origin: FloatArray | None
-    ) -> None:
+    def __init__(self, labels: tuple[str, ...], order: int, gamma: FloatArray, origin: FloatArray) -> None:
         super().__init__(labels, gamma, 2.0, order, 0, origin)
         self.order = order
         same = bool((gamma == gamma[0]).all())
-        where = "x - origin" if origin is not None and origin.any() else "x"
+        where = "x - origin" if origin.any() else "x"
         where_i = "x_i" if where == "x" else "(x - origin)_i"
         self.formula = f"exp(-{gamma[0]:.6g} |x - y|^2)" if same else "exp(-sum gamma_i (x_i - y_i)^2)"
         self.prefix = f"exp(-{gamma[0]:.6g} |{where}|^2)" if same else f"exp(-sum gamma_i {where_i}^2)"
@@ -651,9 +639,9 @@ class FourierFeatureMap(FeatureMap):
         gamma: FloatArray,
         offset: float | None,
         orthogonal: bool,
-        origin: FloatArray | None,
+        origin: FloatArray,
     ) -> None:
-        super().__init__(labels, None, origin)
+        super().__init__(labels, np.ones(len(labels)), origin)
         self.frequencies = frequencies
         self.gamma = gamma
         self.offset = offset
@@ -818,17 +806,6 @@ def frequencies(count: int, d: int, *, orthogonal: bool, rng: np.random.Generato
     return np.concatenate(groups) * lengths[:, None]
 
 
-def largest_norm(Z: Any) -> float:
-    """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
-    xp = namespace(Z)
-    top = float(xp.max(xp.abs(Z)))
-    if not 0 < top < np.inf:
-        return top
-    # Divided by the largest entry first, so that no square overflows.
-    Z = Z / top
-    return top * math.sqrt(float(xp.max(xp.sum(Z * Z, axis=1))))
-
-
 # ------------------------------------------------------------ the Gaussian kernel
 
 
@@ -877,11 +854,9 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
     return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
 
 
-def check_origin(origin: Any, d: int) -> FloatArray | None:
-    """Return the point that is subtracted from rows first, shape (d,), or None."""
-    if origin is None:
-        return None
-    values = np.asarray(origin, dtype=np.float64)
+def check_origin(origin: Any, d: int) -> FloatArray:
+    """Return the point that is subtracted from rows first, shape (d,): zero where it is None."""
+    values = np.zeros(d) if origin is None else np.asarray(origin, dtype=np.float64)
     if values.shape != (d,) or not np.isfinite(values).all():
         raise ParameterError(
             f"origin has shape {values.shape}; it must hold {d} finite numbers, one a feature."

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import is_numpy, namespace, to_float64
-from gramian.checks import check_number
+from gramian.arrays import from_numpy, is_numpy, namespace, to_float64
+from gramian.checks import check_number, slices
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import (
@@ -25,13 +25,14 @@ from gramian.kernels.arithmetic import (
     UNIT,
     absolute_distances,
     exponential,
+    largest_norm,
     ones,
     product,
     squared_distances,
     squared_norms,
     whole_power,
 )
-from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat, no_slopes, pulled_by_product
+from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
 from gramian.kernels.widths import (
@@ -77,17 +78,12 @@ class Formula(Kernel):
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         """Return the tile of encoded NumPy rows with its derivative by X, the rows before :meth:`encode`.
 
-        Raises
-        ------
-        ParameterError
-            For a kernel without a derivative, with the reason.
+        For a kernel whose facts have no ``kinks``.
         """
-        raise no_slopes(self.kinks)
+        raise NotImplementedError(self.kinks)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) with its derivative by x."""
-        if not self.facts.unit_diagonal:
-            raise no_slopes(self.kinks)
+        """Return k(x, x) with its derivative by x: none where it is 1."""
         return flat(self.diagonal(X), X.shape[1])
 
     def size(self, largest: float) -> float:
@@ -110,7 +106,7 @@ class Formula(Kernel):
         """Bind to fitted rows, distances expanded where that is accurate enough."""
         d = int(X.shape[1])
         shift = _mean(X) if self.expands or (centered and self.facts.shifts_out) else None
-        norm = largest_norm(X, shift, self.weights())
+        norm = _longest(X, shift, self.weights())
         relative, absolute = self.evaluation_error(d, norm, direct=False)
         direct = self.expands and not relative + absolute <= precision
         if direct:
@@ -173,19 +169,16 @@ def _mean(X: Any) -> Any:
     return X.mean(axis=0, dtype=np.float64) if is_numpy(X) else namespace(X).mean(to_float64(X), axis=0)
 
 
-def largest_norm(X: Any, shift: Any = None, weights: Any = None) -> float:
-    """Return the largest Euclidean norm of a row, after a shift and weights of the columns."""
-    xp = namespace(X)
+def _longest(X: Any, shift: Any, weights: Any) -> float:
+    """Return the largest norm of a row, after a shift and weights of the columns."""
     largest = 0.0
-    n = X.shape[0]
-    scale = None if weights is None else xp.asarray(weights, **({} if is_numpy(X) else {"device": X.device}))
-    for start in range(0, n, 4096):
-        block = to_float64(X[start : min(n, start + 4096), :])
-        block = block if shift is None else block - shift
-        block = block if scale is None else block * scale
+    for rows in slices(X.shape[0], 4096):
+        block = to_float64(X[rows, :])
         with np.errstate(over="ignore"):
-            largest = max(largest, float(xp.max(xp.sum(block * block, axis=1))))
-    return float(np.sqrt(largest))
+            block = block if shift is None else block - shift
+            block = block if weights is None else block * from_numpy(weights, block)
+        largest = max(largest, largest_norm(block))
+    return largest
 
 
 # ---------------------------------------------------------------------------- of the inner product
@@ -221,7 +214,7 @@ class Linear(Formula):
         return product(left, right, out)
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        return pulled_by_product(product(left, right), 1.0, right)
+        return Slopes(product(left, right), lambda W: W @ right)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         return DiagonalSlopes(squared_norms(X), 2.0 * X)
@@ -260,6 +253,10 @@ class Projective(Formula):
         gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
         return type(self)(**self.get_params(deep=False) | {"gamma": gamma})
 
+    def reach(self, largest: float) -> float:
+        """Bound |gamma x . y + coef0| for rows of norm up to ``largest``."""
+        return abs(self.gamma or 0.0) * largest * largest + abs(self.coef0)
+
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         return X * self.gamma, X
 
@@ -270,7 +267,7 @@ class Projective(Formula):
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         steepness = self.steepness(product(left, right) + self.coef0)
-        return pulled_by_product(self.tile(left, right, direct), steepness, right)
+        return Slopes(self.tile(left, right, direct), lambda W: (W * steepness) @ right)
 
     def diagonal(self, X: Any) -> Any:
         return self.profile(self.gamma * squared_norms(X) + self.coef0)
@@ -357,34 +354,23 @@ class Polynomial(Projective):
         return polynomial_map(n_features, **given, **options)
 
     def profile(self, T: Any) -> Any:
-        if not float(self.degree).is_integer():
-            self._refuse_negative(T)
-        elif is_numpy(T):
-            return whole_power(T, int(self.degree))
-        return T**self.degree
-
-    def steepness(self, T: Any) -> Any:
-        gamma = float(self.gamma or 0.0)
-        return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
-
-    def _refuse_negative(self, T: Any) -> None:
+        if float(self.degree).is_integer():
+            return whole_power(T, int(self.degree)) if is_numpy(T) else T**self.degree
         least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
         if least < 0:
             raise DataError(
                 f"{self!r} has no value where gamma x . y + coef0 is negative, and it reaches {least:.3g}. "
                 "Use a whole degree: a fractional power is no kernel."
             )
+        return T**self.degree
 
-    def diagonal(self, X: Any) -> Any:
-        inside = self.gamma * squared_norms(X) + self.coef0
-        if not float(self.degree).is_integer():
-            self._refuse_negative(inside)
-        return inside**self.degree
+    def steepness(self, T: Any) -> Any:
+        gamma = float(self.gamma or 0.0)
+        return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
 
     def size(self, largest: float) -> float:
         with np.errstate(over="ignore"):
-            inside = np.float64(self.gamma or 0.0) * largest * largest + abs(self.coef0)
-            return float(inside**self.degree)
+            return float(np.float64(self.reach(largest)) ** self.degree)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         # A power by products takes at most degree - 1 of them.
@@ -392,8 +378,7 @@ class Polynomial(Projective):
         if self.degree >= 1:
             return relative, self.degree * (d + 3) * UNIT * self.size(largest) + TINY
         # The slope of t^p is infinite at 0, where it moves by e^p at most.
-        inside = float(self.gamma or 0.0) * largest * largest + abs(self.coef0)
-        return relative, float(((d + 3) * UNIT * inside + TINY) ** self.degree)
+        return relative, float(((d + 3) * UNIT * self.reach(largest) + TINY) ** self.degree)
 
 
 class Cosine(Formula):
@@ -424,9 +409,6 @@ class Cosine(Formula):
             return (W @ right - np.sum(W * values, axis=1)[:, None] * left) * inverse
 
         return Slopes(values, pull)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        return flat(self.diagonal(X), X.shape[1])
 
     def diagonal(self, X: Any) -> Any:
         return squared_norms(self.encode(to_float64(X), False)[0])
@@ -492,12 +474,11 @@ class Sigmoid(Projective):
         return float(self.gamma or 0.0) * (1.0 - np.tanh(T) ** 2)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
-        size = abs(self.gamma or 0.0) * largest * largest + abs(self.coef0)
-        return FUNCTION_ULPS * UNIT, min((d + 3) * UNIT * size + TINY, 2.0)
+        return FUNCTION_ULPS * UNIT, min((d + 3) * UNIT * self.reach(largest) + TINY, 2.0)
 
     def size(self, largest: float) -> float:
         # Beyond, x . y itself is no number.
-        return 1.0 if abs(self.gamma or 0.0) * largest * largest < np.inf else np.inf
+        return 1.0 if self.reach(largest) < np.inf else np.inf
 
 
 # ----------------------------------------------------------------------- of the Euclidean distance
@@ -528,11 +509,11 @@ class Radial(Formula):
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         xp = namespace(X)
-        if direct or not self.expands:
+        if direct:
             # Powers of two round nothing, so that rows close to each other keep their difference.
-            X = X * _like(np.ldexp(1.0, self._exponents), X)
+            X = X * from_numpy(np.ldexp(1.0, self._exponents), X)
             return X, X
-        X = X * _like(np.sqrt(self.rates), X)
+        X = X * from_numpy(np.sqrt(self.rates), X)
         # One product of these gives -q.
         norms = squared_norms(X)[:, None]
         column = xp.ones_like(norms)
@@ -544,29 +525,27 @@ class Radial(Formula):
         return np.frexp(np.sqrt(self.rates))[1] - 1
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        if direct or not self.expands:
-            left_over = np.ldexp(self.rates, -2 * self._exponents)
-            if np.ndim(left_over):
-                return self.profile(-squared_distances(left, right, left_over))
-            with np.errstate(over="ignore"):
-                T = squared_distances(left, right) * -float(left_over)
-            return self.profile(T)
-        return self.profile(product(left, right, out))
+        return self.profile(self._apart(left, right) if direct else product(left, right, out))
+
+    def _apart(self, left: Any, right: Any) -> Any:
+        """Return -q, summed from differences of rows times powers of two."""
+        left_over = np.ldexp(self.rates, -2 * self._exponents)
+        if np.ndim(left_over):
+            return -squared_distances(left, right, left_over)
+        with np.errstate(over="ignore"):
+            return squared_distances(left, right) * -float(left_over)
 
     @abstractmethod
     def fading(self, T: Any, values: Any) -> Any:
         """Return -f'(-T) for T <= 0, given ``values = profile(T)``."""
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        if self.facts.kinks:
-            return super().slopes(X, left, right, direct)
         # Both encodings hold the rows in their first d columns, times powers of two or sqrt(2 c).
         d = X.shape[1]
         x, y = left[:, :d], right[:, :d]
-        if direct or not self.expands:
+        if direct:
             scale = np.ldexp(1.0, self._exponents)
-            left_over = np.ldexp(self.rates, -2 * self._exponents)
-            T = -squared_distances(x, y, np.broadcast_to(left_over, (d,)))
+            T = self._apart(x, y)
         else:
             scale = np.sqrt(2.0 * self.rates)
             T = np.minimum(product(left, right), 0.0)
@@ -581,17 +560,16 @@ class Radial(Formula):
         return Slopes(values, pull, lambda W: np.sum(W * fading, axis=1)[:, None] * stiffness)
 
     def weights(self) -> Any:
-        return np.sqrt(self.rates) if np.ndim(self.rates) else None
+        return np.sqrt(self.rates)
 
     def rounding(self, d: int, largest: float) -> float:
         """Bound the error of q where distances are expanded into a product."""
         # Shift, factors and squared norms are rounded as well as the product; the factor sqrt(2) twice.
-        rate = 1.0 if np.ndim(self.rates) else float(self.rates)
-        return (1.5 * d + 14) * UNIT * 4.0 * rate * largest * largest
+        return (1.5 * d + 14) * UNIT * 4.0 * largest * largest
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         function = (FUNCTION_ULPS + 4) * UNIT
-        if direct or not self.expands:
+        if direct:
             return function, (d + 9) * UNIT / np.e + TINY
         return function, min(self.slope * self.rounding(d, largest), 1.0) + TINY
 
@@ -730,19 +708,14 @@ class Matern(Radial):
         return replace(super().facts, kinks=kink if self.nu == 0.5 else "")
 
     @property
-    def expands(self) -> bool:  # type: ignore[override]
-        """For nu = 1/2 the root of a rounded distance would lose half of its digits."""
-        return self.nu != 0.5
-
-    @property
     def rates(self) -> Any:
         widths = np.array(self.length_scale, dtype=np.float64)
         return 2.0 * self.nu / widths / widths
 
     @property
     def slope(self) -> float:  # type: ignore[override]
-        """Bound on the derivative by q = r^2."""
-        return 0.5 if self.nu == 1.5 else 1 / 6
+        """Bound on the derivative by q = r^2: for nu = 1/2 a rounded one's root loses half of its digits."""
+        return {0.5: np.inf, 1.5: 0.5, 2.5: 1 / 6}[float(self.nu)]
 
     def profile(self, T: Any) -> Any:
         xp = namespace(T)
@@ -815,12 +788,6 @@ class RationalQuadratic(Radial):
         return relative + self.alpha * UNIT, absolute
 
 
-def _like(values: Any, X: Any) -> Any:
-    if np.ndim(values) == 0:
-        return float(values)
-    return values if is_numpy(X) else namespace(X).asarray(values, device=X.device)
-
-
 # ------------------------------------------------------------------------------ of other distances
 
 
@@ -866,10 +833,8 @@ class Laplacian(Formula):
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         # The factor comes last, so that rows close to each other keep their difference.
         T = absolute_distances(left, right)
-        if is_numpy(T):
-            T *= -self.gamma
-            return np.exp(T, out=T)
-        return exponential(T * -self.gamma)
+        T *= -self.gamma
+        return exponential(T)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e + TINY

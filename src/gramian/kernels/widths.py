@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from gramian.arrays import as_float64
-from gramian.checks import check_number
+from gramian.checks import check_number, evenly
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
@@ -39,9 +39,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     ----------
     Garreau, Jitkrittum, Kanagawa (2018), Large sample analysis of the median heuristic.
     """
-    n = X.shape[0]
-    picked = np.unique(np.linspace(0, n - 1, min(n, MEDIAN_ROWS)).round().astype(np.int64))
-    rows = as_float64(X)[picked]
+    rows = as_float64(X)[evenly(X.shape[0], MEDIAN_ROWS)]
     distances = _euclidean(rows) if metric == "euclidean" else pdist(rows, metric)
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0.0:

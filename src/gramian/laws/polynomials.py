@@ -7,7 +7,7 @@ The monomials up to a lower degree stand first, so a shorter vector is a polynom
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -31,10 +31,11 @@ class Monomials:
 
     n_features: int
     degree: int
-    powers: IntArray = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "powers", exponents(self.n_features, self.degree))
+    @cached_property
+    def powers(self) -> IntArray:
+        """Exponents of every monomial, shape (m, d)."""
+        return exponents(self.n_features, self.degree)
 
     def __len__(self) -> int:
         return len(self.powers)

@@ -87,6 +87,11 @@ class Search:
         """The monomials in the coordinates of the equation."""
         return features_of(self.evidence, self.V)
 
+    @cached_property
+    def to_scaled(self) -> FloatArray:
+        """Takes coefficients over the monomials to the scaled coordinates."""
+        return self.evidence.monomials.shift(-self.offset)
+
     @property
     def known(self) -> list[FloatArray]:
         """What was found, in scaled coordinates."""
@@ -141,11 +146,14 @@ class Search:
         powers = self.evidence.monomials.powers
         places = np.flatnonzero(powers.sum(axis=1) == powers[:, k])
         for relation in alone.found:
-            vector, scaled = np.zeros((2, len(powers)))
-            vector[places[: len(relation.vector)]] = relation.vector
-            scaled[places[: len(relation.scaled)]] = relation.scaled
-            self.found.append(Found(vector, scaled, relation.limit, relation.level))
-        self.level = max(self.level, alone.level)
+            vector = np.zeros(len(powers))
+            vector[places] = relation.vector
+            self._keep(vector, relation.limit, relation.level)
+
+    def _keep(self, vector: FloatArray, limit: float, level: float) -> None:
+        scaled = self.to_scaled @ vector
+        self.found.append(Found(vector, scaled / np.linalg.norm(scaled), limit, level))
+        self.level = max(self.level, level)
 
     # ------------------------------------------------------- polynomials of any number of terms
 
@@ -187,19 +195,15 @@ class Search:
         m = len(vectors)
         known = basis_of(monomials.multiples(self.known, degree), slack)
         space = monomials.shift(self.offset)[:m, :m] @ np.column_stack([known, vectors[:, :count]])
-        back = monomials.shift(-self.offset)[:m, :m]
+        back = self.to_scaled[:m, :m]
         news = vectors[1:, :count].T @ back[1:]
         degrees = monomials.powers[:m].sum(axis=1)
-        pad = len(monomials) - m
         for vector in sparse_basis(self.features, degrees, space, known, news, back, slack):
-            wide = np.pad(vector, (0, pad))
+            wide = np.pad(vector, (0, len(monomials) - m))
             clear = np.count_nonzero(vector) <= _few(m) and beyond > SECOND_GAP * level
             if self.tol is None and not clear and self._approximates(wide, level):
                 continue
-            scaled = back @ vector
-            scaled = np.pad(scaled / np.linalg.norm(scaled), (0, pad))
-            self.found.append(Found(wide, scaled, limit, level))
-            self.level = max(self.level, level)
+            self._keep(wide, limit, level)
 
     def _approximates(self, vector: FloatArray, level: float) -> bool:
         """Return whether a law with two features in common is known much more clearly."""
@@ -236,7 +240,7 @@ class Search:
         for _, vector, scaled in near:
             if self._is_new(scaled, known, slack):
                 known.append(scaled / np.linalg.norm(scaled))
-                new.append((vector, known[-1]))
+                new.append(vector)
         # All that were looked at may hold, and then it is not known how far the next one is.
         beyond = fits[-1][0] if len(fits) >= LOOKED_AT else np.inf
         others = (fit[0] for fit in fits[len(near) :] if self._is_new(fit[2], known, slack))
@@ -244,20 +248,18 @@ class Search:
         if not new or level > cap or beyond < SIMPLE_GAP * fits[0][0]:
             return
         limit = min(cap, beyond * SAME / SIMPLE_GAP, self._simple_chance(size) / GAP)
-        if level <= limit:
-            self.found += [Found(vector, scaled, limit, level) for vector, scaled in new]
-            self.level = max(self.level, level)
+        for vector in new if level <= limit else ():
+            self._keep(vector, limit, level)
 
     def _simple(self, features: Features, size: int) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return laws of so many terms by distance: with coefficients as written and in scaled form."""
         monomials = self.evidence.monomials
-        back = monomials.shift(-self.offset)
         written = monomials.multiples([relation.vector for relation in self.found], monomials.degree)
         fits = []
         for distance, support, part in simple_fits(features, size, written):
             vector = np.zeros(len(monomials))
             vector[support] = part
-            scaled = back @ vector
+            scaled = self.to_scaled @ vector
             fits.append((max(distance, FLOOR), vector, scaled / np.linalg.norm(scaled[1:])))
         return fits
 

@@ -54,7 +54,7 @@ def test_a_trial_holds_what_the_kernel_says():
     trial = Examiner(RBF(sigma=1.0), 1e-10).examine(X)
     np.testing.assert_allclose(trial.gram, RBF(sigma=1.0).gram(X), rtol=1e-13)
     assert trial.error.max() < 1e-13
-    assert trial.asymmetry() is None
+    assert trial.asymmetry is None
     part = trial.subset([0, 3])
     np.testing.assert_array_equal(part.points, X[[0, 3]])
     np.testing.assert_array_equal(part.gram, trial.gram[np.ix_([0, 3], [0, 3])])

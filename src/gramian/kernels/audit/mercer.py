@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from gramian.arrays import as_float64, blas_threads
-from gramian.checks import check_integer, check_number, check_seed, counted
+from gramian.checks import check_integer, check_number, counted, evenly
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import check_rows
 from gramian.kernels.audit.search import acceptable_features, search
-from gramian.kernels.audit.trials import TINY, Examiner, Trial, margin, symmetric_part
+from gramian.kernels.audit.trials import TINY, Examiner, Trial
 from gramian.kernels.audit.verdict import AuditReport
 from gramian.kernels.audit.witness import (
     Asymmetry,
@@ -111,8 +110,6 @@ def audit(
         advice="It is how far a value of k may be off, relative to the largest. Try 1e-10.",
     )
     d = None if n_features is None else check_integer("n_features", n_features)
-    if isinstance(random_state, Integral):
-        check_seed("random_state", random_state)
     rng = (
         random_state
         if isinstance(random_state, np.random.Generator)
@@ -126,14 +123,14 @@ def audit(
     # Small eigenproblems are slower on several threads than on one.
     with blas_threads():
         if X is not None:
-            columns = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+            names = list(getattr(X, "columns", ()))
             rows = _rows(X, "X")
             if d not in (None, rows.shape[1]):
                 raise ParameterError(
                     f"n_features={d} but X has {rows.shape[1]} columns. n_features is for the search without "
                     "X: leave it out."
                 )
-            return _audit_rows(examiner, rows, columns or None)
+            return _audit_rows(examiner, rows, names or None)
         return _audit_by_search(examiner, d, rng)
 
 
@@ -150,31 +147,26 @@ def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.
         if found is None:
             continue
         lowest.append(found)
-        if found.ratio < -1 or found.asymmetry() is not None:
+        if found.ratio < -1:
             break
     if not lowest:
         assert examiner.problem is not None
-        assert examiner.problem_points is not None
-        raise examiner.explain(examiner.problem_points, examiner.problem)
+        raise examiner.problem
     several = " and ".join(", ".join(map(str, searched)).rsplit(", ", 1))
     noun = "features" if searched[-1] > 1 else "feature"
     tested = f"{examiner.trials:,} Gram matrices of points with {several} {noun}, chosen by a search."
     if examiner.skipped:
         tested += f" {counted(examiner.skipped, 'set')} of points left out, where k has no finite value."
-    return _report(examiner, min(lowest, key=_urgency), tested, rng)
-
-
-def _urgency(trial: Trial) -> float:
-    return -np.inf if trial.asymmetry() is not None else trial.ratio
+    return _report(examiner, min(lowest, key=lambda trial: trial.ratio), tested, rng)
 
 
 def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None) -> AuditReport:
     n = X.shape[0]
     most = MOST_ROWS_CALLED if examiner.assumes else MOST_ROWS
-    chosen = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
-    points = np.ascontiguousarray(X[chosen])
-    examiner.fix(points, names if names and len(names) == X.shape[1] else None)
-    trial = examiner.examine(points, tuple(int(i) for i in chosen))
+    chosen = evenly(n, most)
+    points = X[chosen]
+    examiner.fix(points, names)
+    trial = examiner.examine(points, tuple(chosen))
     # A witness of a few rows is judged by the size of values on all of them.
     examiner.reference = float(np.abs(trial.raw).max())
     some = f"{len(chosen):,} evenly spaced rows of {n:,}" if n > most else f"the {counted(n, 'row')} given"
@@ -191,11 +183,10 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
     largest = float(np.abs(raw).max())
     error = np.full((n, n), value_tol * largest + TINY)
     indices = np.arange(n, dtype=np.float64)[:, None]
-    trial = Trial(indices, raw, error, margin(symmetric_part(raw), error), tuple(range(n)))
-    pair = trial.asymmetry()
+    trial = Trial(indices, raw, error, tuple(range(n)))
     witness: Witness | Asymmetry | None = None
-    if pair is not None:
-        witness = asymmetry_in(trial.subset(pair))
+    if trial.asymmetry is not None:
+        witness = asymmetry_in(trial.subset(trial.asymmetry))
     elif trial.ratio < -1:
         witness = certified(shrunk(trial))
     return AuditReport(
@@ -205,9 +196,6 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
         lowest=trial.margin,
         asymmetry=float(np.abs(raw / largest - raw.T / largest).max()) if largest else 0.0,
         tested="this matrix, and nothing else.",
-        trials=1,
-        skipped=0,
-        evaluations=0,
         value_tol=value_tol,
     )
 
@@ -219,10 +207,9 @@ def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Genera
         validity = unknown("A bare function carries no proof.", repr(kernel))
     # Counted before a witness is made smaller, which tests more.
     trials, skipped, evaluations = examiner.trials, examiner.skipped, examiner.evaluations
-    pair = trial.asymmetry()
     witness: Witness | Asymmetry | None = None
-    if pair is not None:
-        witness = asymmetry_of(examiner, trial, pair, invent=rng is not None)
+    if trial.asymmetry is not None:
+        witness = asymmetry_of(examiner, trial.subset(trial.asymmetry), invent=rng is not None)
     elif trial.ratio < -1:
         witness = witness_of(examiner, trial, rng)
     if witness is not None and validity.proven:

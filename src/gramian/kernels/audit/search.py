@@ -78,7 +78,7 @@ def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None
         trial = examiner.attempt(points)
         if trial is None:
             continue
-        if _settled(trial):
+        if trial.ratio < CLEAR:
             return trial
         if trial.ratio < -1:
             trial = improve(examiner, trial, rng, STEPS)
@@ -91,10 +91,6 @@ def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None
         if trial.ratio < CLEAR:
             break
     return min(lowest, key=lambda t: t.ratio, default=None)
-
-
-def _settled(trial: Trial) -> bool:
-    return trial.ratio < CLEAR or trial.asymmetry() is not None
 
 
 def _usual_size(examiner: Examiner, d: int, rng: np.random.Generator) -> float:

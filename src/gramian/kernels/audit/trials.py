@@ -6,8 +6,10 @@ rounding can do, in the values of k and in the eigenvalue solver; :func:`margin`
 
 from __future__ import annotations
 
+from collections.abc import Callable as Function
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +64,6 @@ class Trial:
         k as evaluated, in both orders of its arguments.
     error : ndarray of shape (m, m)
         Bound on the error of every entry.
-    margin : Margin
     rows : tuple of int or None
         Where the points are rows of given data: which.
     """
@@ -70,21 +71,27 @@ class Trial:
     points: FloatArray
     raw: FloatArray
     error: FloatArray
-    margin: Margin
     rows: tuple[int, ...] | None = None
 
     @property
     def gram(self) -> FloatArray:
-        """The symmetric part of ``raw``."""
-        return symmetric_part(self.raw)
+        """The symmetric part of ``raw``, without overflow."""
+        half: FloatArray = self.raw / 2
+        return half + half.T
 
-    @property
+    @cached_property
+    def margin(self) -> Margin:
+        """The smallest eigenvalue of ``gram``, and what rounding can do to it."""
+        return margin(self.gram, self.error)
+
+    @cached_property
     def ratio(self) -> float:
-        """The smallest eigenvalue in units of the bound below which it says something."""
-        return self.margin.ratio
+        """The smallest eigenvalue in units of its bound: below -1 it refutes, as asymmetry does."""
+        return self.margin.ratio if self.asymmetry is None else -np.inf
 
+    @cached_property
     def asymmetry(self) -> tuple[int, int] | None:
-        """Return the pair of points whose two values differ most beyond rounding, or None."""
+        """The pair of points whose two values differ most beyond rounding, or None."""
         excess = _gap(self.raw) - self.error - self.error.T
         i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
         return (int(min(i, j)), int(max(i, j))) if excess[i, j] > 0 else None
@@ -93,15 +100,8 @@ class Trial:
         """Return the trial of some of the points, without evaluating k again."""
         index = np.asarray(keep, dtype=np.intp)
         block = np.ix_(index, index)
-        raw, error = self.raw[block], self.error[block]
         rows = None if self.rows is None else tuple(self.rows[i] for i in index)
-        return Trial(self.points[index], raw, error, margin(symmetric_part(raw), error), rows)
-
-
-def symmetric_part(raw: FloatArray) -> FloatArray:
-    """Return ``(K + K.T) / 2`` without overflow."""
-    half: FloatArray = raw / 2
-    return half + half.T
+        return Trial(self.points[index], self.raw[block], self.error[block], rows)
 
 
 def _gap(raw: FloatArray) -> FloatArray:
@@ -191,12 +191,11 @@ class Examiner:
     skipped: int = 0
     evaluations: int = 0
     largest_gap: float = 0.0
-    problem: DataError | Exception | None = None
-    problem_points: FloatArray | None = field(default=None, repr=False)
+    problem: DataError | None = None
+    bound: Any = None
 
     def __post_init__(self) -> None:
         self.fixed = self.kernel
-        self.bound: Any = None
 
     def fix(self, points: FloatArray, names: Sequence[str] | None = None) -> None:
         """Fill in the parameters that depend on data, so that every set of points meets the same function."""
@@ -204,15 +203,13 @@ class Examiner:
         self.bound = None
 
     def _bind(self, points: FloatArray) -> Any:
-        if self.bound is not None:
-            return self.bound
-        bound = self.fixed.bind(points, precision=0.0)
+        bound = self.bound or self.fixed.bind(points, precision=0.0)
         if isinstance(self.fixed, Callable):
             # Binding a bare function evaluates it on some rows, and gives the same for all rows.
             self.bound = bound
         return bound
 
-    @property
+    @cached_property
     def assumes(self) -> bool:
         """Whether the rounding of k is unknown, so that ``value_tol`` is assumed."""
         return self.kernel.error_kind != "deterministic"
@@ -227,9 +224,7 @@ class Examiner:
         """
         try:
             return self._examine(points, rows)
-        except Exception as error:
-            if not self._expected(error):
-                raise
+        except self._expected as error:
             raise self.explain(points, error) from (None if isinstance(error, DataError) else error)
 
     def attempt(self, points: FloatArray) -> Trial | None:
@@ -245,35 +240,27 @@ class Examiner:
         # Functions of two rows are slow: only what changed is evaluated, in one order of the arguments.
         return self._counted(points, lambda: self._examine_row(trial, points, index))
 
-    def _counted(self, points: FloatArray, work: Any) -> Trial | None:
+    def _counted(self, points: FloatArray, work: Function[[], Trial]) -> Trial | None:
         try:
-            found: Trial = work()
-        except Exception as error:
-            if not self._expected(error):
-                raise
+            return work()
+        except self._expected as error:
             self.skipped += 1
-            if self.problem is None:
-                self.problem, self.problem_points = error, points
+            self.problem = self.problem or self.explain(points, error)
             return None
-        return found
 
-    def _expected(self, error: Exception) -> bool:
+    @property
+    def _expected(self) -> type[Exception]:
         # A defect of a formula of this package must not pass for a remark about the data.
-        return self.assumes or isinstance(error, DataError)
+        return Exception if self.assumes else DataError
 
     def _examine(self, points: FloatArray, rows: tuple[int, ...] | None) -> Trial:
         with np.errstate(all="ignore"):
-            given = points.copy()
-            bound = self._bind(given)
-            left, right = bound.encode(given)
+            bound = self._bind(points)
+            left, right = bound.encode(points)
             raw = np.array(bound.tile(left, right), dtype=np.float64)
             if not self.assumes:
-                np.fill_diagonal(raw, bound.diagonal(given))
+                np.fill_diagonal(raw, bound.diagonal(points))
         self.evaluations += raw.size
-        if not np.array_equal(given, points):
-            raise DataError(
-                "The kernel function changes the rows that it is given. Let it copy them first: x = x.copy()."
-            )
         return self._judged(points, raw, bound, rows)
 
     def _examine_row(self, trial: Trial, points: FloatArray, index: int) -> Trial:
@@ -304,7 +291,7 @@ class Examiner:
             error = np.where(np.isnan(error), np.inf, error)
         if largest > 0:
             self.largest_gap = max(self.largest_gap, float((_gap(raw / largest)).max()))
-        return Trial(points, raw, error, margin(symmetric_part(raw), error), rows)
+        return Trial(points, raw, error, rows)
 
     def explain(self, points: FloatArray, error: Exception) -> DataError:
         """Return what went wrong as an error that names the two points."""
@@ -349,7 +336,7 @@ class Examiner:
                     )
                 fresh[i, j] = value
         self.evaluations += fresh.size
-        return replace(trial, raw=fresh, margin=margin(symmetric_part(fresh), trial.error))
+        return replace(trial, raw=fresh)
 
 
 def show_point(point: FloatArray, exact: bool = True) -> str:

@@ -43,10 +43,10 @@ class AuditReport:
     lowest: Margin
     asymmetry: float
     tested: str
-    trials: int
-    skipped: int
-    evaluations: int
     value_tol: float | None
+    trials: int = 1
+    skipped: int = 0
+    evaluations: int = 0
 
     @property
     def verdict(self) -> Verdict:

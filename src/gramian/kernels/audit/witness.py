@@ -223,16 +223,11 @@ def _round(points: FloatArray, digits: int, relative: bool) -> FloatArray:
 # -------------------------------------------------------------------- results
 
 
-def asymmetry_of(examiner: Examiner, trial: Trial, pair: tuple[int, int], invent: bool) -> Asymmetry:
+def asymmetry_of(examiner: Examiner, pair: Trial, invent: bool) -> Asymmetry:
     """Return two points for which the order matters, in few digits where points may be invented."""
-    found = trial.subset(pair)
-    if invent:
-        for digits in range(1, DIGITS + 1):
-            simple = examiner.attempt(_round(found.points, digits, relative=False))
-            if simple is not None and simple.asymmetry() == (0, 1):
-                found = simple
-                break
-    return asymmetry_in(examiner.confirm(found))
+    tried = (examiner.attempt(_round(pair.points, digits, relative=False)) for digits in range(1, DIGITS + 1))
+    simple = next((t for t in tried if t is not None and t.asymmetry), pair) if invent else pair
+    return asymmetry_in(examiner.confirm(simple))
 
 
 def asymmetry_in(pair: Trial) -> Asymmetry:
