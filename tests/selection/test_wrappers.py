@@ -49,17 +49,11 @@ DIABETES = load_diabetes(return_X_y=True)
 
 
 def same_history(a, b, tol=0.0):
-    """Everything but the seconds."""
+    """Everything but the work that it took."""
     assert len(a) == len(b)
     for one, other in zip(a, b, strict=True):
-        assert (one.number, one.action, one.moved, one.subset, one.candidates, one.models) == (
-            other.number,
-            other.action,
-            other.moved,
-            other.subset,
-            other.candidates,
-            other.models,
-        )
+        for name in ("number", "action", "moved", "subset", "candidates"):
+            assert getattr(one, name) == getattr(other, name)
         np.testing.assert_allclose(one.fold_scores, other.fold_scores, rtol=0, atol=tol)
         np.testing.assert_allclose(one.candidate_scores, other.candidate_scores, rtol=0, atol=tol)
     assert a.choice.place == b.choice.place
@@ -916,10 +910,7 @@ def test_verbose_writes_to_standard_error(clock, capsys):
         clock.now += 6.0
         pace.within(done, 4)
     pace.step(step(2), 4)
-    assert capsys.readouterr().err.splitlines() == [
-        "no feature yet, trying 2 of 4, about 48 s left",
-        "1 of 4 features, 0.93, about 27 s left",
-    ]
+    assert capsys.readouterr().err == "1 of 4 features, 0.93, about 27 s left\n"
     quiet = Pace(search(), verbose=False)
     clock.now += 60
     quiet.within(1, 4)

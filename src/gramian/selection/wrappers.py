@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, is_classifier
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.tried import Choice
@@ -36,12 +35,7 @@ from gramian.selection.validating import (
 )
 
 log = logging.getLogger(__name__)
-# Seconds between two messages within a step: on the line that a terminal rewrites, and in lines that stay.
-REWRITTEN, STAYING = 0.5, 10.0
-FOUND = (
-    *("history_", "interrupted_", "support_", "n_features_to_select_", "score_", "standard_error_"),
-    *("nested_score_", "nested_standard_error_", "nested_scores_", "nested_supports_", "optimism_"),
-)
+SECONDS = 0.5  # between two messages within a step
 
 
 class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
@@ -208,8 +202,8 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
             )
         validation = Validation(self.estimator, data.X, data.original, memory.folds, scorer, data.names)
         parts = self._parts(validation) if self.nested else []
-        for name in FOUND:
-            self.__dict__.pop(name, None)
+        for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
+            delattr(self, name)
         finished = False
         try:
             self._search(search, validation, memory)
@@ -271,14 +265,13 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         """Yield the steps with what they took."""
         pace = Pace(search, verbose=bool(self.verbose))
         scorer = remembering(validation, self.scoring, self.n_jobs, known=memory.known, tell=pace.within)
-        new = computed = 0
-        began = time.perf_counter()
+        computed, began = 0, time.perf_counter()
         for step in search.steps(scorer):
-            seconds = time.perf_counter() - began
-            models = (scorer.new - new) * len(validation.folds)
-            pace.step(step, scorer.computed - computed)
+            fresh, computed = scorer.computed - computed, scorer.computed
+            pace.step(step, fresh)
+            seconds, models = time.perf_counter() - began, fresh * len(validation.folds)
             yield replace(step, models=models, seconds=seconds, validated=bool(self.validate))
-            new, computed, began = scorer.new, scorer.computed, time.perf_counter()
+            began = time.perf_counter()
 
     def _settle(self, steps: list[SearchStep], choice: Choice) -> None:
         self.history_ = replace(self.history_, tried=tuple(steps), choice=choice)
@@ -311,14 +304,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         where = f"{len(validation.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
         name = estimator_name(self.estimator)
         return f"{search.name.capitalize()} selection among {d:,} features with {name}: {score}, {where}"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "fit") and not isinstance(self.estimator, type):
-            own = get_tags(self.estimator)
-            tags.input_tags.positive_only = own.input_tags.positive_only
-            tags.target_tags.positive_only = own.target_tags.positive_only
-        return tags
 
 
 # -------------------------------------------------------------------- nested
@@ -420,7 +405,7 @@ class Pace:
         self._each: float | None = None
         self._now = "no feature yet"
         self._moved = 0
-        self._began = self._logged = self._printed = time.perf_counter()
+        self._began = self._logged = time.perf_counter()
         self._already: int | None = None
 
     def within(self, done: int, total: int) -> None:
@@ -428,31 +413,26 @@ class Pace:
         now = time.perf_counter()
         if self._already is None:
             self._already = done - 1
-        if now - self._logged < REWRITTEN:
+        if now - self._logged < SECONDS:
             return
+        self._logged = now
         each = (now - self._began) / (done - self._already)
         left = each * (total - done + self._later(self._moved + 1))
-        self._logged = now
-        verbose = self._verbose and now - self._printed >= STAYING
-        self._printed = now if verbose else self._printed
-        self._say(f"{self._now}, trying {done:,} of {total:,}, about {duration(left)} left", verbose)
+        log.info("%s, trying %d of %d, about %s left", self._now, done, total, duration(left))
 
     def step(self, step: SearchStep, computed: int) -> None:
         """Take note of a step: ``computed`` candidates were scored for it."""
         now = time.perf_counter()
         if computed:
             self._each = (now - self._began) / computed
-        self._began = self._logged = self._printed = now
+        self._began = self._logged = now
         self._already, self._moved = None, self._search.moved(step)
         self._now = f"{len(step.subset):,} of {self._search.space.n_features:,} features, {step.mean:.4g}"
         later = self._later(self._moved)
         left = f", about {duration(self._each * later)} left" if self._each is not None and later else ""
-        self._say(f"{self._now}{left}", self._verbose)
-
-    def _say(self, text: str, verbose: bool) -> None:
-        log.info("%s", text)
-        if verbose:
-            print(text, file=sys.stderr, flush=True)
+        log.info("%s%s", self._now, left)
+        if self._verbose:
+            print(f"{self._now}{left}", file=sys.stderr, flush=True)
 
     def _later(self, moved: int) -> int:
         """Candidates of the moves to come; floating searches try each move back at least once."""
