@@ -7,17 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.checks import check_choice, check_integer, check_seed, check_share
+from gramian.checks import check_choice, check_integer, check_share
 from gramian.cli.faces_options import (
     Comparing,
     FacesData,
     FacesReading,
-    Seed,
     Shift,
     read_counts,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, spread
+from gramian.cli.options import JsonFlag, Seed, spread
 from gramian.cli.outputs import print_json
 from gramian.cli.progress import progress
 
@@ -84,7 +83,6 @@ def evaluate(
         check_share("--far", far, "It is a share of strangers.")
     shift_pixels(shift, 1)
     check_integer("--splits", splits)
-    check_seed("--seed", seed)
     if counts is not None:
         chosen["n_components"] = read_counts(counts)
     faces = read_pictures(data, **asdict(reading))

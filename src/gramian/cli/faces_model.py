@@ -10,19 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.checks import check_choice, check_integer, check_seed, counted
+from gramian.checks import check_choice, check_integer, counted
 from gramian.cli.faces_options import (
     FacesData,
     FacesModel,
     FacesReading,
-    Seed,
     Shift,
     open_model,
     read_counts,
     read_pictures,
 )
 from gramian.cli.models import read_components
-from gramian.cli.options import JsonFlag, spread
+from gramian.cli.options import JsonFlag, Seed, spread
 from gramian.cli.outputs import check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -79,7 +78,6 @@ def fit(
     _check_suffix(out, ".gramian", "the model")
     check_choice("--light", light, LIGHTS)
     shift_pixels(shift, 1)
-    check_seed("--seed", seed)
     wanted: Any = read_components(components)
     check_file(out)
     check_not_input(out, data)

@@ -45,10 +45,6 @@ Far = Annotated[
         show_default=False,
     ),
 ]
-Seed = Annotated[
-    int,
-    typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-]
 Shift = Annotated[
     float,
     typer.Option(
