@@ -5,25 +5,24 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, is_classifier
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.tried import Choice
 from gramian.checks import check_choice, duration
 from gramian.errors import DataError, ParameterError
-from gramian.records import FloatArray, IntArray
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.remembered import Memory, fingerprint, remembering
-from gramian.selection.search import CandidateScorer, Search, choose, search_of
+from gramian.selection.search import Search, choose, search_of
 from gramian.selection.selector import ColumnSelector
-from gramian.selection.space import space_of
+from gramian.selection.space import Space, space_of
 from gramian.selection.validating import (
     Fold,
     Validation,
@@ -201,14 +200,14 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
                 "'best', a number, or validate=True and a cv of two or more."
             )
         validation = Validation(self.estimator, data.X, data.original, memory.folds, scorer, data.names)
-        parts = self._parts(validation) if self.nested else []
+        outer = self._outer(validation) if self.nested else []
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
         finished = False
         try:
             self._search(search, validation, memory)
             if self.nested:
-                self._nest(search, validation, parts)
+                self._nest(space, validation, outer)
             finished = True
         finally:
             kept = self.warm_start or not finished
@@ -281,18 +280,43 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         self.n_features_to_select_ = len(chosen.subset)
         self.score_, self.standard_error_ = chosen.mean, chosen.standard_error
 
-    def _parts(self, validation: Validation) -> list[Part]:
+    def _outer(self, validation: Validation) -> list[Fold]:
+        """Return what whole selections are scored on; parts that cannot be split are refused at once."""
         if not (self.cv is None or is_number(self.cv) or hasattr(self.cv, "split")):
             raise ParameterError(
                 "nested=True splits parts of the rows again, but cv holds splits of all rows. Give a number "
                 "of folds or a splitter."
             )
-        outer = validation.folds if self.validate else self._split(validation.X, validation.y)
-        return nested_parts(validation.X, validation.y, outer, self._inner)
+        X, y = validation.X, validation.y
+        outer = list(validation.folds) if self.validate else self._split(X, y)
+        for part, (train, _) in enumerate(outer, 1):
+            with _without(part, len(outer)):
+                self._inner(X[train], y[train])
+        return outer
 
-    def _nest(self, search: Search, validation: Validation, parts: list[Part]) -> None:
-        score = partial(remembering, scoring=self.scoring, n_jobs=self.n_jobs)
-        found = nested_scores(search, validation, parts, score, self.score_)
+    def _nest(self, space: Space, validation: Validation, outer: list[Fold]) -> None:
+        """Select without each part in turn, fit on the others with what was selected, and score the part.
+
+        References
+        ----------
+        Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray
+        gene-expression data. Varma and Simon (2006), Bias in error estimation when using cross-validation
+        for model selection.
+        """
+        plain = {"nested": False, "warm_start": False, "verbose": False}
+        places = {"groups": [group.tolist() for group in space.free], "fixed": space.fixed.tolist()}
+        supports, scores = [], []
+        for part, (train, test) in enumerate(outer, 1):
+            log.info("nested: part %d of %d", part, len(outer))
+            with _without(part, len(outer)):
+                inner = clone(self).set_params(**plain, **places)
+                supports.append(inner.fit(validation.X[train], validation.y[train]).support_)
+                held_out = replace(validation, folds=[(train, test)])
+                scores.append(held_out.score(np.flatnonzero(supports[-1]), 0))
+        optimism = self.score_ - float(np.mean(scores))
+        found = Nested.in_folds(
+            "all of it", None, np.array(scores), supports=np.array(supports), optimism=optimism
+        )
         self.history_ = replace(self.history_, nested=found)
         self.nested_score_, self.nested_standard_error_ = found.mean, found.standard_error
         self.nested_scores_, self.nested_supports_ = found.scores, found.supports
@@ -306,85 +330,13 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         return f"{search.name.capitalize()} selection among {d:,} features with {name}: {score}, {where}"
 
 
-# -------------------------------------------------------------------- nested
-
-
-Splitter = Callable[[FloatArray, np.ndarray[Any, Any]], list[Fold]]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Rows that are held out of a selection, and the folds of the others, counted among these."""
-
-    train: IntArray
-    test: IntArray
-    folds: list[Fold]
-
-
-def nested_parts(
-    X: FloatArray, y: np.ndarray[Any, Any], outer: Sequence[Fold], split: Splitter
-) -> list[Part]:
-    """Draw all folds before anything is fitted.
-
-    Raises
-    ------
-    DataError
-        Where the rows without one part cannot be split.
-    """
-    parts = []
-    for k, (train, test) in enumerate(outer):
-        try:
-            parts.append(Part(train, test, split(X[train], y[train])))
-        except DataError as error:
-            raise DataError(f"{_without(k, len(outer))}: {error}") from error
-    return parts
-
-
-def nested_scores(
-    search: Search,
-    validation: Validation,
-    parts: Sequence[Part],
-    scorer: Callable[[Validation], CandidateScorer],
-    inner_score: float,
-) -> Nested:
-    """Select without each part in turn, fit on the other parts with what was selected, and score the part.
-
-    Parameters
-    ----------
-    search : Search
-    validation : Validation
-        The estimator with all rows.
-    parts : sequence of Part
-    scorer : callable
-        Makes what scores candidates from a validation.
-    inner_score : float
-        The score that chose among all rows.
-
-    References
-    ----------
-    Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray
-    gene-expression data. Varma and Simon (2006), Bias in error estimation when using cross-validation for
-    model selection.
-    """
-    scores = np.empty(len(parts))
-    supports = np.zeros((len(parts), validation.X.shape[1]), dtype=bool)
-    for k, part in enumerate(parts):
-        log.info("nested: part %d of %d", k + 1, len(parts))
-        X, y = validation.X[part.train], validation.y[part.train]
-        try:
-            inner = replace(validation, X=X, y=y, folds=part.folds)
-            steps = list(search.steps(scorer(inner)))
-            chosen = np.array(steps[choose(steps, search.rule, search.limit).place].subset)
-            scores[k] = replace(validation, folds=[(part.train, part.test)]).score(chosen, 0)
-        except DataError as error:
-            raise DataError(f"{_without(k, len(parts))}: {error}") from error
-        supports[k, chosen] = True
-    optimism = inner_score - float(scores.mean())
-    return Nested.in_folds("all of it", None, scores, supports=supports, optimism=optimism)
-
-
-def _without(k: int, parts: int) -> str:
-    return f"nested=True, selection without part {k + 1} of {parts}"
+@contextmanager
+def _without(part: int, parts: int) -> Iterator[None]:
+    """Say without which part a selection failed."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"nested=True, selection without part {part} of {parts}: {error}") from error
 
 
 # ---------------------------------------------------------------------- pace
