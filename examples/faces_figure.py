@@ -20,7 +20,7 @@ import numpy as np
 from scipy.io import loadmat
 
 from gramian.faces import FaceSpace, read_faces
-from gramian.plots.charts import bands
+from gramian.plots.charts import scatter
 from gramian.plots.faces import strip
 from gramian.rows.decoding import resized
 
@@ -134,8 +134,10 @@ def main(folder: Path, out: Path) -> None:
     _draw(space, counts, shown, single, out / "strip.png")
     percentiles = {name: np.percentile(values, PERCENTILES, axis=0) for name, values in errors.items()}
     title = f"Relative error by percentile ({', '.join(map(str, PERCENTILES))})"
-    axes = {"x_title": "components", "y_title": "|x - x~| / |x - mean|"}
-    bands([str(r) for r in counts], percentiles, title=title, **axes).save(out / "errors.svg")
+    values = np.array(list(percentiles.values()))
+    place, group = np.broadcast_to(np.log2(counts), values.shape), np.repeat(GROUPS, values[0].size)
+    axes = {"x_title": "log2 of the number of components", "y_title": "|x - x~| / |x - mean|"}
+    scatter(place.ravel(), values.ravel(), title=title, labels=group, **axes).save(out / "errors.svg")
     page = [
         f"# What {len(faces.take(fitted))} pictures of {PEOPLE} people rebuild",
         "",

@@ -130,20 +130,28 @@ def test_numbers_that_cannot_be():
         with pytest.raises(
             ParameterError, match=f"--components {text} is not understood. Give a whole number"
         ):
-            read_numbers(text, "score")
+            read_numbers(text)
 
 
 def test_numbers_that_can_be():
-    found = [read_numbers(text, "preimage") for text in ("7", "2,5", " 2 , 5 ", None)]
+    found = [read_numbers(text) for text in ("7", "2,5", " 2 , 5 ", None)]
     assert found == [[7], [2, 5], [2, 5], None]
 
 
 def test_what_is_wrong_is_said(rings, gramian):
     for arguments, code, message in [
-        (("--criterion", "best"), 2, "--criterion best is not known. Allowed: 'preimage'"),
-        (("--drop", "ring", "--criterion", "score"), 2, "--criterion score reads labels. Name their column"),
-        (("--drop", "ring", "--criterion", "alignment"), 2, "--criterion alignment reads labels"),
-        (("--candidate", "rbff"), 2, "Did you mean 'rbf'"),
+        (("--drop", "ring", "--criterion", "best"), 2, "criterion='best' is not known. Allowed: 'preimage'"),
+        (
+            ("--drop", "ring", "--criterion", "score"),
+            2,
+            "--criterion alignment and score, and --estimator, read labels. Name their column",
+        ),
+        (
+            ("--drop", "ring", "--criterion", "alignment"),
+            2,
+            "--criterion alignment and score, and --estimator, read labels",
+        ),
+        (("--drop", "ring", "--candidate", "rbff"), 2, "Did you mean 'rbf'"),
         (
             ("--label", "ring", "--candidate", "precomputed"),
             2,
@@ -152,27 +160,27 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--drop", "ring", "--estimator", "knn"),
             2,
-            "--estimator belongs to --criterion score, and without --label the criterion is preimage. Name",
+            "--estimator, read labels. Name their column with --label.",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--scoring", "f1"),
             2,
-            "--scoring belongs to --criterion score, not to --criterion alignment. Leave one of them out.",
+            "scoring belongs to criterion='score', and the criterion is 'alignment'. Leave one of them out.",
         ),
         (
-            ("--drop", "ring", "--criterion", "parallel", "--cv", 5),
+            ("--drop", "ring", "--criterion", "parallel", "--cv", 4),
             2,
-            "--cv belongs to --criterion preimage and score, not to --criterion parallel. Leave one of",
+            "criterion='parallel' holds no rows out, so that cv=4 has no meaning. Leave it out.",
         ),
         (
             ("--drop", "ring", "--criterion", "parallel", "--components", 2),
             2,
-            "--criterion parallel finds the number of components itself. Leave --components out.",
+            "criterion='parallel' finds the number of components itself. Leave n_components out.",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--components", "2,3"),
             2,
-            "--criterion alignment does not choose between --components 2,3. Give one number, or none.",
+            "criterion='alignment' does not choose between n_components=[2, 3]. Give one number, or none.",
         ),
         (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
         (("--drop", "ring", "--components", 80), 2, "n_components=80 but only 72 rows are left to fit on"),

@@ -2,7 +2,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from gramian.plots.charts import COLOURS, OTHER, bands, bars, scatter, ticks
+from gramian.plots.charts import COLOURS, OTHER, bars, scatter, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -62,20 +62,6 @@ def test_bars_are_percent(tmp_path):
     assert {"PC1", "PC2", "0", "100", "running sum"} <= set(texts(chart))
     chart.save(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text() == chart.svg == chart._repr_svg_()
-
-
-def test_bands_have_a_line_and_two_areas_each():
-    series = {"faces": np.linspace(0.1, 0.5, 15).reshape(5, 3), "noise": np.full((5, 3), 0.8)}
-    chart = bands(["25", "50", "100"], series, title="Errors", x_title="r", y_title="error")
-    assert {"25", "50", "100", "faces", "noise", "Errors", "r", "error"} <= set(texts(chart))
-    root = ET.fromstring(chart.svg)
-    polygons = [element for element in root.iter() if element.tag.endswith("polygon")]
-    lines = [element for element in root.iter() if element.tag.endswith("polyline")]
-    assert (len(polygons), len(lines)) == (4, 2)
-    heights = [float(point.split(",")[1]) for point in lines[1].get("points").split()]
-    assert len(set(heights)) == 1
-    # The larger value is higher up, where the coordinate is smaller.
-    assert heights[0] < min(float(p.split(",")[1]) for p in lines[0].get("points").split())
 
 
 def test_ticks_are_few_and_inside():

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.errors import FileError, MissingExtraError
+from gramian.errors import MissingExtraError
 from gramian.report import Fitted, results, write_results
-from gramian.report.results import check_folder, grey_limits, loadings
+from gramian.report.results import grey_limits, loadings
 from gramian.rows.table import Table
 
 
@@ -79,9 +79,3 @@ def test_correlations_of_constant_columns_are_zero():
 def test_grey_limits():
     assert grey_limits(Table(np.full((2, 1, 1), 9, dtype=np.uint8))) == (0.0, 255.0)
     assert grey_limits(Table(np.array([[[-1.0]], [[2.0]]]))) == (-1.0, 2.0)
-
-
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path / "a").write_text("")
-    with pytest.raises(FileError, match="is a file"):
-        check_folder(tmp_path / "a")

@@ -93,9 +93,10 @@ def test_attributes():
 
 def test_scores_are_those_of_the_functions():
     X, y = WINE
-    np.testing.assert_array_equal(
-        FeatureFilter(k=1, random_state=0, n_neighbors=4).fit(X, y).scores_.argsort(),
-        mutual_information(X, y, n_neighbors=4, random_state=0).values.argsort(),
+    np.testing.assert_allclose(
+        FeatureFilter(k=1, random_state=0, n_neighbors=4).fit(X, y).scores_,
+        mutual_information(X, y, n_neighbors=4, random_state=0).values,
+        atol=0.05,
     )
     model, peer = FeatureFilter("f", k=5).fit(X, y), SelectKBest(f_classif, k=5).fit(X, y)
     np.testing.assert_allclose(model.scores_, peer.scores_, rtol=1e-9)
@@ -260,10 +261,8 @@ def test_no_discovery_is_said_where_columns_are_wanted():
     assert model.k_ == 0
     assert not model.get_support().any()
     assert model.get_feature_names_out().tolist() == []
-    message = "There is nothing to keep. No feature is significant at a false discovery rate of 0.001"
-    with pytest.raises(DataError, match=message):
-        model.transform(X)
-    with pytest.raises(DataError, match="Give a larger alpha, or k as a number or 'cv'"):
+    assert model.reason_.startswith("No feature is significant at a false discovery rate of 0.001")
+    with pytest.raises(DataError, match="There is nothing to keep: no feature was selected"):
         make_pipeline(model, logistic()).fit(X, y)
 
 

@@ -53,7 +53,7 @@ def test_no_subset_is_fitted_twice():
     assert again.tolist() == first.tolist()
     assert back[0].tolist() == other[0].tolist() == first[1].tolist()
     assert back[1].tolist() == other[1].tolist()
-    assert (memory.new, memory.computed) == (3, 3)
+    assert memory.computed == 3
     expected = np.array([validation().scores(np.array([0, j])) for j in (1, 2)])
     assert first.tolist() == expected.tolist()
 
@@ -62,7 +62,7 @@ def test_groups_are_keyed_by_their_columns():
     memory = Remembering(counting(), None, {})
     pair = memory.scores(NONE, [np.array([0, 1])], True)
     assert memory.scores(np.array([1]), singles(0), True).tolist() == pair.tolist()
-    assert memory.new == 1
+    assert memory.computed == 1
 
 
 def test_a_later_search_finds_what_an_earlier_one_knew():
@@ -73,8 +73,7 @@ def test_a_later_search_finds_what_an_earlier_one_knew():
     memory = Remembering(general, None, known, tell=lambda done, total: told.append((done, total)))
     memory.scores(NONE, singles(0, 1, 2, 3), True)
     assert general.fitted == [{2}, {3}]
-    # New to this search are four of them, of which two had to be computed.
-    assert (memory.new, memory.computed) == (4, 2)
+    assert memory.computed == 2
     assert told == [(3, 4), (4, 4)]
 
 

@@ -37,11 +37,9 @@ from gramian import PCA, DataError, InputTypeError, ParameterError, scan
 from gramian.arrays import to_numpy
 from gramian.selection import remembered, wrappers
 from gramian.selection.history import SearchStep
-from gramian.selection.remembered import remembering
 from gramian.selection.search import search_of
 from gramian.selection.space import space_of
-from gramian.selection.validating import Validation, draw_folds, scorer_of
-from gramian.selection.wrappers import Pace, SequentialFeatureSelector, nested_parts, nested_scores
+from gramian.selection.wrappers import Pace, SequentialFeatureSelector
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
@@ -49,17 +47,11 @@ DIABETES = load_diabetes(return_X_y=True)
 
 
 def same_history(a, b, tol=0.0):
-    """Everything but the seconds."""
+    """Everything but the work that it took."""
     assert len(a) == len(b)
     for one, other in zip(a, b, strict=True):
-        assert (one.number, one.action, one.moved, one.subset, one.candidates, one.models) == (
-            other.number,
-            other.action,
-            other.moved,
-            other.subset,
-            other.candidates,
-            other.models,
-        )
+        for name in ("number", "action", "moved", "subset", "candidates"):
+            assert getattr(one, name) == getattr(other, name)
         np.testing.assert_allclose(one.fold_scores, other.fold_scores, rtol=0, atol=tol)
         np.testing.assert_allclose(one.candidate_scores, other.candidate_scores, rtol=0, atol=tol)
     assert a.choice.place == b.choice.place
@@ -754,21 +746,6 @@ def test_scikit_learn_checks(estimator, check):
 RNG = np.random.default_rng(1)
 NOISE = RNG.standard_normal((60, 4))
 ANSWER = np.where(NOISE[:, 1] + 0.5 * RNG.standard_normal(60) > 0, "yes", "no")
-NAMES = tuple("abcd")
-
-
-def split(X, y):
-    return draw_folds(3, X, y, classifier=True)
-
-
-def run(estimator=None):
-    X, y = NOISE, ANSWER
-    estimator = estimator or GaussianNB()
-    outer = list(StratifiedKFold(4).split(X, y))
-    validation = Validation(estimator, X, y, outer, scorer_of(estimator, None), NAMES)
-    search = search_of(space_of(None, None, NAMES), "best", True, False, None)
-    parts = nested_parts(X, y, outer, split)
-    return nested_scores(search, validation, parts, lambda t: remembering(t, None, None), 0.9)
 
 
 def by_hand(train):
@@ -792,46 +769,38 @@ def by_hand(train):
 def test_nested_scores_are_those_of_the_loop_written_out(caplog):
     X, y = NOISE, ANSWER
     caplog.set_level(logging.INFO, logger="gramian")
-    found = run()
-    for k, (train, test) in enumerate(StratifiedKFold(4).split(X, y)):
+    found = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True).fit(X, y)
+    for k, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
         chosen = by_hand(train)
-        assert np.flatnonzero(found.supports[k]).tolist() == chosen
+        assert np.flatnonzero(found.nested_supports_[k]).tolist() == chosen
         model = GaussianNB().fit(X[train][:, chosen], y[train])
-        assert found.scores[k] == model.score(X[test][:, chosen], y[test])
-    assert found.optimism == pytest.approx(0.9 - found.scores.mean())
-    assert found.mean == found.scores.mean()
-    assert found.standard_error == pytest.approx(found.scores.std(ddof=1) / 2)
-    assert [r.getMessage() for r in caplog.records] == [f"nested: part {k} of 4" for k in (1, 2, 3, 4)]
-
-
-def test_parts_that_cannot_be_split_are_refused_before_anything_is_fitted():
-    X, y = NOISE, ANSWER
-    labels = y.astype("<U4")
-    labels[:3] = "rare"
-    said = "nested=True, selection without part 1 of 2: The class 'rare' has 1 row, fewer than the 3 folds"
-    with pytest.raises(DataError, match=said):
-        nested_parts(X, labels, list(StratifiedKFold(2).split(X, labels)), split)
+        assert found.nested_scores_[k] == model.score(X[test][:, chosen], y[test])
+    assert found.optimism_ == pytest.approx(found.score_ - found.nested_scores_.mean())
+    assert found.nested_score_ == found.nested_scores_.mean()
+    said = [r.getMessage() for r in caplog.records if "nested" in r.getMessage()]
+    assert said == [f"nested: part {k} of 3" for k in (1, 2, 3)]
 
 
 def test_a_failing_fit_says_in_which_part():
     class Particular(GaussianNB):
         def fit(self, X, y):
-            if len(X) == 45:
-                raise ValueError("45 rows")
+            # Training rows of the folds without a part.
+            if len(X) < 30:
+                raise ValueError("few rows")
             return super().fit(X, y)
 
     with pytest.raises(
-        DataError, match=r"nested=True, selection without part 1 of 4: Fitting Particular on .*45 row"
+        DataError, match=r"nested=True, selection without part 1 of 3: Fitting Particular on .*few rows"
     ):
-        run(estimator=Particular())
+        SequentialFeatureSelector(Particular(), cv=3, nested=True).fit(NOISE, ANSWER)
 
 
-def test_inner_folds_are_of_the_rows_that_are_left():
-    X, y = NOISE, ANSWER
-    parts = nested_parts(X, y, list(KFold(4).split(X)), split)
-    for part in parts:
-        assert sorted(np.concatenate([test for _, test in part.folds])) == list(range(len(part.train)))
-        assert not set(part.train) & set(part.test)
+def test_groups_and_fixed_features_by_name_move_together_without_a_part_too():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    groups, fixed = [["sepal length (cm)", "petal width (cm)"]], ["sepal width (cm)"]
+    found = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True, groups=groups, fixed=fixed).fit(X, y)
+    assert found.nested_supports_[:, 1].all()
+    assert (found.nested_supports_[:, 0] == found.nested_supports_[:, 3]).all()
 
 
 # --------------------------------------------------------------------- pace
@@ -916,10 +885,7 @@ def test_verbose_writes_to_standard_error(clock, capsys):
         clock.now += 6.0
         pace.within(done, 4)
     pace.step(step(2), 4)
-    assert capsys.readouterr().err.splitlines() == [
-        "no feature yet, trying 2 of 4, about 48 s left",
-        "1 of 4 features, 0.93, about 27 s left",
-    ]
+    assert capsys.readouterr().err == "1 of 4 features, 0.93, about 27 s left\n"
     quiet = Pace(search(), verbose=False)
     clock.now += 60
     quiet.within(1, 4)

@@ -10,7 +10,7 @@ from gramian.cli.demonstration import demo
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
-from gramian.cli.options import spread
+from gramian.cli.options import help_alone, spread
 from gramian.cli.relating import relations
 from gramian.cli.selecting import select
 from gramian.cli.showing import info
@@ -38,9 +38,7 @@ def gramian(
 
     Exit codes: 0 done, 1 the data or a file is at fault, 2 the command is, 130 interrupted.
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
+    help_alone(context)
 
 
 for command in (fit, transform, reconstruct, denoise, whiten, info, plan, relations):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from gramian.checks import check_integer
 from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.options import Data, JsonFlag, ModelFile, Reading, option, out
-from gramian.cli.outputs import TABLES, check_not_input, check_place, print_json, table_target
+from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
@@ -73,23 +73,19 @@ def reconstruct(
     with progress(f"rebuilding from {count} components"):
         errors = place.write(table, count)
     percentiles = errors.percentiles()
-    if as_json:
-        print_json(
-            {
-                "components": count,
-                "rows": len(errors.squares),
-                "mean_square_error": errors.mean_square,
-                "relative_error_percentiles": percentiles,
-                "out": out,
-            }
-        )
-        return
-    print(
+    facts = {
+        "components": count,
+        "rows": len(errors.squares),
+        "mean_square_error": errors.mean_square,
+        "relative_error_percentiles": percentiles,
+        "out": out,
+    }
+    text = (
         f"{len(errors.squares):,} rows rebuilt from {count} components.\n"
         f"Relative error |x - x~| / |x - mean|, by percentile of the rows: {_shown(percentiles, '.4f')}\n"
-        f"Mean square error |x - x~|^2: {errors.mean_square:.6g}",
-        file=sys.stderr,
+        f"Mean square error |x - x~|^2: {errors.mean_square:.6g}"
     )
+    answer(as_json, facts, text, sys.stderr)
 
 
 def denoise(
@@ -124,28 +120,22 @@ def denoise(
         except IndefiniteKernelError:
             found = fitted.denoise(table)
     place.write(table, int(fitted.n_components_), found)
-    if as_json:
-        print_json(
-            {
-                "rows": len(found),
-                "components": int(fitted.n_components_),
-                "method": method.method,
-                "reason": method.reason,
-                "residual_percentiles": percentiles,
-                "out": out,
-            }
-        )
-        return
+    facts = {
+        "rows": len(found),
+        "components": fitted.n_components_,
+        "method": method.method,
+        "reason": method.reason,
+        "residual_percentiles": percentiles,
+        "out": out,
+    }
     distances = (
         "The kernel is not positive semi-definite here, so there are no distances to report."
         if percentiles is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: "
         + _shown(percentiles, ".4g")
     )
-    print(
-        f"{len(found):,} rows found from {fitted.n_components_} components, by {method}\n{distances}",
-        file=sys.stderr,
-    )
+    text = f"{len(found):,} rows found from {fitted.n_components_} components, by {method}\n{distances}"
+    answer(as_json, facts, text, sys.stderr)
 
 
 def _require_rows(fitted: Any) -> None:

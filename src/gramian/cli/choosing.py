@@ -1,23 +1,17 @@
 """The command that chooses a kernel: ``choose-kernel``."""
 
-import json
 import shlex
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
-from gramian.checks import check_choice, check_seed
 from gramian.cli.inputs import read_table
-from gramian.cli.models import flag
-from gramian.cli.options import Data, JsonFlag, Reading, as_arguments, spread
+from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, option, spread
+from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.cli.selecting import estimator
 from gramian.errors import ParameterError
 
-CRITERIA = ("preimage", "parallel", "alignment", "score")
-# Options that not every criterion reads.
-USERS = {"cv": ("preimage", "score"), "estimator": ("score",), "scoring": ("score",)}
+READ_LABELS = ("alignment", "score")
 
 
 @dataclass(frozen=True)
@@ -26,51 +20,45 @@ class Judging:
 
     criterion: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--criterion",
-            metavar="NAME",
-            help="preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
+            "NAME",
+            "preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
         ),
     ] = None
     candidates: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--candidate",
-            metavar="KERNEL",
-            help="A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
-            show_default=False,
+            "KERNEL",
+            "A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
         ),
     ] = None
     components: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--components",
-            metavar="K,K,..",
-            help="preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
+            "K,K,..",
+            "preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
             "[a list that fits]",
         ),
     ] = None
     cv: Annotated[
-        int | None,
-        typer.Option("--cv", metavar="FOLDS", help="preimage and score: parts, each held out once. [5]"),
+        int | None, option("--cv", "FOLDS", "preimage and score: parts, each held out once. [5]")
     ] = None
     estimator: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--estimator",
-            metavar="NAME",
-            help="score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
+            "NAME",
+            "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
             "tree for numbers. [logistic or ridge, by the label]",
         ),
     ] = None
     scoring: Annotated[
-        str | None,
-        typer.Option("--scoring", metavar="NAME", help="score: a score of scikit-learn. [accuracy; r2]"),
+        str | None, option("--scoring", "NAME", "score: a score of scikit-learn. [accuracy; r2]")
     ] = None
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-    ] = 0
+    seed: Seed = 0
 
 
 @spread
@@ -79,17 +67,14 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
 
     Prints all that were tried with their standard errors.
     """
-    from gramian.kernels import kernel_from_name
-    from gramian.kernels.expression import PRECOMPUTED
+    from gramian.report.facts import data_facts
     from gramian.selection.choose_kernel import choose_kernel as choose
 
-    criterion = _criterion(judging, reading)
-    _check_applicable(judging, criterion)
-    numbers = read_numbers(judging.components, criterion)
-    for text in judging.candidates or ():
-        # Before the data are read. That of a matrix has a message of its own.
-        if text.strip() != PRECOMPUTED:
-            kernel_from_name(text)
+    numbers = read_numbers(judging.components)
+    if reading.label is None and (judging.criterion in READ_LABELS or judging.estimator is not None):
+        raise ParameterError(
+            "--criterion alignment and score, and --estimator, read labels. Name their column with --label."
+        )
     table = read_table(data, reading)
     # Where none is asked for, it is the choice of choose_kernel.
     validating = None if judging.estimator is None else _validating(judging.estimator, table, judging.seed)
@@ -97,7 +82,7 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
         choice = choose(
             table,
             candidates=judging.candidates or None,
-            criterion=criterion,
+            criterion=judging.criterion,
             estimator=validating,
             cv=5 if judging.cv is None else judging.cv,
             n_components=numbers,
@@ -105,52 +90,21 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
             random_state=judging.seed,
         )
     command = _next(data, reading, choice)
-    if as_json:
-        print(json.dumps(_facts(table, choice, command), indent=2, allow_nan=False))
-        return
-    print(f"{choice}\n\nFit it:\n  {command}")
+    facts = {"data": data_facts(table), **choice.to_dict(), "next": command}
+    answer(as_json, facts, f"{choice}\n\nFit it:\n  {command}")
 
 
-def _criterion(judging: Judging, reading: Reading) -> str:
-    criterion = judging.criterion
-    if criterion is None:
-        return "preimage" if reading.label is None else "score"
-    check_choice("--criterion", criterion, CRITERIA)
-    if criterion in ("alignment", "score") and reading.label is None:
-        raise ParameterError(f"--criterion {criterion} reads labels. Name their column with --label.")
-    return criterion
-
-
-def _check_applicable(judging: Judging, criterion: str) -> None:
-    """Refuse options that would be ignored."""
-    for name, users in USERS.items():
-        if getattr(judging, name) is None or criterion in users:
-            continue
-        belongs = f"{flag(name)} belongs to --criterion {' and '.join(users)}"
-        if judging.criterion is None:
-            raise ParameterError(
-                f"{belongs}, and without --label the criterion is {criterion}. Name the column of labels "
-                f"with --label, or leave {flag(name)} out."
-            )
-        raise ParameterError(f"{belongs}, not to --criterion {criterion}. Leave one of them out.")
-    if judging.components is not None and criterion == "parallel":
-        raise ParameterError(
-            "--criterion parallel finds the number of components itself. Leave --components out."
-        )
-    check_seed("--seed", judging.seed)
-
-
-def read_numbers(text: str | None, criterion: str) -> list[int] | None:
+def read_numbers(text: str | None) -> list[int] | None:
     """Read which numbers of components are tried.
 
     Raises
     ------
     ParameterError
-        For anything but whole numbers from 1, and for several where the criterion does not compare them.
+        For anything but whole numbers from 1.
 
     Examples
     --------
-    >>> read_numbers("10", "alignment"), read_numbers("2,5, 10", "score"), read_numbers(None, "score")
+    >>> read_numbers("10"), read_numbers("2,5, 10"), read_numbers(None)
     ([10], [2, 5, 10], None)
     """
     if text is None:
@@ -160,10 +114,6 @@ def read_numbers(text: str | None, criterion: str) -> list[int] | None:
         raise ParameterError(
             f"--components {text} is not understood. Give a whole number such as 10, or several to choose "
             "from, such as 2,5,10."
-        )
-    if criterion == "alignment" and len(parts) > 1:
-        raise ParameterError(
-            f"--criterion alignment does not choose between --components {text}. Give one number, or none."
         )
     return [int(part) for part in parts]
 
@@ -179,10 +129,3 @@ def _next(data: str, reading: Reading, choice: Any) -> str:
     number = [] if choice.n_components is None else ["--components", str(choice.n_components)]
     chosen = ["--kernel", repr(choice.best), *number]
     return shlex.join(["gramian", "fit", data, *as_arguments(reading), *chosen, "-o", "out"])
-
-
-def _facts(table: Any, choice: Any, command: str) -> dict[str, Any]:
-    from gramian.report.facts import data_facts, plain
-
-    facts: dict[str, Any] = plain(choice.to_dict())
-    return {"data": data_facts(table), **facts, "next": command}

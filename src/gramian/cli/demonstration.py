@@ -2,7 +2,6 @@
 
 import hashlib
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,16 +13,6 @@ from gramian.cli.progress import progress
 SHARE = 0.95
 FOLDS = 5
 SEED = 0
-
-
-@dataclass(frozen=True)
-class Score:
-    """Accuracy of a classifier on one kind of features: mean and standard error over the folds."""
-
-    features: str
-    classifier: str
-    mean: float
-    error: float
 
 
 def demo(
@@ -88,8 +77,8 @@ def _fit_part(model: Any, table: Any, folder: Path, part: str) -> None:
         write_results(folder, fitted)
 
 
-def compare(X: Any, y: Any, models: dict[str, Any]) -> list[Score]:
-    """Return the cross-validated accuracy of two classifiers on raw data and on what models make of it.
+def compare(X: Any, y: Any, models: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the accuracy in every fold of two classifiers on raw data and on what models make of it.
 
     Everything, the models included, is fitted inside the folds.
 
@@ -98,6 +87,11 @@ def compare(X: Any, y: Any, models: dict[str, Any]) -> list[Score]:
     X : ndarray of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
     models : dict of str to estimator
+
+    Returns
+    -------
+    dict of str to dict of str to ndarray of shape (n_folds,)
+        By what the data were made into, "raw" first, and by classifier.
     """
     import numpy as np
     from sklearn.base import clone
@@ -111,13 +105,13 @@ def compare(X: Any, y: Any, models: dict[str, Any]) -> list[Score]:
         "5 nearest neighbours": KNeighborsClassifier(5),
     }
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
-    scores = []
+    scores: dict[str, dict[str, Any]] = {}
     for features, model in {"raw": None, **models}.items():
         for name, classifier in classifiers.items():
             steps = [] if model is None else [clone(model)]
             with progress(f"cross-validating: {name} on {features}"):
                 found = cross_val_score(make_pipeline(*steps, classifier), X, y, cv=folds)
-            scores.append(Score(features, name, float(found.mean()), float(found.std(ddof=1) / FOLDS**0.5)))
+            scores.setdefault(features, {})[name] = found
     return scores
 
 
@@ -129,8 +123,8 @@ def _compare_and_write(table: Any, models: dict[str, Any], folder: Path) -> None
     titles |= {"pca": f"PCA, {models['pca'].n_components_} components"}
     titles |= {"kernel-pca": f"kernel PCA, {models['kernel-pca'].n_components_} components"}
     scores = compare(X, table.labels, models)
-    kinds = list(dict.fromkeys(score.classifier for score in scores))
-    rows = {title: [_accuracy(s) for s in scores if s.features == key] for key, title in titles.items()}
+    kinds = list(scores["raw"])
+    rows = {title: [_accuracy(found) for found in scores[key].values()] for key, title in titles.items()}
     width = max(map(len, rows))
     print(f"Share of digits recognised ({FOLDS}-fold cross-validation, standard error in brackets):\n")
     print(" " * width + "".join(f"{kind:>24}" for kind in kinds))
@@ -143,8 +137,10 @@ def _compare_and_write(table: Any, models: dict[str, Any], folder: Path) -> None
         file.write(_page(table, models, comparison).encode())
 
 
-def _accuracy(score: Score) -> str:
-    return f"{100 * score.mean:.1f} % ({100 * score.error:.1f})"
+def _accuracy(found: Any) -> str:
+    from gramian.analysis.tried import standard_error
+
+    return f"{100 * found.mean():.1f} % ({100 * standard_error(found):.1f})"
 
 
 def _page(table: Any, models: dict[str, Any], comparison: list[str]) -> str:

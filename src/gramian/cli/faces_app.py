@@ -8,6 +8,7 @@ from gramian.cli.faces_demo import demo
 from gramian.cli.faces_evaluate import evaluate
 from gramian.cli.faces_gallery import enroll, forget, identify, list_people, verify
 from gramian.cli.faces_model import fit, reconstruct, show
+from gramian.cli.options import help_alone
 
 faces = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -25,9 +26,7 @@ def faces_group(context: typer.Context) -> None:
     faces forget when someone asks for it. A model is made of the pictures it was fitted on and can show them:
     treat its file like the pictures.
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
+    help_alone(context)
 
 
 for command in (fit, show, reconstruct, demo, enroll, forget):

@@ -8,14 +8,7 @@ from gramian.checks import check_choice
 from gramian.cli.inputs import read_table
 from gramian.cli.models import estimator
 from gramian.cli.options import Data, JsonFlag, Model, Reading, as_arguments, option, out
-from gramian.cli.outputs import (
-    check_file,
-    check_not_input,
-    check_place,
-    is_model_file,
-    model_lines,
-    print_json,
-)
+from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 
@@ -78,10 +71,7 @@ def plan(data: Data, reading: Reading, model: Model, as_json: JsonFlag = False) 
     made = estimator(model)
     table = read_table(data, reading)
     chosen = made.plan(table)
-    if as_json:
-        print_json({"data": data_facts(table), "plan": plan_facts(chosen)})
-    else:
-        print(chosen)
+    answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
 
 
 def fit_table(
@@ -129,19 +119,15 @@ def _report(fitted: Any, files: list[str], as_json: bool) -> None:
     from gramian.report.facts import component_facts, data_facts, model_facts, versions
     from gramian.report.summary import headline
 
-    if as_json:
-        print_json(
-            {
-                "data": data_facts(fitted.table),
-                "model": model_facts(fitted.model),
-                "components": component_facts(fitted.model),
-                "seconds": fitted.seconds,
-                "command": list(fitted.command),
-                "files": files,
-                "versions": versions(),
-            }
-        )
-        return
+    facts = {
+        "data": data_facts(fitted.table),
+        "model": model_facts(fitted.model),
+        "components": component_facts(fitted.model),
+        "seconds": fitted.seconds,
+        "command": fitted.command,
+        "files": files,
+        "versions": versions(),
+    }
     others = f", and {len(files) - 1} other files beside it" if len(files) > 1 else ""
     lines = [headline(fitted.model, fitted.table), "", *model_lines(fitted.model), ""]
-    print("\n".join([*lines, f"Written: {files[-1]}{others}"]))
+    answer(as_json, facts, "\n".join([*lines, f"Written: {files[-1]}{others}"]))

@@ -1,17 +1,21 @@
 """The commands about kernels: ``kernels table`` and ``kernels audit``."""
 
-import json
-import math
 from typing import Annotated, Any
 
 import typer
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import JsonFlag, Reading, as_arguments, spread
+from gramian.cli.options import JsonFlag, Reading, Seed, as_arguments, help_alone, option, spread
+from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 NOT_A_KERNEL = 1
+# What JSON tells of an audit, under the names that it has in Python.
+TOLD = (
+    *("kernel", "verdict", "valid", "eigenvalue", "bound", "asymmetry", "value_tol", "tested", "trials"),
+    *("skipped", "evaluations"),
+)
 
 kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -22,9 +26,7 @@ def kernels_group(context: typer.Context) -> None:
 
     A function is a kernel if it is symmetric and none of its Gram matrices has a negative eigenvalue.
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
+    help_alone(context)
 
 
 @kernels.command("table")
@@ -61,21 +63,17 @@ def kernels_audit(
     ] = None,
     reading: Reading,
     features: Annotated[
-        int | None,
-        typer.Option("--features", metavar="D", help="Search among points of D features. [1, 2 and 3]"),
+        int | None, option("--features", "D", "Search among points of D features. [1, 2 and 3]")
     ] = None,
     value_tol: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--value-tol",
-            metavar="NUMBER",
-            help="How far values of a precomputed matrix may be off, relative to the largest. [1e-10]",
+            "NUMBER",
+            "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]",
         ),
     ] = None,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-    ] = 0,
+    seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether a function is a kernel, with proof or counter-example.
@@ -100,48 +98,14 @@ def kernels_audit(
     options = {} if value_tol is None else {"value_tol": value_tol}
     with progress("auditing"):
         report = audit(audited, rows, n_features=features, random_state=seed, **options)
-    print(json.dumps(_facts(report), indent=2, allow_nan=False) if as_json else report)
+    answer(as_json, _facts(report), report)
     if report.valid is False:
         raise typer.Exit(NOT_A_KERNEL)
 
 
 def _facts(report: Any) -> dict[str, Any]:
-    witness = report.witness
-    return {
-        "kernel": report.kernel,
-        "verdict": report.verdict,
-        "valid": report.valid,
-        "validity": {"status": report.validity.status, "reason": report.validity.reason},
-        "eigenvalue": _finite(report.eigenvalue),
-        "bound": _finite(report.bound),
-        "asymmetry": report.asymmetry,
-        "value_tol": report.value_tol,
-        "tested": report.tested,
-        "trials": report.trials,
-        "skipped": report.skipped,
-        "evaluations": report.evaluations,
-        "witness": None if witness is None else _witness_facts(witness),
-    }
-
-
-def _finite(value: float | None) -> float | None:
-    """Return a number that JSON can hold, or None: a bound that overflowed says nothing."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _witness_facts(witness: Any) -> dict[str, Any]:
-    facts = {
-        "points": witness.points.tolist(),
-        "rows": None if witness.rows is None else list(witness.rows),
-        "gram": witness.gram.tolist(),
-    }
-    if hasattr(witness, "values"):
-        return facts | {"values": list(witness.values)}
-    return facts | {
-        "vector": witness.vector.tolist(),
-        "quadratic_form": _finite(witness.quadratic_form),
-        "uncertainty": _finite(witness.uncertainty),
-        "scaling": witness.scaling.tolist(),
-        "eigenvalue": witness.eigenvalue,
-        "bound": witness.bound,
+    validity, witness = report.validity, report.witness
+    return {name: getattr(report, name) for name in TOLD} | {
+        "validity": {"status": validity.status, "reason": validity.reason},
+        "witness": None if witness is None else vars(witness),
     }

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gramian.checks import check_choice, check_seed
-from gramian.cli.options import Model
+from gramian.checks import check_choice
+from gramian.cli.options import Model, flag, only_for
 from gramian.errors import ParameterError
 
 # Options that are parameters of a kernel whose name stands alone.
@@ -48,7 +48,7 @@ def estimator(options: Model) -> Any:
         "center": not options.no_center,
         "solver": options.solver or "auto",
         "tol": options.tol,
-        "random_state": check_seed("--seed", options.seed),
+        "random_state": options.seed,
         "memory_limit": options.memory_limit,
     }
     components: Any = read_components(options.components, NAMED if pca else KERNEL_RULES)
@@ -56,8 +56,7 @@ def estimator(options: Model) -> Any:
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     if pca:
         return PCA(components, **given, **shared)
-    if options.gamma is not None:
-        given["gamma"] = read_gamma(options.gamma)
+    given["gamma"] = number_or_name("--gamma", options.gamma, ("median",))
     return KernelPCA(components, kernel=options.kernel, **given, **shared)
 
 
@@ -66,16 +65,9 @@ def _check_applicable(options: Model) -> None:
 
     kernel = options.kernel
     if kernel is None:
-        for name in KERNEL_ONLY:
-            if getattr(options, name) is not None:
-                raise ParameterError(f"{flag(name)} belongs to a kernel. Add --kernel, or leave it out.")
+        only_for("a kernel, which --kernel names", options, *KERNEL_ONLY)
         return
-    for name in PCA_ONLY:
-        value = getattr(options, name)
-        if value is not None and value is not False:
-            raise ParameterError(
-                f"{flag(name)} belongs to PCA and does not go with --kernel. Leave one of them out."
-            )
+    only_for("PCA, without --kernel", options, *PCA_ONLY)
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel, "--kernel")
     alone = made is not None and kernel.strip().isidentifier()
     known = made.get_params(deep=False) if made is not None and alone else {}
@@ -87,32 +79,6 @@ def _check_applicable(options: Model) -> None:
             raise ParameterError(
                 f"--{name} does not apply to --kernel {kernel}, which takes {allowed}{where}. Leave it out."
             )
-
-
-def read_gamma(text: str) -> float | str:
-    """Read a factor: a number, or "median".
-
-    Raises
-    ------
-    ParameterError
-        For anything else.
-
-    Examples
-    --------
-    >>> read_gamma("0.5"), read_gamma("median")
-    (0.5, 'median')
-    """
-    if text.strip() == "median":
-        return "median"
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError(f"--gamma {text} is neither a number nor median. Give one of them.") from None
-
-
-def flag(name: str) -> str:
-    """Return how an option is written."""
-    return f"--{name.replace('_', '-')}"
 
 
 def read_components(text: str | None, rules: Sequence[str] = ()) -> int | float | str | None:
@@ -135,10 +101,25 @@ def read_components(text: str | None, rules: Sequence[str] = ()) -> int | float 
     advice = "Give a number such as 10, or a share of the variance between 0 and 1 such as 0.95."
     if rules:
         advice += f" Or a rule: {', '.join(rules)}."
+    return number_or_share("--components", text, advice)
+
+
+def number_or_name(option: str, text: str | None, names: Sequence[str]) -> float | str | None:
+    """Read a number, or one of some names; None stays None."""
+    if text is None or text.strip() in names:
+        return text and text.strip()
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"{option} {text} is neither a number nor {' or '.join(names)}.") from None
+
+
+def number_or_share(option: str, text: str, advice: str) -> int | float:
+    """Read a whole number from 1, or a share between 0 and 1."""
     try:
         value = int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except ValueError:
-        raise ParameterError(f"--components {text} is not a number. {advice}") from None
+        raise ParameterError(f"{option} {text} is not understood. {advice}") from None
     if not (value >= 1 if isinstance(value, int) else 0 < value < 1):
-        raise ParameterError(f"--components {text} is out of range. {advice}")
+        raise ParameterError(f"{option} {text} is out of range. {advice}")
     return value

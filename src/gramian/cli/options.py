@@ -8,6 +8,9 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from gramian.checks import check_seed
+from gramian.errors import ParameterError
+
 
 def option(flag: str, metavar: str, help: str) -> Any:
     """Declare an option with a value; what its default is, the help text says."""
@@ -32,7 +35,16 @@ ModelFile = Annotated[
     typer.Argument(metavar="MODEL", help="A .gramian file, or a folder written by fit.", show_default=False),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output.")]
-Seed = Annotated[int, option("--seed", "NUMBER", "Start of the random numbers. [0]")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        help="Start of the random numbers. [0]",
+        show_default=False,
+        callback=lambda value: check_seed("--seed", value),
+    ),
+]
 Text = str | None
 
 
@@ -161,6 +173,30 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     spread_command.__annotations__ = {p.name: p.annotation for p in parameters}
     del spread_command.__wrapped__
     return spread_command
+
+
+def help_alone(context: typer.Context) -> None:
+    """Answer a group of commands that was called without one."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+def flag(name: str) -> str:
+    """Return how an option is written."""
+    return f"--{name.replace('_', '-')}"
+
+
+def only_for(what: str, options: Any, *names: str) -> None:
+    """Refuse options that were given and belong to something else: they would be ignored.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name in names:
+        if getattr(options, name) is not None and getattr(options, name) is not False:
+            raise ParameterError(f"{flag(name)} belongs to {what}. Leave it out, or ask for that.")
 
 
 def as_arguments(options: Any) -> list[str]:

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from gramian.errors import FileError, ParameterError
 
@@ -88,14 +88,23 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     """
     from gramian.report.tables import format_of
 
-    if out == "-":
-        if as_json:
-            raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
-        return sys.stdout.buffer, "csv"
-    kind = format_of(out)
-    check_file(out)
-    check_not_input(out, *inputs)
-    return out, kind
+    kind = "csv" if out == "-" else format_of(out)
+    check_out(out, as_json, *inputs)
+    return (sys.stdout.buffer if out == "-" else out), kind
+
+
+def check_out(out: str, as_json: bool, *inputs: str) -> None:
+    """Refuse a file that cannot be written, and standard output where JSON goes there.
+
+    Raises
+    ------
+    FileError, ParameterError
+    """
+    if out != "-":
+        check_file(out)
+        check_not_input(out, *inputs)
+    elif as_json:
+        raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
 
 
 def check_not_input(out: str, *inputs: str) -> None:
@@ -112,11 +121,21 @@ def check_not_input(out: str, *inputs: str) -> None:
             raise ParameterError(f"-o {out} is what is read. Choose another name for the output.")
 
 
+def answer(as_json: bool, facts: Any, text: object, file: TextIO | None = None) -> None:
+    """Print what was found: facts as JSON, or text, which may go elsewhere than to standard output."""
+    if as_json:
+        print_json(facts)
+    else:
+        print(text, file=file)
+
+
 def print_json(facts: Any) -> None:
     """Print what is valid JSON in every encoding: names as they are in UTF-8, escaped in any other."""
+    from gramian.report.facts import plain
+
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     readable = codecs.lookup(encoding).name == "utf-8"
-    print(json.dumps(facts, indent=2, ensure_ascii=not readable, allow_nan=False))
+    print(json.dumps(plain(facts), indent=2, ensure_ascii=not readable, allow_nan=False))
 
 
 def model_lines(model: Any) -> list[str]:
@@ -126,16 +145,13 @@ def model_lines(model: Any) -> list[str]:
 
 def component_table(model: Any, count: int = LISTED) -> list[str]:
     """Return the first components as lines of a text table."""
-    from gramian.report.facts import component_facts
+    from gramian.report.facts import component_rows
 
-    facts = component_facts(model)
-    lines = [f"{'':8}{'eigenvalue':>14}{'std. dev.':>14}{'share':>10}{'sum':>10}"]
-    columns = [
-        facts[name] for name in ("component", "eigenvalue", "standard deviation", "share", "cumulative")
+    rows = [["", "eigenvalue", "std. dev.", "share", "sum"], *component_rows(model, count)]
+    lines = [
+        f"{name:8}{value:>14}{deviation:>14}{share:>10}{total:>10}"
+        for name, value, deviation, share, total in rows
     ]
-    for name, value, deviation, *shares in list(zip(*columns, strict=True))[:count]:
-        parts = "".join(f"{'-' if share is None else f'{100 * share:.2f} %':>10}" for share in shares)
-        lines.append(f"{name:8}{value:14.6g}{deviation:14.6g}{parts}")
     if model.n_components_ > count:
         lines.append(f"... and {model.n_components_ - count} more")
     return lines

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from gramian.cli.inputs import read_table
 from gramian.cli.options import Data, JsonFlag, Reading, option
-from gramian.cli.outputs import print_json
+from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
 # What JSON tells of a relation, beside the columns, under the names that it has in Python.
@@ -33,14 +33,11 @@ def relations(
     Polynomials of the columns, such as x^2 + y^2 - 1 = 0, in the columns' own units, with their residuals.
     """
     from gramian.laws.relations import relations as find
-    from gramian.report.facts import data_facts, plain
+    from gramian.report.facts import data_facts
 
     table = read_table(data, reading)
     with progress("computing"):
         found = find(table, degree, tol=tol)
-    if not as_json:
-        print(found)
-        return
     each = [{name: getattr(one, name) for name in TOLD} | {"columns": one.feature_names} for one in found]
     facts = {
         "data": data_facts(table),
@@ -52,4 +49,4 @@ def relations(
         "limit": found.limit,
         "reason": found.reason,
     }
-    print_json(plain(facts))
+    answer(as_json, facts, found)

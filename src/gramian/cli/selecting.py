@@ -1,23 +1,21 @@
 """The command that chooses columns by a label: ``select``."""
 
-import json
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from gramian.checks import check_choice, check_integer, check_seed
+from gramian.checks import check_choice, check_integer
 from gramian.cli.inputs import read_table
-from gramian.cli.models import flag
-from gramian.cli.options import Data, JsonFlag, Reading, spread
-from gramian.cli.outputs import check_file, check_not_input
+from gramian.cli.models import number_or_share
+from gramian.cli.options import Data, JsonFlag, Reading, Seed, only_for, option, spread
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward")
-FILTER_ONLY = ("redundancy", "alpha")
 WRAPPER_ONLY = ("floating", "patience", "nested", "no_validate")
 VALIDATING = ("estimator", "cv", "scoring", "neighbors")
 CLASSES = ("logistic", "lda", "knn", "tree")
@@ -30,49 +28,43 @@ class Selecting:
 
     method: Annotated[
         str,
-        typer.Option(
+        option(
             "--method",
-            metavar="NAME",
-            help="Filters mutual-information, f, chi2, correlation; wrappers forward, backward. "
+            "NAME",
+            "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. "
             "[mutual-information]",
-            show_default=False,
         ),
     ] = "mutual-information"
     estimator: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--estimator",
-            metavar="NAME",
-            help="What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
+            "NAME",
+            "What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
             "All but tree on standardised columns. [logistic or ridge, by the label]",
         ),
     ] = None
     features: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--features",
-            metavar="K",
-            help="A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
+            "K",
+            "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
             "one-se. [cv; best]",
         ),
     ] = None
     alpha: Annotated[
-        float | None,
-        typer.Option("--alpha", metavar="RATE", help="With --features fdr: false discovery rate. [0.05]"),
+        float | None, option("--alpha", "RATE", "With --features fdr: false discovery rate. [0.05]")
     ] = None
-    cv: Annotated[
-        int | None, typer.Option("--cv", metavar="FOLDS", help="Parts, each held out once. [5]")
-    ] = None
+    cv: Annotated[int | None, option("--cv", "FOLDS", "Parts, each held out once. [5]")] = None
     redundancy: Annotated[
-        str | None,
-        typer.Option("--redundancy", metavar="HOW", help="Filters: mrmr passes over what repeats others."),
+        str | None, option("--redundancy", "HOW", "Filters: mrmr passes over what repeats others.")
     ] = None
     floating: Annotated[
         bool, typer.Option("--floating", help="Wrappers: undo steps that later ones made superfluous.")
     ] = False
     patience: Annotated[
-        int | None,
-        typer.Option("--patience", metavar="STEPS", help="Wrappers: stop after so many without gain. [all]"),
+        int | None, option("--patience", "STEPS", "Wrappers: stop after so many without gain. [all]")
     ] = None
     nested: Annotated[
         bool, typer.Option("--nested", help="Wrappers: also validate the whole selection, from outside.")
@@ -81,20 +73,11 @@ class Selecting:
         bool,
         typer.Option("--no-validate", help="Wrappers: score on the rows that were fitted. Teaching only."),
     ] = False
-    scoring: Annotated[
-        str | None,
-        typer.Option(
-            "--scoring", metavar="NAME", help="A score of scikit-learn. [accuracy; r2]", show_default=False
-        ),
-    ] = None
-    neighbors: Annotated[
-        int | None,
-        typer.Option("--neighbors", metavar="NUMBER", help="Of knn. [5]", show_default=False),
-    ] = None
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers. [0]", show_default=False),
-    ] = 0
+    scoring: Annotated[str | None, option("--scoring", "NAME", "A score of scikit-learn. [accuracy; r2]")] = (
+        None
+    )
+    neighbors: Annotated[int | None, option("--neighbors", "NUMBER", "Of knn. [5]")] = None
+    seed: Seed = 0
 
 
 @spread
@@ -123,16 +106,12 @@ def select(
     check_choice("--method", selecting.method, FILTERS + WRAPPERS)
     wanted = read_features(selecting.features, selecting.method)
     _check_applicable(selecting, wanted)
-    _check_out(out, data, as_json)
+    if out is not None:
+        check_out(out, as_json, data)
     if reading.label is None:
         raise ParameterError("select compares columns with a label. Name its column with --label.")
     table = read_table(data, reading)
     _check_names(table, out)
-    if isinstance(wanted, int) and wanted > table.values[0].size:
-        raise ParameterError(
-            f"--features {wanted} but {table.source} has {table.values[0].size} columns beside the label. "
-            "Ask for fewer."
-        )
     from gramian.selection.labels import as_target
 
     classes = as_target(table.labels, len(table.values))[1]
@@ -148,15 +127,12 @@ def select(
     names = [str(name) for name in model.get_feature_names_out()]
     if out is not None:
         _write(out, names)
-    if as_json:
-        from gramian.report.facts import plain
-
-        facts = _facts(table, selecting, model, names, out)
-        print(json.dumps(plain(facts), indent=2, allow_nan=False))
-        return
     written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the columns kept"]
-    text = "\n".join([_text(model, selecting.method), *written])
-    print(text, file=sys.stderr if out == "-" else sys.stdout)
+    # The option instead of the parameter.
+    found = str(model.summary()).replace("nested=True", "--nested")
+    text = "\n".join([found, *written])
+    facts = _facts(table, selecting, model, names, out)
+    answer(as_json, facts, text, sys.stderr if out == "-" else None)
 
 
 def read_features(text: str | None, method: str) -> int | float | str:
@@ -178,59 +154,25 @@ def read_features(text: str | None, method: str) -> int | float | str:
     if text in rules:
         return text
     advice = f"--method {method} takes a number such as 10, a share such as 0.1, or {' or '.join(rules)}."
-    try:
-        value = int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        raise ParameterError(f"--features {text} is not understood. {advice}") from None
-    if not (value >= 1 if isinstance(value, int) else 0 < value < 1):
-        raise ParameterError(f"--features {text} is out of range. {advice}")
-    return value
+    return number_or_share("--features", text, advice)
 
 
 def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
     """Refuse options that would be ignored."""
-    method = selecting.method
-    others = FILTER_ONLY if method in WRAPPERS else WRAPPER_ONLY
-    kind = "filters" if method in WRAPPERS else "--method forward and backward"
-    for name in others:
-        if getattr(selecting, name) not in (None, False):
-            raise ParameterError(f"{flag(name)} belongs to {kind}, not to --method {method}. Leave it out.")
-    if selecting.redundancy is not None:
-        check_choice("--redundancy", selecting.redundancy, ("mrmr",))
-        if wanted == "fdr":
-            raise ParameterError(
-                "--features fdr keeps every significant column, and --redundancy passes over those that "
-                "repeat others. Leave one of them out."
-            )
-    if selecting.alpha is not None and wanted != "fdr":
-        raise ParameterError("--alpha belongs to --features fdr. Add that, or leave it out.")
-    if method in FILTERS and wanted != "cv":
-        for name in VALIDATING:
-            if getattr(selecting, name) is not None:
-                raise ParameterError(
-                    f"{flag(name)} belongs to --features cv; with --features {selecting.features} nothing is "
-                    "validated. Leave one of them out."
-                )
-    if selecting.no_validate and selecting.cv is not None and not selecting.nested:
-        raise ParameterError(
-            "--no-validate holds no rows out, so that --cv says nothing. Leave one of them out."
-        )
-    if selecting.neighbors is not None and selecting.estimator != "knn":
-        raise ParameterError("--neighbors belongs to --estimator knn. Add that, or leave it out.")
-    if selecting.neighbors is not None:
+    if selecting.method in WRAPPERS:
+        only_for("filters", selecting, "redundancy", "alpha")
+    else:
+        only_for("--method forward and backward", selecting, *WRAPPER_ONLY)
+        if wanted != "cv":
+            only_for("--features cv", selecting, *VALIDATING)
+    if wanted != "fdr":
+        only_for("--features fdr", selecting, "alpha")
+    if selecting.no_validate and not selecting.nested:
+        only_for("validation, which --no-validate leaves out", selecting, "cv")
+    if selecting.estimator != "knn":
+        only_for("--estimator knn", selecting, "neighbors")
+    elif selecting.neighbors is not None:
         check_integer("--neighbors", selecting.neighbors)
-    check_seed("--seed", selecting.seed)
-
-
-def _check_out(out: str | None, data: str, as_json: bool) -> None:
-    if out is None:
-        return
-    if out == "-":
-        if as_json:
-            raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
-        return
-    check_file(out)
-    check_not_input(out, data)
 
 
 def _check_names(table: Any, out: str | None) -> None:
@@ -315,14 +257,6 @@ def _selector(selecting: Selecting, wanted: int | float | str, discrete: bool) -
     )
 
 
-def _text(model: Any, method: str) -> str:
-    """Return what was found and why."""
-    if method in FILTERS:
-        return str(model.summary())
-    # The option instead of the parameter.
-    return str(model.summary()).replace("nested=True", "--nested")
-
-
 def _write(out: str, names: list[str]) -> None:
     text = "".join(f"{name}\n" for name in names)
     if out == "-":
@@ -370,10 +304,8 @@ def _filter_facts(model: Any) -> dict[str, Any]:
     ]
     validated = model.cv_results_
     if validated is not None:
-        validated = {
-            "estimator": estimator_name(model.estimator_),
-            "scoring": model.score_name_,
-        } | validated
+        about = {"estimator": estimator_name(model.estimator_), "scoring": model.score_name_}
+        validated = about | validated
     return {
         "task": model.task_,
         "classes": model.classes_,

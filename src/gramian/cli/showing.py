@@ -5,7 +5,7 @@ from typing import Any
 from gramian.checks import listed
 from gramian.cli.inputs import model_path, read_model
 from gramian.cli.options import JsonFlag, ModelFile
-from gramian.cli.outputs import model_lines, print_json
+from gramian.cli.outputs import answer, model_lines
 
 
 def info(model: ModelFile, as_json: JsonFlag = False) -> None:
@@ -20,19 +20,16 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     path = model_path(model)
     written_by = read_stored(path).versions
     facts = model_facts(fitted)
-    if as_json:
-        print_json(
-            {
-                "file": str(path),
-                "bytes": path.stat().st_size,
-                "model": facts,
-                "components": component_facts(fitted),
-                "versions": written_by,
-            }
-        )
-        return
+    told = {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "model": facts,
+        "components": component_facts(fitted),
+        "versions": written_by,
+    }
     writers = ", ".join(f"{name} {number}" for name, number in written_by.items())
-    print("\n".join([*_lines(facts), "", *model_lines(fitted), "", f"Written by {writers}."]))
+    lines = [*_lines(facts), "", *model_lines(fitted), "", f"Written by {writers}."]
+    answer(as_json, told, "\n".join(lines))
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from gramian.checks import check_choice, check_seed
+from gramian.checks import check_choice
 from gramian.cli.inputs import read_table
-from gramian.cli.models import read_components
+from gramian.cli.models import number_or_name, read_components
 from gramian.cli.options import Data, JsonFlag, Reading, Seed, option, out
-from gramian.cli.outputs import TABLES, check_file, check_not_input, check_place, print_json, table_target
+from gramian.cli.outputs import TABLES, answer, check_file, check_not_input, check_place, table_target
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
@@ -46,15 +46,15 @@ def whiten(
 
     By zca each column stays as close to itself as that allows, and pictures still look like pictures.
     """
-    from gramian.analysis.whitening import METHODS
+    from gramian.analysis.whitening import METHODS, SHRINKAGE
     from gramian.estimators.whitener import Whitener
 
     model = Whitener(
         check_choice("--method", method, METHODS),
         n_components=read_components(components),
-        regularization=read_regularization(regularization),
+        regularization=number_or_name("--regularization", regularization, SHRINKAGE),
         ddof=ddof,
-        random_state=check_seed("--seed", seed),
+        random_state=seed,
     )
     kind, target = _target(out, method, as_json, data)
     table = read_table(data, reading)
@@ -74,34 +74,6 @@ def whiten(
         else:
             _write_table(target, kind, model, table, whitened)
     _report(model, out, files, as_json)
-
-
-def read_regularization(text: str | None) -> float | str | None:
-    """Read a number, or the name of a shrinkage.
-
-    Raises
-    ------
-    ParameterError
-        For anything else.
-
-    Examples
-    --------
-    >>> read_regularization("0.01"), read_regularization("oas"), read_regularization(None)
-    (0.01, 'oas', None)
-    """
-    from gramian.analysis.whitening import SHRINKAGE
-
-    if text is None or text in SHRINKAGE:
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise ParameterError(
-            f"--regularization {text} is not understood. Give a number of at least 0, ledoit-wolf or oas."
-        )
-    return value
 
 
 def _target(out: str, method: str, as_json: bool, data: str) -> tuple[str, Any]:
@@ -155,23 +127,20 @@ def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:
 
 
 def _report(model: Any, out: str, files: int, as_json: bool) -> None:
-    from gramian.report.facts import certificate_facts, plain, plan_facts
+    from gramian.report.facts import certificate_facts, plan_facts
 
-    if as_json:
-        facts = {
-            "method": model.method,
-            "rows": model.n_samples_,
-            "columns": model.n_features_in_,
-            "components": model.n_components_,
-            "rank": model.rank_,
-            "regularization": model.regularization,
-            "regularization_used": model.regularization_,
-            "plan": plan_facts(model.plan_),
-            "certificate": certificate_facts(model.certificate_),
-            "out": out,
-        }
-        print_json(plain(facts))
-        return
+    facts = {
+        "method": model.method,
+        "rows": model.n_samples_,
+        "columns": model.n_features_in_,
+        "components": model.n_components_,
+        "rank": model.rank_,
+        "regularization": model.regularization,
+        "regularization_used": model.regularization_,
+        "plan": plan_facts(model.plan_),
+        "certificate": certificate_facts(model.certificate_),
+        "out": out,
+    }
     lines = [
         f"{model.method} whitening of {model.n_samples_:,} rows x {model.n_features_in_:,} columns: "
         f"{model.rank_:,} directions have variance.",
@@ -183,7 +152,7 @@ def _report(model: Any, out: str, files: int, as_json: bool) -> None:
     ]
     if out != "-":
         lines += ["", f"Written: {out}" + (f", {files:,} files" if files > 1 else "")]
-    print("\n".join(lines), file=sys.stderr if out == "-" else sys.stdout)
+    answer(as_json, facts, "\n".join(lines), sys.stderr if out == "-" else None)
 
 
 def _regularization_text(model: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,7 +131,7 @@ def bars(shares: FloatArray, names: Sequence[str], *, title: str, y_title: str) 
     k = len(shares)
     percent = 100 * np.asarray(shares, dtype=float)
     total = np.cumsum(percent)
-    axes = _Axes((0.5, k + 0.5), (0.0, 100.0), WIDTH - RIGHT)
+    axes = _Axes((0.5, k + 0.5), (0.0, 100.0), WIDTH - RIGHT - LEGEND_WIDTH)
     width = (axes.right - LEFT) / k
     place = np.arange(1, k + 1)
     across, up = axes.across(place), axes.up(total)
@@ -140,65 +140,17 @@ def bars(shares: FloatArray, names: Sequence[str], *, title: str, y_title: str) 
         f'width="{0.72 * width:.1f}" height="{axes.up(0.0) - b:.1f}"/>'
         for a, b in zip(across, axes.up(percent), strict=True)
     ]
+    line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, up, strict=True))
     dots = [f'<circle r="2.6" cx="{a:.1f}" cy="{b:.1f}"/>' for a, b in zip(across, up, strict=True)]
     body = [
         _frame(axes, "", y_title, zero=False, x_ticks=False),
         f'<g fill="{COLOURS[0]}">{"".join(boxes)}</g>',
-        f'<polyline points="{_points(across, up)}" fill="none" stroke="{COLOURS[1]}" stroke-width="1.5"/>',
+        f'<polyline points="{line}" fill="none" stroke="{COLOURS[1]}" stroke-width="1.5"/>',
         f'<g fill="{COLOURS[1]}">{"".join(dots)}</g>',
-        *_captions(across[:: math.ceil(k / 12)], names[:: math.ceil(k / 12)]),
-        _bars_key(),
+        *(_text(across[j], HEIGHT - BOTTOM + 18, names[j], "middle") for j in range(0, k, math.ceil(k / 12))),
+        _legend([(COLOURS[0], "share of each"), (COLOURS[1], "running sum")], ""),
     ]
     return _page(title, body)
-
-
-def bands(
-    names: Sequence[str], series: Mapping[str, FloatArray], *, title: str, x_title: str, y_title: str
-) -> Chart:
-    """Draw percentiles as bands around the median, one band a series.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of the places on the horizontal axis, which are evenly spaced.
-    series : mapping of str to ndarray of shape (5, len(names))
-        Rising percentiles; the median is a line, the two bands are around it.
-    """
-    place = np.arange(len(names), dtype=float)
-    every = np.concatenate([np.asarray(values, dtype=float).ravel() for values in series.values()])
-    margin = 0.15 + 0.05 * len(names)
-    axes = _Axes(
-        (-margin, len(names) - 1 + margin), (0.0, 1.05 * float(every.max())), WIDTH - RIGHT - LEGEND_WIDTH
-    )
-    body = [_frame(axes, x_title, y_title, zero=False, x_ticks=False)]
-    for colour, values in zip(COLOURS, series.values(), strict=False):
-        across, up = axes.across(place), axes.up(np.asarray(values, dtype=float))
-        for low, high in ((0, 4), (1, 3)):
-            edge = _points(across, up[low]) + " " + _points(across[::-1], up[high][::-1])
-            body.append(f'<polygon points="{edge}" fill="{colour}" fill-opacity="0.18"/>')
-        line = _points(across, up[2])
-        body.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-    body += _captions(axes.across(place), names)
-    body.append(_legend(list(zip(COLOURS, series, strict=False)), ""))
-    return _page(title, body)
-
-
-def _points(across: FloatArray, up: FloatArray) -> str:
-    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, up, strict=True))
-
-
-def _captions(across: FloatArray, names: Sequence[str]) -> list[str]:
-    return [_text(x, HEIGHT - BOTTOM + 18, name, "middle") for x, name in zip(across, names, strict=True)]
-
-
-def _bars_key() -> str:
-    at = HEIGHT - 14
-    return (
-        f'<rect x="{LEFT}" y="{at - 9}" width="10" height="10" fill="{COLOURS[0]}"/>'
-        + _text(LEFT + 16, at, "share of each")
-        + f'<circle r="4" cx="{LEFT + 131}" cy="{at - 4}" fill="{COLOURS[1]}"/>'
-        + _text(LEFT + 141, at, "running sum")
-    )
 
 
 def _limits(values: FloatArray) -> tuple[float, float]:

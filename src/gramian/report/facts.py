@@ -108,6 +108,26 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
     return {name: plain(values) for name, values in columns.items()}
 
 
+def component_rows(model: Any, count: int) -> list[list[str]]:
+    """Return name, eigenvalue, standard deviation, share and running sum of the first components as text."""
+    facts = component_facts(model)
+    columns = (
+        facts[name] for name in ("component", "eigenvalue", "standard deviation", "share", "cumulative")
+    )
+    return [
+        [name, f"{value:.6g}", f"{deviation:.6g}", *map(percent, shares)]
+        for name, value, deviation, *shares in list(zip(*columns, strict=True))[:count]
+    ]
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent; what rounding makes of it must not claim all where a little is missing."""
+    if share is None:
+        return "not known"
+    text = f"{100 * share:.2f}"
+    return "99.99 %" if text == "100.00" and share < 1 - 1e-9 else f"{text} %"
+
+
 def _padded(values: Any, k: int) -> list[Any]:
     # Components beyond the rank complete the basis and are not eigenpairs that anyone computed.
     known = list(values[:k])

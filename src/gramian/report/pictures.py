@@ -37,10 +37,8 @@ def check_picture_folder(folder: Path, listing: str) -> None:
     Raises
     ------
     FileError
-        If it is a file, or neither empty nor written by an earlier command of the same kind.
+        If it is neither empty nor written by an earlier command of the same kind.
     """
-    if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file; pictures are written into a folder. Choose another name.")
     finish_folder(folder)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / listing).is_file():
         raise FileError(f"{folder} is not empty: pictures in it might be overwritten. Name a new folder.")

@@ -47,7 +47,7 @@ class Written:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a place for results before any work: a file, or a folder with such files of somebody else.
+    """Refuse a folder with files of somebody else under the names of results, before any work.
 
     What a killed process left in the folder is finished first.
 
@@ -56,8 +56,6 @@ def check_folder(folder: Path) -> None:
     FileError
         If results cannot be written there.
     """
-    if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file; results are written into a folder. Choose another name.")
     finish_folder(folder)
     taken = sorted({name.rpartition("/")[2] for name in _own_files(folder)})
     if taken and not (folder / MODEL).is_file():

@@ -10,7 +10,15 @@ from typing import Any
 import numpy.typing as npt
 
 from gramian.checks import counted, duration
-from gramian.report.facts import component_facts, kernel_text, method_name, size_text, validity_text, versions
+from gramian.report.facts import (
+    component_rows,
+    kernel_text,
+    method_name,
+    percent,
+    size_text,
+    validity_text,
+    versions,
+)
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
@@ -61,7 +69,7 @@ def headline(model: Any, table: Table) -> str:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
     where = " in feature space" if hasattr(model, "kernel") else ""
     what = "variance" if model.center else "energy (second moments: no mean was subtracted)"
-    kept = f"{_percent(float(sum(shares)))} of the {what}{where}"
+    kept = f"{percent(float(sum(shares)))} of the {what}{where}"
     return f"{method_name(model)} of {n:,} rows x {size}: {count}, {kept}."
 
 
@@ -69,23 +77,10 @@ def _size(table: Table) -> str:
     return size_text(table.values.shape[1], table.picture_shape)
 
 
-def _percent(share: float) -> str:
-    text = f"{100 * share:.2f}"
-    # Rounding must not claim everything where a little is missing.
-    return "99.99 %" if text == "100.00" and share < 1 - 1e-9 else f"{text} %"
-
-
 def component_lines(model: Any, count: int = ROWS_SHOWN) -> list[str]:
     """Return the first components as the lines of a Markdown table."""
-    facts = component_facts(model)
-    lines = ["| | eigenvalue | standard deviation | share | cumulative |", "|---|---:|---:|---:|---:|"]
-    columns = [
-        facts[name] for name in ("component", "eigenvalue", "standard deviation", "share", "cumulative")
-    ]
-    for name, value, deviation, *shares in list(zip(*columns, strict=True))[:count]:
-        parts = " | ".join("not known" if share is None else _percent(share) for share in shares)
-        lines.append(f"| {name} | {value:.6g} | {deviation:.6g} | {parts} |")
-    return lines
+    head = ["| | eigenvalue | standard deviation | share | cumulative |", "|---|---:|---:|---:|---:|"]
+    return head + [f"| {' | '.join(row)} |" for row in component_rows(model, count)]
 
 
 def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> str:
@@ -232,14 +227,14 @@ def _selection(model: Any) -> str:
     kept = f"{counted(k, 'component was', 'components were')} kept"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
-        carried = "" if shares is None else f", carrying {_percent(float(sum(shares)))} of the {what}"
+        carried = "" if shares is None else f", carrying {percent(float(sum(shares)))} of the {what}"
         by = METHODS[choice.rule]
         if choice.rule == "cv" and where:
             by = "how well pre-images tell hidden entries of held-out rows"
         return f"{kept}, as chosen by {by}{carried}."
     if isinstance(model.n_components, float):
         return f"{kept}, the fewest that carry {100 * model.n_components:g} % of the {what}."
-    return f"{kept}." if shares is None else f"{kept}, carrying {_percent(float(sum(shares)))} of the {what}."
+    return f"{kept}." if shares is None else f"{kept}, carrying {percent(float(sum(shares)))} of the {what}."
 
 
 def _bound(model: Any) -> str:

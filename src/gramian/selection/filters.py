@@ -270,32 +270,6 @@ class FeatureFilter(ColumnSelector):
             return support, f"{count:,} of {d:,} features {'is' if count == 1 else 'are'} {level}."
         return support, f"No feature is {level}: the smallest adjusted p-value is {adjusted.min():.3g}."
 
-    # ------------------------------------------------------------ transform
-
-    def transform(self, X: Any) -> Any:
-        """Return the kept columns of X, in their order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, k_)
-            In X's kind, float32 or float64.
-
-        Raises
-        ------
-        DataError
-            Where ``k="fdr"`` found no feature.
-        """
-        check_is_fitted(self)
-        if self.k_ == 0:
-            raise DataError(
-                f"There is nothing to keep. {self.reason_} Give a larger alpha, or k as a number or 'cv'."
-            )
-        return super().transform(X)
-
     # ------------------------------------------------ what the selector says
 
     def summary(self, features: int = 30) -> str:

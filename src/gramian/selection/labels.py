@@ -14,7 +14,7 @@ from gramian.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.estimators.inputs import remember_features
 from gramian.records import FloatArray
-from gramian.rows import Rows, as_rows
+from gramian.rows import as_rows
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20
@@ -32,19 +32,14 @@ class Labelled:
         int64 codes 0 .. c-1 of a discrete label, otherwise float64 numbers.
     classes : ndarray of shape (c,) or None
         What the codes stand for, sorted; None for numbers.
-    rows : Rows
-        The checked data, with the names it had.
+    names : tuple of str
+        Of the features; x0, x1, ... where they have none, as scikit-learn counts them.
     """
 
     X: FloatArray
     y: np.ndarray[Any, Any]
     classes: np.ndarray[Any, Any] | None
-    rows: Rows
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features; x0, x1, ... where they have none, as scikit-learn counts them."""
-        return self.rows.feature_names or tuple(f"x{j}" for j in range(self.X.shape[1]))
+    names: tuple[str, ...]
 
     @property
     def original(self) -> np.ndarray[Any, Any]:
@@ -95,7 +90,8 @@ def as_labelled(
     if not isinstance(estimator, str):
         remember_features(estimator, X, rows)
     values, classes = as_target(y, rows.shape[0], discrete=discrete)
-    return Labelled(to_numpy(rows.in_memory()), values, classes, rows)
+    names = rows.feature_names or tuple(f"x{j}" for j in range(rows.shape[1]))
+    return Labelled(to_numpy(rows.in_memory()), values, classes, names)
 
 
 def as_target(

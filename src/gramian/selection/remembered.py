@@ -86,17 +86,13 @@ class Remembering:
     ) -> None:
         self._validation, self._fast, self._n_jobs, self._tell = validation, fast, n_jobs, tell
         self._known = {} if known is None else known
-        self._seen: set[int] = set()
         self.computed = 0
-        self.new = 0
 
     def scores(self, kept: IntArray, groups: Sequence[IntArray], adding: bool) -> FloatArray:
         """Return the score of ``kept`` with each group added, or removed: shape (n_groups, n_folds)."""
         base = _key(kept)
         # Adding and removing toggle the same bits.
         keys = [base ^ _key(group) for group in groups]
-        self.new += len(set(keys) - self._seen)
-        self._seen.update(keys)
         todo = [j for j, key in enumerate(keys) if key not in self._known]
         self.computed += len(todo)
         if todo and self._fast is not None:

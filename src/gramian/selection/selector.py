@@ -31,11 +31,20 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_kept)
             In X's kind, float32 or float64.
+
+        Raises
+        ------
+        DataError
+            Where no feature was kept, or X has others than the data that was fitted.
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator=type(self).__name__)
         check_features(self, X, rows)
         values, kept = rows.in_memory(), np.flatnonzero(self.support_)
+        if not kept.size:
+            raise DataError(
+                "There is nothing to keep: no feature was selected. Be less strict, or ask for a number."
+            )
         return values[:, kept] if rows.is_sparse else rows.xp.take(values, from_numpy(kept, values), axis=1)
 
     def inverse_transform(self, X: Any) -> Any:

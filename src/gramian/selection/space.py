@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,26 +73,15 @@ def _groups(groups: Any, names: Sequence[str]) -> list[list[int]]:
     d = len(names)
     if groups is None:
         return [[j] for j in range(d)]
-    if isinstance(groups, (str, Mapping)) or not np.iterable(groups):
-        raise ParameterError(f"groups={groups!r} is neither lists of features nor labels. {SHAPES}")
     items = list(groups)
-    many = [_is_list(item) for item in items]
-    if items and all(many):
+    if items and all(np.ndim(item) == 1 for item in items):
         return _members(items, names)
-    if any(many) or len(items) != d:
-        what = "mixes lists and labels" if any(many) else f"has {len(items)} labels for {d} features"
-        raise ParameterError(f"groups={groups!r} {what}. {SHAPES}")
+    if len(items) != d:
+        raise ParameterError(f"groups={groups!r} has {len(items)} labels for {d} features. {SHAPES}")
     labelled: dict[Any, list[int]] = {}
     for j, label in enumerate(items):
         labelled.setdefault(label, []).append(j)
     return list(labelled.values())
-
-
-def _is_list(thing: Any) -> bool:
-    """Say whether something holds several things: a list, tuple, set or array of one dimension."""
-    return isinstance(thing, (set, frozenset)) or (
-        not isinstance(thing, (str, Mapping)) and np.ndim(thing) == 1
-    )
 
 
 def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
@@ -116,11 +105,6 @@ def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
 def _fixed(fixed: Any, names: Sequence[str]) -> list[int]:
     if fixed is None:
         return []
-    if not _is_list(fixed):
-        raise ParameterError(
-            f"fixed={fixed!r} is no list of features. Give numbers or names, such as [0, 2] or ['age'], or a "
-            "mask of booleans."
-        )
     items = list(fixed)
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
         if len(items) != len(names):

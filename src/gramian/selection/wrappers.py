@@ -5,26 +5,24 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, is_classifier
-from sklearn.utils import get_tags
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.tried import Choice
 from gramian.checks import check_choice, duration
 from gramian.errors import DataError, ParameterError
-from gramian.records import FloatArray, IntArray
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.remembered import Memory, fingerprint, remembering
-from gramian.selection.search import CandidateScorer, Search, choose, search_of
+from gramian.selection.search import Search, choose, search_of
 from gramian.selection.selector import ColumnSelector
-from gramian.selection.space import space_of
+from gramian.selection.space import Space, space_of
 from gramian.selection.validating import (
     Fold,
     Validation,
@@ -36,12 +34,7 @@ from gramian.selection.validating import (
 )
 
 log = logging.getLogger(__name__)
-# Seconds between two messages within a step: on the line that a terminal rewrites, and in lines that stay.
-REWRITTEN, STAYING = 0.5, 10.0
-FOUND = (
-    *("history_", "interrupted_", "support_", "n_features_to_select_", "score_", "standard_error_"),
-    *("nested_score_", "nested_standard_error_", "nested_scores_", "nested_supports_", "optimism_"),
-)
+SECONDS = 0.5  # between two messages within a step
 
 
 class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
@@ -207,14 +200,14 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
                 "'best', a number, or validate=True and a cv of two or more."
             )
         validation = Validation(self.estimator, data.X, data.original, memory.folds, scorer, data.names)
-        parts = self._parts(validation) if self.nested else []
-        for name in FOUND:
-            self.__dict__.pop(name, None)
+        outer = self._outer(validation) if self.nested else []
+        for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
+            delattr(self, name)
         finished = False
         try:
             self._search(search, validation, memory)
             if self.nested:
-                self._nest(search, validation, parts)
+                self._nest(space, validation, outer)
             finished = True
         finally:
             kept = self.warm_start or not finished
@@ -271,14 +264,13 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         """Yield the steps with what they took."""
         pace = Pace(search, verbose=bool(self.verbose))
         scorer = remembering(validation, self.scoring, self.n_jobs, known=memory.known, tell=pace.within)
-        new = computed = 0
-        began = time.perf_counter()
+        computed, began = 0, time.perf_counter()
         for step in search.steps(scorer):
-            seconds = time.perf_counter() - began
-            models = (scorer.new - new) * len(validation.folds)
-            pace.step(step, scorer.computed - computed)
+            fresh, computed = scorer.computed - computed, scorer.computed
+            pace.step(step, fresh)
+            seconds, models = time.perf_counter() - began, fresh * len(validation.folds)
             yield replace(step, models=models, seconds=seconds, validated=bool(self.validate))
-            new, computed, began = scorer.new, scorer.computed, time.perf_counter()
+            began = time.perf_counter()
 
     def _settle(self, steps: list[SearchStep], choice: Choice) -> None:
         self.history_ = replace(self.history_, tried=tuple(steps), choice=choice)
@@ -288,18 +280,43 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         self.n_features_to_select_ = len(chosen.subset)
         self.score_, self.standard_error_ = chosen.mean, chosen.standard_error
 
-    def _parts(self, validation: Validation) -> list[Part]:
+    def _outer(self, validation: Validation) -> list[Fold]:
+        """Return what whole selections are scored on; parts that cannot be split are refused at once."""
         if not (self.cv is None or is_number(self.cv) or hasattr(self.cv, "split")):
             raise ParameterError(
                 "nested=True splits parts of the rows again, but cv holds splits of all rows. Give a number "
                 "of folds or a splitter."
             )
-        outer = validation.folds if self.validate else self._split(validation.X, validation.y)
-        return nested_parts(validation.X, validation.y, outer, self._inner)
+        X, y = validation.X, validation.y
+        outer = list(validation.folds) if self.validate else self._split(X, y)
+        for part, (train, _) in enumerate(outer, 1):
+            with _without(part, len(outer)):
+                self._inner(X[train], y[train])
+        return outer
 
-    def _nest(self, search: Search, validation: Validation, parts: list[Part]) -> None:
-        score = partial(remembering, scoring=self.scoring, n_jobs=self.n_jobs)
-        found = nested_scores(search, validation, parts, score, self.score_)
+    def _nest(self, space: Space, validation: Validation, outer: list[Fold]) -> None:
+        """Select without each part in turn, fit on the others with what was selected, and score the part.
+
+        References
+        ----------
+        Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray
+        gene-expression data. Varma and Simon (2006), Bias in error estimation when using cross-validation
+        for model selection.
+        """
+        plain = {"nested": False, "warm_start": False, "verbose": False}
+        places = {"groups": [group.tolist() for group in space.free], "fixed": space.fixed.tolist()}
+        supports, scores = [], []
+        for part, (train, test) in enumerate(outer, 1):
+            log.info("nested: part %d of %d", part, len(outer))
+            with _without(part, len(outer)):
+                inner = clone(self).set_params(**plain, **places)
+                supports.append(inner.fit(validation.X[train], validation.y[train]).support_)
+                held_out = replace(validation, folds=[(train, test)])
+                scores.append(held_out.score(np.flatnonzero(supports[-1]), 0))
+        optimism = self.score_ - float(np.mean(scores))
+        found = Nested.in_folds(
+            "all of it", None, np.array(scores), supports=np.array(supports), optimism=optimism
+        )
         self.history_ = replace(self.history_, nested=found)
         self.nested_score_, self.nested_standard_error_ = found.mean, found.standard_error
         self.nested_scores_, self.nested_supports_ = found.scores, found.supports
@@ -312,94 +329,14 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         name = estimator_name(self.estimator)
         return f"{search.name.capitalize()} selection among {d:,} features with {name}: {score}, {where}"
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "fit") and not isinstance(self.estimator, type):
-            own = get_tags(self.estimator)
-            tags.input_tags.positive_only = own.input_tags.positive_only
-            tags.target_tags.positive_only = own.target_tags.positive_only
-        return tags
 
-
-# -------------------------------------------------------------------- nested
-
-
-Splitter = Callable[[FloatArray, np.ndarray[Any, Any]], list[Fold]]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Rows that are held out of a selection, and the folds of the others, counted among these."""
-
-    train: IntArray
-    test: IntArray
-    folds: list[Fold]
-
-
-def nested_parts(
-    X: FloatArray, y: np.ndarray[Any, Any], outer: Sequence[Fold], split: Splitter
-) -> list[Part]:
-    """Draw all folds before anything is fitted.
-
-    Raises
-    ------
-    DataError
-        Where the rows without one part cannot be split.
-    """
-    parts = []
-    for k, (train, test) in enumerate(outer):
-        try:
-            parts.append(Part(train, test, split(X[train], y[train])))
-        except DataError as error:
-            raise DataError(f"{_without(k, len(outer))}: {error}") from error
-    return parts
-
-
-def nested_scores(
-    search: Search,
-    validation: Validation,
-    parts: Sequence[Part],
-    scorer: Callable[[Validation], CandidateScorer],
-    inner_score: float,
-) -> Nested:
-    """Select without each part in turn, fit on the other parts with what was selected, and score the part.
-
-    Parameters
-    ----------
-    search : Search
-    validation : Validation
-        The estimator with all rows.
-    parts : sequence of Part
-    scorer : callable
-        Makes what scores candidates from a validation.
-    inner_score : float
-        The score that chose among all rows.
-
-    References
-    ----------
-    Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray
-    gene-expression data. Varma and Simon (2006), Bias in error estimation when using cross-validation for
-    model selection.
-    """
-    scores = np.empty(len(parts))
-    supports = np.zeros((len(parts), validation.X.shape[1]), dtype=bool)
-    for k, part in enumerate(parts):
-        log.info("nested: part %d of %d", k + 1, len(parts))
-        X, y = validation.X[part.train], validation.y[part.train]
-        try:
-            inner = replace(validation, X=X, y=y, folds=part.folds)
-            steps = list(search.steps(scorer(inner)))
-            chosen = np.array(steps[choose(steps, search.rule, search.limit).place].subset)
-            scores[k] = replace(validation, folds=[(part.train, part.test)]).score(chosen, 0)
-        except DataError as error:
-            raise DataError(f"{_without(k, len(parts))}: {error}") from error
-        supports[k, chosen] = True
-    optimism = inner_score - float(scores.mean())
-    return Nested.in_folds("all of it", None, scores, supports=supports, optimism=optimism)
-
-
-def _without(k: int, parts: int) -> str:
-    return f"nested=True, selection without part {k + 1} of {parts}"
+@contextmanager
+def _without(part: int, parts: int) -> Iterator[None]:
+    """Say without which part a selection failed."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"nested=True, selection without part {part} of {parts}: {error}") from error
 
 
 # ---------------------------------------------------------------------- pace
@@ -420,7 +357,7 @@ class Pace:
         self._each: float | None = None
         self._now = "no feature yet"
         self._moved = 0
-        self._began = self._logged = self._printed = time.perf_counter()
+        self._began = self._logged = time.perf_counter()
         self._already: int | None = None
 
     def within(self, done: int, total: int) -> None:
@@ -428,31 +365,26 @@ class Pace:
         now = time.perf_counter()
         if self._already is None:
             self._already = done - 1
-        if now - self._logged < REWRITTEN:
+        if now - self._logged < SECONDS:
             return
+        self._logged = now
         each = (now - self._began) / (done - self._already)
         left = each * (total - done + self._later(self._moved + 1))
-        self._logged = now
-        verbose = self._verbose and now - self._printed >= STAYING
-        self._printed = now if verbose else self._printed
-        self._say(f"{self._now}, trying {done:,} of {total:,}, about {duration(left)} left", verbose)
+        log.info("%s, trying %d of %d, about %s left", self._now, done, total, duration(left))
 
     def step(self, step: SearchStep, computed: int) -> None:
         """Take note of a step: ``computed`` candidates were scored for it."""
         now = time.perf_counter()
         if computed:
             self._each = (now - self._began) / computed
-        self._began = self._logged = self._printed = now
+        self._began = self._logged = now
         self._already, self._moved = None, self._search.moved(step)
         self._now = f"{len(step.subset):,} of {self._search.space.n_features:,} features, {step.mean:.4g}"
         later = self._later(self._moved)
         left = f", about {duration(self._each * later)} left" if self._each is not None and later else ""
-        self._say(f"{self._now}{left}", self._verbose)
-
-    def _say(self, text: str, verbose: bool) -> None:
-        log.info("%s", text)
-        if verbose:
-            print(text, file=sys.stderr, flush=True)
+        log.info("%s%s", self._now, left)
+        if self._verbose:
+            print(f"{self._now}{left}", file=sys.stderr, flush=True)
 
     def _later(self, moved: int) -> int:
         """Candidates of the moves to come; floating searches try each move back at least once."""
