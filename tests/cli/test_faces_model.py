@@ -120,7 +120,7 @@ def test_what_was_decided_is_said(work, gramian):
         (("faces", "-o", "m.gramian", "--size", "big"), 2, "size='big' is not understood"),
         (("faces", "-o", "m.gramian", "--size", "7x7"), 2, "nothing of a face is left below 8 pixels a side"),
         (("fa\x1b[31mces", "-o", "m.gramian"), 1, "fa\ufffd[31mces: there is no such file"),
-        (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "random_state=-1 cannot start"),
+        (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "--seed -1 must be a whole number"),
         (("faces/p01/1.png", "-o", "m.gramian"), 1, "There is 1 picture, and a space of faces needs"),
         (("empty", "-o", "m.gramian"), 1, "holds no pictures and no other files"),
     ],

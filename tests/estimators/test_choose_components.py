@@ -184,7 +184,7 @@ def test_kernel_parallel_analysis_permutes_each_column():
 
 
 def test_the_share_in_feature_space():
-    X = circle(60)
+    X = circle(24)
     model = KernelPCA(kernel="rbf", gamma=1.0).fit(X)
     found = choose_components(model, fraction=0.8, random_state=0)
     assert list(found) == ["parallel", "fraction", "cv"]

@@ -1210,7 +1210,7 @@ def curve(n=120):
 def test_a_rule_gives_the_number_that_choose_components_gives(rule, tmp_path):
     from gramian import choose_components, load
 
-    rows = curve(60)
+    rows = curve(24)
     model = KernelPCA(rule, kernel="rbf", gamma=1.0, random_state=0)
     expected = choose_components(KernelPCA(kernel="rbf", gamma=1.0), rows, rules=[rule], random_state=0)
     model.fit(rows)
@@ -1223,7 +1223,7 @@ def test_a_rule_gives_the_number_that_choose_components_gives(rule, tmp_path):
 
 
 def test_a_rule_that_finds_none_keeps_one():
-    rows = np.random.default_rng(3).standard_normal((60, 3))
+    rows = np.random.default_rng(3).standard_normal((24, 3))
     with pytest.warns(RankWarning, match="n_components='cv' finds no component; one is kept"):
         model = KernelPCA("cv", kernel="rbf", random_state=0).fit(rows)
     assert (model.n_components_, model.component_choice_.number) == (1, 0)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.cells import cell_len, set_cell_size
 
 from gramian.checks import counted
 from gramian.cli.faces_options import (
@@ -156,6 +155,8 @@ def _enrolled_facts(
 
 
 def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
+    from rich.cells import cell_len, set_cell_size
+
     width = max(map(cell_len, enrolled.counts))
     lines = []
     for entry in facts["people"]:
@@ -290,6 +291,8 @@ def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     ]
     if settings:
         lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
+    from rich.cells import cell_len, set_cell_size
+
     names = [shown(person.name) for person in people]
     width = max([cell_len("person"), *map(cell_len, names)])
     lines += ["", f"{set_cell_size('person', width)}  pictures  stored  first enrolled        last enrolled"]
