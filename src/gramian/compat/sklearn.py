@@ -47,7 +47,8 @@ __all__ = [
 SOLVERS = {"covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov", "dense": "dense"}
 # gramian's attributes that a fitted model has besides scikit-learn's.
 TOLD = ("plan_", "attempts_", "certificate_")
-TO_THE_LAST_DIGITS = 1e-10  # residual relative to the largest eigenvalue; eigenvalues are off by its square
+TO_THE_LAST_DIGITS = 1e-12  # residual relative to the largest eigenvalue; eigenvalues are off by its square
+ROUNDING = 2e-12  # that gramian allows a share for
 WITH_GAMMA = ("poly", "rbf", "sigmoid")
 
 
@@ -80,7 +81,7 @@ class PCA(sklearn.decomposition.PCA):
         share = self.n_components
         if isinstance(share, float):
             # scikit-learn's share has to be exceeded.
-            share = float(np.nextafter(share, 1.0))
+            share = min(share + ROUNDING, 1.0 - ROUNDING)
         model = gramian.PCA(
             share,
             whiten=self.whiten,
@@ -288,6 +289,8 @@ def _information(X: Any, y: Any, classes: bool, discrete: Any, shared: dict[str,
     """Values of shape (n_features,), or None where scikit-learn has to answer."""
     if sp.issparse(X):
         return None
+    # gramian's "auto" looks at the values of a column.
+    discrete = False if isinstance(discrete, str) and discrete == "auto" else discrete
     try:
         return gramian.mutual_information(X, y, discrete=discrete, discrete_target=classes, **shared).values
     except GramianError:
