@@ -102,12 +102,34 @@ def test_what_scikit_learn_answered_has_no_certificate_of_an_earlier_fit():
     assert not hasattr(model, "certificate_")
 
 
+def test_integers_become_float64_and_stacks_are_refused_as_in_scikit_learn():
+    small = (X * 10).astype(np.uint8)
+    for model in (ours.PCA(2), ours.KernelPCA(2, kernel="rbf")):
+        assert model.fit_transform(small).dtype == model.transform(small).dtype == np.float64
+        with pytest.raises(ValueError, match="Found array with dim 3"):
+            model.fit(np.zeros((4, 3, 2)))
+    single = ours.KernelPCA(2).fit(X.astype(np.float32))
+    assert single.eigenvalues_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_whitened_scores_beyond_the_rank_are_nought():
+    flat = np.outer(np.arange(9.0), [1.0, 2.0, 3.0])
+    for model in (ours.PCA(3, whiten=True), ours.PCA(3, whiten=True).set_output(transform="pandas")):
+        for scores in (model.fit_transform(flat), model.transform(flat)):
+            assert (np.asarray(scores)[:, 1:] == 0).all()
+            assert np.asarray(scores)[:, 0].std(ddof=1) == pytest.approx(1)
+
+
 def test_sparse_pca_stays_sparse():
     S = sp.random(300, 40, density=0.1, random_state=0, format="csr")
     mine = ours.PCA(3, random_state=0).fit(S)
     theirs = sklearn.decomposition.PCA(3, svd_solver="full").fit(S.toarray())
     np.testing.assert_allclose(mine.explained_variance_, theirs.explained_variance_, rtol=1e-6)
     np.testing.assert_allclose(mine.transform(S), theirs.transform(S.toarray()), atol=1e-4)
+    # ARPACK's limit, by which scikit-learn's users know sparse data.
+    assert ours.PCA().fit(S[:20]).n_components_ == 19
+    with pytest.raises(ValueError, match="must be strictly less than"):
+        ours.PCA(20).fit(S[:20])
 
 
 # ----------------------------------------------------------------------- kernel PCA

@@ -27,8 +27,9 @@ from sklearn.feature_selection import mutual_info_classif as classif_of_scikit_l
 from sklearn.feature_selection import mutual_info_regression as regression_of_scikit_learn
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import KernelCenterer
+from sklearn.utils._array_api import get_namespace
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import _num_features, _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_features, check_is_fitted, validate_data
 
 import gramian
 from gramian.arrays import from_numpy, numpy_dtype, to_dtype
@@ -52,7 +53,7 @@ ROUNDING = 2e-12  # that gramian allows a share for
 WITH_GAMMA = ("poly", "rbf", "sigmoid")
 
 
-class PCA(sklearn.decomposition.PCA):
+class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.PCA`, fitted by :class:`gramian.PCA`.
 
     ``"randomized"`` and ``"arpack"`` iterate until the answer is certified. ``copy``, ``iterated_power``,
@@ -62,28 +63,44 @@ class PCA(sklearn.decomposition.PCA):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit as scikit-learn's does; X of shape (n_samples, n_features)."""
-        self._validate_params()
         if self._fitted(X, scores=False) is None:
             super().fit(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the scores, shape (n_samples, n_components)."""
-        self._validate_params()
         scores = self._fitted(X, scores=True)
         return super().fit_transform(X, y) if scores is None else scores
 
+    def transform(self, X: Any) -> Any:
+        """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
+        scores = super().transform(X)
+        if not self.whiten or getattr(self, "rank_", self.n_components_) == self.n_components_:
+            return scores
+        return scores * (np.arange(self.n_components_) < self.rank_)
+
     def _fitted(self, X: Any, *, scores: bool) -> Any:
         """Fit by gramian; its scores (or True), or None where scikit-learn has to answer."""
+        self._validate_params()
         _forget(self)
-        if self._refused(X):
+        xp = get_namespace(X)[0]
+        sparse = sp.issparse(X)
+        if sparse and self.svd_solver in ("full", "randomized"):
             return None
-        share = self.n_components
-        if isinstance(share, float):
+        X = validate_data(self, X, dtype=[xp.float64, xp.float32], accept_sparse=("csr", "csc"), copy=False)
+        count, least = self.n_components, min(X.shape)
+        # ARPACK finds all but one, and scikit-learn takes it for sparse data.
+        if self.svd_solver == "arpack" or (sparse and self.svd_solver == "auto"):
+            count = least - 1 if count is None else count
+            if isinstance(count, (str, float)) or count >= least:
+                return None
+        elif isinstance(count, (str, float)) and self.svd_solver == "randomized":
+            return None
+        elif isinstance(count, float):
             # scikit-learn's share has to be exceeded.
-            share = min(share + ROUNDING, 1.0 - ROUNDING)
+            count = min(count + ROUNDING, 1.0 - ROUNDING)
         model = gramian.PCA(
-            share,
+            count,
             whiten=self.whiten,
             solver=SOLVERS.get(self.svd_solver, "auto"),
             tol=self._tolerance(X),
@@ -93,35 +110,23 @@ class PCA(sklearn.decomposition.PCA):
             found = _quietly(model.fit_transform if scores else model.fit, X)
         except GramianError:
             return None
-        _remember(self, model)
-        for name in ("components_", "mean_", "n_samples_", "n_components_", "noise_variance_"):
+        for name in (*TOLD, "rank_", "mean_", "n_samples_", "n_components_", "noise_variance_"):
             setattr(self, name, getattr(model, name))
-        self.explained_variance_ = _like(model.explained_variance_, model.components_)
-        self.explained_variance_ratio_ = _like(model.explained_variance_ratio_, model.components_)
-        self.singular_values_ = _like(model.singular_values_, model.components_)
-        return found
+        for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
+            setattr(self, name, _like(getattr(model, name), model.components_))
+        # Signs are scikit-learn's, whose rule looks at these directions.
+        self.components_ = svd_flip(None, xp.asarray(model.components_, copy=True), u_based_decision=False)[1]
+        signs = xp.sign(xp.sum(self.components_ * model.components_, axis=1))
+        return found * signs[None, :] if scores else True
 
     def _tolerance(self, X: Any) -> float | None:
         """ARPACK and LAPACK go to the last digits unless they are told otherwise."""
         if self.tol or self.svd_solver not in ("arpack", "full"):
             return self.tol or None
-        return None if getattr(X, "dtype", None) == np.float32 else TO_THE_LAST_DIGITS
-
-    def _refused(self, X: Any) -> bool:
-        """Whether scikit-learn has a message where gramian has an answer."""
-        if self.svd_solver not in ("arpack", "randomized"):
-            return sp.issparse(X) and self.svd_solver == "full"
-        if self.svd_solver == "randomized" and sp.issparse(X):
-            return True
-        least = min(_num_samples(X), _num_features(X))
-        if self.n_components is None:
-            return self.svd_solver == "arpack"
-        return isinstance(self.n_components, (str, float)) or (
-            self.svd_solver == "arpack" and self.n_components >= least
-        )
+        return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
 
 
-class KernelPCA(sklearn.decomposition.KernelPCA):
+class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
@@ -132,21 +137,35 @@ class KernelPCA(sklearn.decomposition.KernelPCA):
         """Fit as scikit-learn's does; X of shape (n_samples, n_features), or (n_samples, n_samples)."""
         self._validate_params()
         _forget(self)
-        model = self._unfitted(X)
+        if self.fit_inverse_transform and self.kernel == "precomputed":
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+        rows = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
+        self.gamma_ = 1 / rows.shape[1] if self.gamma is None else self.gamma
+        count = None if self.n_components is None else min(int(self.n_components), rows.shape[0])
+        model = gramian.KernelPCA(
+            count,
+            kernel=self.kernel,
+            gamma=self.gamma_ if self.kernel in WITH_GAMMA else None,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params if callable(self.kernel) else None,
+            solver=SOLVERS.get(self.eigen_solver, "auto"),
+            tol=self.tol or None,
+            random_state=self.random_state,
+        ).set_output(transform="default")
         try:
-            _quietly(model.fit, X)
+            _quietly(model.fit, rows)
         except GramianError:
             self._model = None
             return super().fit(X, y)  # type: ignore[no-any-return]
-        _remember(self, model)
-        self._model = model
-        self.gamma_ = self._width(X)
-        self.X_fit_ = X if model.X_fit_ is None else model.X_fit_
-        found = model.rank_ if self.n_components is None or self.remove_zero_eig else model.n_components_
-        self.eigenvalues_ = model.eigenvalues_[:found]
+        self._model, self.X_fit_ = model, rows
+        for name in TOLD:
+            setattr(self, name, getattr(model, name))
+        kept = model.rank_ if self.n_components is None or self.remove_zero_eig else model.n_components_
+        self.eigenvalues_ = _like(model.eigenvalues_[:kept], model.eigenvectors_)
         # Signs are scikit-learn's, whose rule looks at these vectors.
-        self.eigenvectors_, _ = svd_flip(model.eigenvectors_[:, :found].copy(), None)
-        self._signs = np.sign(np.sum(self.eigenvectors_ * model.eigenvectors_[:, :found], axis=0))
+        self.eigenvectors_, _ = svd_flip(model.eigenvectors_[:, :kept].copy(), None)
+        self._signs = np.sign(np.sum(self.eigenvectors_ * model.eigenvectors_[:, :kept], axis=0))
         if self.fit_inverse_transform:
             self._learn_the_way_back()
         return self
@@ -161,25 +180,8 @@ class KernelPCA(sklearn.decomposition.KernelPCA):
         check_is_fitted(self)
         if self._model is None:
             return super().transform(X)
-        X = validate_data(self, X, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
         return self._model.transform(X)[:, : len(self._signs)] * self._signs
-
-    def _width(self, X: Any) -> float:
-        return 1 / _num_features(X) if self.gamma is None else self.gamma
-
-    def _unfitted(self, X: Any) -> gramian.KernelPCA:
-        count = self.n_components
-        return gramian.KernelPCA(
-            None if count is None else min(int(count), _num_samples(X)),
-            kernel=self.kernel,
-            gamma=self._width(X) if self.kernel in WITH_GAMMA else None,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params if callable(self.kernel) else None,
-            solver=SOLVERS.get(self.eigen_solver, "auto"),
-            tol=self.tol or None,
-            random_state=self.random_state,
-        ).set_output(transform="default")
 
     def _learn_the_way_back(self) -> None:
         ridge = KernelRidge(
@@ -194,7 +196,7 @@ class KernelPCA(sklearn.decomposition.KernelPCA):
         self.dual_coef_ = ridge.fit(self.X_transformed_fit_, self.X_fit_).dual_coef_
 
 
-class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):
+class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]
     """:class:`sklearn.feature_selection.SequentialFeatureSelector`, searched by gramian's.
 
     Without targets, for sparse data, with routed parameters and for splits that can be read once only it is
@@ -213,7 +215,10 @@ class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelec
             found = None
         if found is None:
             return super().fit(X, y)  # type: ignore[no-any-return]
-        _remember(self, found, told=("history_", "support_", "n_features_to_select_"))
+        for name in ("history_", "support_", "n_features_to_select_", "n_features_in_"):
+            setattr(self, name, getattr(found, name))
+        if hasattr(found, "feature_names_in_"):
+            self.feature_names_in_ = found.feature_names_in_
         return self
 
     def _searched(self, X: Any, y: Any) -> gramian.SequentialFeatureSelector | None:
@@ -305,17 +310,8 @@ def _quietly(work: Any, X: Any) -> Any:
 
 
 def _forget(model: Any) -> None:
-    for name in TOLD:
+    for name in (*TOLD, "rank_"):
         model.__dict__.pop(name, None)
-
-
-def _remember(model: Any, found: Any, told: tuple[str, ...] = TOLD) -> None:
-    """Copy what is known of the input, and what gramian tells of its work."""
-    for name in (*told, "n_features_in_", "feature_names_in_"):
-        if hasattr(found, name):
-            setattr(model, name, getattr(found, name))
-        else:
-            model.__dict__.pop(name, None)
 
 
 def _like(values: Any, components: Any) -> Any:
