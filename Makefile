@@ -31,9 +31,9 @@ test: .venv/installed-dev
 attack: .venv/installed-dev
 	$(BIN)/python benchmarks/attack.py --fits $(FITS)
 
-# Of the installed scikit-learn; what is left out, and why, is in tests/compat/left_out.toml.
+# Of the installed scikit-learn; what is left out, and why, is in .ci/compat/left_out.toml.
 compat: .venv/installed-dev
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests/compat $(BIN)/python -m pytest -q -p in_place -p no:cacheprovider \
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=.ci/compat $(BIN)/python -m pytest -q -p in_place -p no:cacheprovider \
 	  -o addopts= -o filterwarnings=default -o doctest_optionflags= --disable-warnings --pyargs \
 	  sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_kernel_pca \
 	  sklearn.feature_selection.tests.test_sequential sklearn.feature_selection.tests.test_mutual_info

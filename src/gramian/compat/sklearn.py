@@ -154,7 +154,7 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
             random_state=self.random_state,
         ).set_output(transform="default")
         try:
-            _quietly(model.fit, rows)
+            _quietly(model.fit, _floating(rows))
         except GramianError:
             self._model = None
             return super().fit(X, y)  # type: ignore[no-any-return]
@@ -181,7 +181,7 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
         if self._model is None:
             return super().transform(X)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
-        return self._model.transform(X)[:, : len(self._signs)] * self._signs
+        return self._model.transform(_floating(X))[:, : len(self._signs)] * self._signs
 
     def _learn_the_way_back(self) -> None:
         ridge = KernelRidge(
@@ -307,6 +307,10 @@ def _quietly(work: Any, X: Any) -> Any:
         # scikit-learn says nothing of components without variance.
         warnings.simplefilter("ignore", RankWarning)
         return work(X)
+
+
+def _floating(X: Any) -> Any:
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 def _forget(model: Any) -> None:

@@ -43,7 +43,7 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(
         f"scikit-learn's own tests on gramian.compat.sklearn: {counts['passed']} of {applicable} applicable "
         f"ones pass ({share:.1%}); {left_out['differs']} differ by design and {left_out['private']} are "
-        "about scikit-learn's private parts (tests/compat/left_out.toml)"
+        "about scikit-learn's private parts (.ci/compat/left_out.toml)"
     )
 
 
