@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test attack lint bench docs clean
+.PHONY: help demo faces-figure test attack compat lint bench docs clean
 FITS = 10000
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
+	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint   style, types and the import layers"
 	@echo "make bench  speed and accuracy side by side with the peers"
 	@echo "make docs   runs the code in the docstrings, the README and docs/"
@@ -29,6 +30,13 @@ test: .venv/installed-dev
 
 attack: .venv/installed-dev
 	$(BIN)/python benchmarks/attack.py --fits $(FITS)
+
+# Of the installed scikit-learn; what is left out, and why, is in .ci/compat/left_out.toml.
+compat: .venv/installed-dev
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=.ci/compat $(BIN)/python -m pytest -q -p in_place -p no:cacheprovider \
+	  -o addopts= -o filterwarnings=default -o doctest_optionflags= --disable-warnings --pyargs \
+	  sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_kernel_pca \
+	  sklearn.feature_selection.tests.test_sequential sklearn.feature_selection.tests.test_mutual_info
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -27,6 +27,7 @@ from gramian.engine import KernelProblem, plan, solve, warn_of_cost
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.fitted import held, remember
+from gramian.estimators.habits import ALWAYS_ALL, NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits
 from gramian.estimators.inputs import check_features, check_target, check_tol, generators, remember_features
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.preimages import WithPreimages, preimage_method
@@ -46,7 +47,7 @@ BLOCK = 480  # new rows mapped at a time by one worker
 register_forms(KERNELS, FUNCTIONS)
 
 
-class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
+class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimator):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix.
 
     Parameters
@@ -140,6 +141,17 @@ class KernelPCA(WithPreimages, Saved, TransformerMixin, BaseEstimator):
         "_mean": float,
         "repair_?": Repair | None,
         "_ridge_map?": RidgeMap | None,
+    }
+
+    _habits: ClassVar = {
+        "eigen_solver": 'solver="dense" or "krylov" is what it is here',
+        "fit_inverse_transform": "leave it out: inverse_transform works after every fit",
+        "alpha": 'preimage="ridge" chooses it by itself',
+        "remove_zero_eig": "leave it out: model.rank_ says how many components have an eigenvalue",
+        "max_iter": UNTIL_CERTIFIED,
+        "iterated_power": UNTIL_CERTIFIED,
+        "copy_X": NEVER_OVERWRITTEN,
+        "n_jobs": ALWAYS_ALL,
     }
 
     def __init__(

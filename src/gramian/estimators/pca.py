@@ -33,6 +33,7 @@ from gramian.estimators.component_choice import (
     with_rule,
 )
 from gramian.estimators.fitted import held, remember
+from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits
 from gramian.estimators.inputs import (
     check_ddof,
     check_features,
@@ -50,7 +51,7 @@ SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
-class PCA(Saved, TransformerMixin, BaseEstimator):
+class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -145,6 +146,14 @@ class PCA(Saved, TransformerMixin, BaseEstimator):
         "noise_variance_": float,
         "reconstruction_error_": float,
         "total_variance_": float,
+    }
+
+    _habits: ClassVar = {
+        "svd_solver": 'solver="full", "covariance", "gram" or "krylov" is what it is here',
+        "copy": NEVER_OVERWRITTEN,
+        "iterated_power": UNTIL_CERTIFIED,
+        "n_oversamples": UNTIL_CERTIFIED,
+        "power_iteration_normalizer": UNTIL_CERTIFIED,
     }
 
     def __init__(

@@ -1,0 +1,15 @@
+"""Components of the digits, read part by part."""
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA, IncrementalPCA
+
+X = load_digits().data
+incremental = IncrementalPCA(n_components=7, batch_size=200)
+for part in np.array_split(X, 9):
+    incremental.partial_fit(part)
+scores = incremental.transform(X)
+whole = PCA(n_components=7, svd_solver="full").fit_transform(X)
+print("shape:", scores.shape, "explained:", incremental.explained_variance_ratio_.sum().round(3))
+agree = [abs(np.corrcoef(scores[:, j], whole[:, j])[0, 1]) for j in range(7)]
+print("correlation with PCA of all:", np.round(agree, 2))

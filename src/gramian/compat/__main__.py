@@ -1,0 +1,56 @@
+"""``python -m gramian.compat script.py``: run a script with gramian in the place of scikit-learn."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import sklearn.decomposition
+import sklearn.feature_selection
+
+from gramian.compat import sklearn as ours
+
+USAGE = """usage: python -m gramian.compat SCRIPT [ARGUMENTS ...]
+
+Runs a Python script in which these names of scikit-learn are gramian's:
+  sklearn.decomposition: PCA, KernelPCA
+  sklearn.feature_selection: SequentialFeatureSelector, mutual_info_classif, mutual_info_regression
+"""
+PLACES = {
+    sklearn.decomposition: ("PCA", "KernelPCA"),
+    sklearn.feature_selection: (
+        "SequentialFeatureSelector",
+        "mutual_info_classif",
+        "mutual_info_regression",
+    ),
+}
+
+
+def put_in_place() -> None:
+    """Replace scikit-learn's names by gramian's, for everything that is imported from now on."""
+    for module, names in PLACES.items():
+        for name in names:
+            setattr(module, name, getattr(ours, name))
+
+
+def main() -> int:
+    """Run the script that is named first; the rest are its own arguments."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        (sys.stdout if arguments else sys.stderr).write(USAGE)
+        return 0 if arguments else 2
+    script = Path(arguments[0])
+    if not script.is_file():
+        sys.stderr.write(f"{script}: there is no such file. Check the path.\n")
+        return 2
+    sys.argv = arguments
+    # As when Python itself runs it.
+    sys.path[0] = str(script.parent.resolve())
+    put_in_place()
+    runpy.run_path(arguments[0], run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,323 @@
+"""scikit-learn's signatures on gramian's computations.
+
+Each class is scikit-learn's own with another way to fit: parameters, attributes, tags and messages are
+inherited. What gramian refuses is handed to scikit-learn, which computes it or says why not in its own words.
+Fitted models also have gramian's ``plan_``, ``attempts_`` and ``certificate_``.
+
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from gramian.compat.sklearn import PCA
+>>> pca = PCA(2, svd_solver="full").fit(load_iris().data)
+>>> pca.explained_variance_ratio_.round(4), pca.certificate_.ok
+(array([0.9246, 0.0531]), True)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+import sklearn.decomposition
+import sklearn.feature_selection
+from sklearn.feature_selection import mutual_info_classif as classif_of_scikit_learn
+from sklearn.feature_selection import mutual_info_regression as regression_of_scikit_learn
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import KernelCenterer
+from sklearn.utils._array_api import get_namespace
+from sklearn.utils.extmath import svd_flip
+from sklearn.utils.validation import _num_features, check_is_fitted, validate_data
+
+import gramian
+from gramian.arrays import from_numpy, numpy_dtype, to_dtype
+from gramian.errors import GramianError, RankWarning
+
+__all__ = [
+    "PCA",
+    "KernelCenterer",
+    "KernelPCA",
+    "SequentialFeatureSelector",
+    "mutual_info_classif",
+    "mutual_info_regression",
+]
+
+# What scikit-learn's solvers approximate, gramian finds to its tolerance.
+SOLVERS = {"covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov", "dense": "dense"}
+# gramian's attributes that a fitted model has besides scikit-learn's.
+TOLD = ("plan_", "attempts_", "certificate_")
+TO_THE_LAST_DIGITS = 1e-12  # residual relative to the largest eigenvalue; eigenvalues are off by its square
+ROUNDING = 2e-12  # that gramian allows a share for
+WITH_GAMMA = ("poly", "rbf", "sigmoid")
+
+
+class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
+    """:class:`sklearn.decomposition.PCA`, fitted by :class:`gramian.PCA`.
+
+    ``"randomized"`` and ``"arpack"`` iterate until the answer is certified. ``copy``, ``iterated_power``,
+    ``n_oversamples`` and ``power_iteration_normalizer`` have nothing to do: data are never overwritten, and
+    the iteration measures when it is done.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit as scikit-learn's does; X of shape (n_samples, n_features)."""
+        if self._fitted(X, scores=False) is None:
+            super().fit(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit and return the scores, shape (n_samples, n_components)."""
+        scores = self._fitted(X, scores=True)
+        return super().fit_transform(X, y) if scores is None else scores
+
+    def transform(self, X: Any) -> Any:
+        """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
+        scores = super().transform(X)
+        if not self.whiten or getattr(self, "rank_", self.n_components_) == self.n_components_:
+            return scores
+        return scores * (np.arange(self.n_components_) < self.rank_)
+
+    def _fitted(self, X: Any, *, scores: bool) -> Any:
+        """Fit by gramian; its scores (or True), or None where scikit-learn has to answer."""
+        self._validate_params()
+        _forget(self)
+        xp = get_namespace(X)[0]
+        sparse = sp.issparse(X)
+        if sparse and self.svd_solver in ("full", "randomized"):
+            return None
+        X = validate_data(self, X, dtype=[xp.float64, xp.float32], accept_sparse=("csr", "csc"), copy=False)
+        count, least = self.n_components, min(X.shape)
+        # ARPACK finds all but one, and scikit-learn takes it for sparse data.
+        if self.svd_solver == "arpack" or (sparse and self.svd_solver == "auto"):
+            count = least - 1 if count is None else count
+            if isinstance(count, (str, float)) or count >= least:
+                return None
+        elif isinstance(count, (str, float)) and self.svd_solver == "randomized":
+            return None
+        elif isinstance(count, float):
+            # scikit-learn's share has to be exceeded.
+            count = min(count + ROUNDING, 1.0 - ROUNDING)
+        model = gramian.PCA(
+            count,
+            whiten=self.whiten,
+            solver=SOLVERS.get(self.svd_solver, "auto"),
+            tol=self._tolerance(X),
+            random_state=self.random_state,
+        ).set_output(transform="default")
+        try:
+            found = _quietly(model.fit_transform if scores else model.fit, X)
+        except GramianError:
+            return None
+        for name in (*TOLD, "rank_", "mean_", "n_samples_", "n_components_", "noise_variance_"):
+            setattr(self, name, getattr(model, name))
+        for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
+            setattr(self, name, _like(getattr(model, name), model.components_))
+        # Signs are scikit-learn's, whose rule looks at these directions.
+        self.components_ = svd_flip(None, xp.asarray(model.components_, copy=True), u_based_decision=False)[1]
+        signs = xp.sign(xp.sum(self.components_ * model.components_, axis=1))
+        return found * signs[None, :] if scores else True
+
+    def _tolerance(self, X: Any) -> float | None:
+        """ARPACK and LAPACK go to the last digits unless they are told otherwise."""
+        if self.tol or self.svd_solver not in ("arpack", "full"):
+            return self.tol or None
+        return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
+
+
+class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
+    """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
+
+    ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
+    other ways back. ``max_iter``, ``iterated_power``, ``copy_X`` and ``n_jobs`` have nothing to do.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit as scikit-learn's does; X of shape (n_samples, n_features), or (n_samples, n_samples)."""
+        self._validate_params()
+        _forget(self)
+        if self.fit_inverse_transform and self.kernel == "precomputed":
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+        rows = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
+        self.gamma_ = 1 / rows.shape[1] if self.gamma is None else self.gamma
+        count = None if self.n_components is None else min(int(self.n_components), rows.shape[0])
+        model = gramian.KernelPCA(
+            count,
+            kernel=self.kernel,
+            gamma=self.gamma_ if self.kernel in WITH_GAMMA else None,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params if callable(self.kernel) else None,
+            solver=SOLVERS.get(self.eigen_solver, "auto"),
+            tol=self.tol or None,
+            random_state=self.random_state,
+        ).set_output(transform="default")
+        try:
+            _quietly(model.fit, _floating(rows))
+        except GramianError:
+            self._model = None
+            return super().fit(X, y)  # type: ignore[no-any-return]
+        self._model, self.X_fit_ = model, rows
+        for name in TOLD:
+            setattr(self, name, getattr(model, name))
+        kept = model.rank_ if self.n_components is None or self.remove_zero_eig else model.n_components_
+        self.eigenvalues_ = _like(model.eigenvalues_[:kept], model.eigenvectors_)
+        # Signs are scikit-learn's, whose rule looks at these vectors.
+        self.eigenvectors_, _ = svd_flip(model.eigenvectors_[:, :kept].copy(), None)
+        self._signs = np.sign(np.sum(self.eigenvectors_ * model.eigenvectors_[:, :kept], axis=0))
+        if self.fit_inverse_transform:
+            self._learn_the_way_back()
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit and return the scores, shape (n_samples, n_components)."""
+        self.fit(X, **params)
+        return self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+
+    def transform(self, X: Any) -> Any:
+        """Return the scores of new rows, shape (n_samples, n_components)."""
+        check_is_fitted(self)
+        if self._model is None:
+            return super().transform(X)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        return self._model.transform(_floating(X))[:, : len(self._signs)] * self._signs
+
+    def _learn_the_way_back(self) -> None:
+        ridge = KernelRidge(
+            alpha=self.alpha,
+            kernel=self.kernel,
+            gamma=self.gamma_,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+        self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+        self.dual_coef_ = ridge.fit(self.X_transformed_fit_, self.X_fit_).dual_coef_
+
+
+class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]
+    """:class:`sklearn.feature_selection.SequentialFeatureSelector`, searched by gramian's.
+
+    Without targets, for sparse data, with routed parameters and for splits that can be read once only it is
+    scikit-learn's own search.
+    """
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Select; X of shape (n_samples, n_features), y of shape (n_samples,)."""
+        self._validate_params()
+        self.__dict__.pop("history_", None)
+        if params or y is None or sp.issparse(X) or isinstance(self.cv, Iterator):
+            return super().fit(X, y, **params)  # type: ignore[no-any-return]
+        try:
+            found = self._searched(X, y)
+        except GramianError:
+            found = None
+        if found is None:
+            return super().fit(X, y)  # type: ignore[no-any-return]
+        for name in ("history_", "support_", "n_features_to_select_", "n_features_in_"):
+            setattr(self, name, getattr(found, name))
+        if hasattr(found, "feature_names_in_"):
+            self.feature_names_in_ = found.feature_names_in_
+        return self
+
+    def _searched(self, X: Any, y: Any) -> gramian.SequentialFeatureSelector | None:
+        d = _num_features(X)
+        asked, tol = self.n_features_to_select, self.tol
+        if asked == "auto":
+            count = d // 2 if tol is None else d - 1
+        else:
+            count = asked if isinstance(asked, int) else int(d * asked)
+        if not 0 < count < d or (tol is not None and tol < 0 and self.direction == "forward"):
+            return None
+        search = gramian.SequentialFeatureSelector(
+            self.estimator,
+            n_features_to_select=count,
+            direction=self.direction,
+            cv=self.cv,
+            scoring=self.scoring,
+            n_jobs=self.n_jobs,
+        )
+        return search.fit(X, y) if asked != "auto" or tol is None else _while_better(search, X, y, tol)
+
+
+def _while_better(
+    search: gramian.SequentialFeatureSelector, X: Any, y: Any, tol: float
+) -> gramian.SequentialFeatureSelector | None:
+    """Search step by step until one gains less than ``tol``, as scikit-learn does; scores are kept."""
+    search.set_params(warm_start=True)
+    d, forward = _num_features(X), search.direction == "forward"
+    before, best = -np.inf, None
+    for moved in range(1, d):
+        search.set_params(n_features_to_select=moved if forward else d - moved).fit(X, y)
+        if search.score_ - before < tol:
+            break
+        before, best = search.score_, search.n_features_to_select_
+    return None if best is None else search.set_params(n_features_to_select=best).fit(X, y)
+
+
+def mutual_info_classif(
+    X: Any,
+    y: Any,
+    *,
+    discrete_features: Any = "auto",
+    n_neighbors: int = 3,
+    copy: bool = True,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Any:
+    """scikit-learn's ``mutual_info_classif`` by :func:`gramian.mutual_information`, in nats."""
+    shared = {"n_neighbors": n_neighbors, "random_state": random_state, "n_jobs": n_jobs}
+    if (found := _information(X, y, True, discrete_features, shared)) is not None:
+        return found
+    return classif_of_scikit_learn(X, y, discrete_features=discrete_features, copy=copy, **shared)
+
+
+def mutual_info_regression(
+    X: Any,
+    y: Any,
+    *,
+    discrete_features: Any = "auto",
+    n_neighbors: int = 3,
+    copy: bool = True,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Any:
+    """scikit-learn's ``mutual_info_regression`` by :func:`gramian.mutual_information`, in nats."""
+    shared = {"n_neighbors": n_neighbors, "random_state": random_state, "n_jobs": n_jobs}
+    if (found := _information(X, y, False, discrete_features, shared)) is not None:
+        return found
+    return regression_of_scikit_learn(X, y, discrete_features=discrete_features, copy=copy, **shared)
+
+
+def _information(X: Any, y: Any, classes: bool, discrete: Any, shared: dict[str, Any]) -> Any:
+    """Values of shape (n_features,), or None where scikit-learn has to answer."""
+    if sp.issparse(X):
+        return None
+    # gramian's "auto" looks at the values of a column.
+    discrete = False if isinstance(discrete, str) and discrete == "auto" else discrete
+    try:
+        return gramian.mutual_information(X, y, discrete=discrete, discrete_target=classes, **shared).values
+    except GramianError:
+        return None
+
+
+def _quietly(work: Any, X: Any) -> Any:
+    with warnings.catch_warnings():
+        # scikit-learn says nothing of components without variance.
+        warnings.simplefilter("ignore", RankWarning)
+        return work(X)
+
+
+def _floating(X: Any) -> Any:
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def _forget(model: Any) -> None:
+    for name in (*TOLD, "rank_"):
+        model.__dict__.pop(name, None)
+
+
+def _like(values: Any, components: Any) -> Any:
+    """Values in the kind and dtype of the components, as scikit-learn has them."""
+    return to_dtype(from_numpy(values, components), numpy_dtype(components))

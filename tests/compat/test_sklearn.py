@@ -1,0 +1,247 @@
+"""scikit-learn's signatures: the same names, the same answers, and scikit-learn's words where it refuses."""
+
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn.decomposition
+import sklearn.feature_selection
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_diabetes, load_iris, make_circles
+from sklearn.linear_model import LinearRegression, Ridge
+
+from gramian.compat import __main__ as runner
+from gramian.compat import sklearn as ours
+
+SCRIPTS = sorted((Path(__file__).parents[2] / "examples" / "compat").glob("*.py"))
+X = load_iris().data
+PAIRS = [
+    (getattr(module, name), getattr(ours, name)) for module, names in runner.PLACES.items() for name in names
+]
+
+
+def test_signatures_are_scikit_learns():
+    for theirs, mine in PAIRS:
+        ignored = {"annotation": inspect.Parameter.empty}
+        signatures = [
+            [p.replace(**ignored) for p in inspect.signature(f).parameters.values()] for f in (theirs, mine)
+        ]
+        assert signatures[0] == signatures[1]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_prints_the_same_with_and_without(script):
+    said = [
+        subprocess.run(
+            [sys.executable, *how, str(script)], capture_output=True, text=True, check=True, env=os.environ
+        ).stdout
+        for how in ((), ("-m", "gramian.compat"))
+    ]
+    assert said[0]
+    assert said[0] == said[1]
+
+
+# ------------------------------------------------------------------------------ PCA
+
+
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance_eigh", "arpack", "randomized"])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_pca_has_scikit_learns_numbers_and_gramians_certificate(solver, whiten):
+    for data in (X, X.astype(np.float32), pd.DataFrame(X, columns=list("abcd"))):
+        theirs = sklearn.decomposition.PCA(2, svd_solver="full", whiten=whiten).fit(data)
+        mine = ours.PCA(2, svd_solver=solver, whiten=whiten, random_state=0)
+        scores = mine.fit_transform(data)
+        rtol = 1e-4 if scores.dtype == np.float32 else 1e-6
+        np.testing.assert_allclose(scores, theirs.transform(data), rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(mine.transform(data), scores, rtol=rtol, atol=rtol)
+        for name in ("components_", "explained_variance_", "singular_values_", "mean_", "noise_variance_"):
+            found, expected = getattr(mine, name), getattr(theirs, name)
+            np.testing.assert_allclose(found, expected, rtol=rtol)
+            assert np.asarray(found).dtype in (np.asarray(expected).dtype, np.float64)
+        assert mine.certificate_.ok
+        assert list(mine.get_feature_names_out()) == ["pca0", "pca1"]
+        assert hasattr(mine, "feature_names_in_") == hasattr(data, "columns")
+
+
+def test_a_share_has_to_be_exceeded():
+    for kind in (ours.PCA, sklearn.decomposition.PCA):
+        exact = kind().fit(X).explained_variance_ratio_.cumsum()[1]
+        for asked, count in ((exact, 3), (exact - 1e-9, 2)):
+            assert kind(float(asked)).fit(X).n_components_ == count
+
+
+def test_what_pca_refuses_it_refuses_in_scikit_learns_words():
+    for model, data, said in (
+        (ours.PCA(5), X, "n_components=5 must be between 0 and min"),
+        (ours.PCA(4, svd_solver="arpack"), X, "must be strictly less than"),
+        (ours.PCA(0.5, svd_solver="arpack"), X, "must be between 1 and"),
+        (ours.PCA("mle"), X[:3], "only supported if n_samples >= n_features"),
+        (ours.PCA(svd_solver="best"), X, "The 'svd_solver' parameter of PCA must be a str among"),
+        (ours.PCA(), np.full((3, 3), np.nan), "Input X contains NaN"),
+    ):
+        for fit in (model.fit, model.fit_transform):
+            with pytest.raises(ValueError, match=said):
+                fit(data)
+    with pytest.raises(TypeError, match="PCA only support sparse inputs"):
+        ours.PCA(svd_solver="full").fit(sp.csr_matrix(X))
+
+
+def test_what_scikit_learn_answered_has_no_certificate_of_an_earlier_fit():
+    model = ours.PCA(2).fit(X)
+    assert hasattr(model, "certificate_")
+    model.set_params(n_components=0).fit(X)
+    assert model.components_.shape == (0, 4)
+    assert not hasattr(model, "certificate_")
+
+
+def test_integers_become_float64_and_stacks_are_refused_as_in_scikit_learn():
+    small = (X * 10).astype(np.uint8)
+    for model in (ours.PCA(2), ours.KernelPCA(2, kernel="rbf")):
+        assert model.fit_transform(small).dtype == model.transform(small).dtype == np.float64
+        with pytest.raises(ValueError, match="Found array with dim 3"):
+            model.fit(np.zeros((4, 3, 2)))
+    single = ours.KernelPCA(2).fit(X.astype(np.float32))
+    assert single.eigenvalues_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_whitened_scores_beyond_the_rank_are_nought():
+    flat = np.outer(np.arange(9.0), [1.0, 2.0, 3.0])
+    for model in (ours.PCA(3, whiten=True), ours.PCA(3, whiten=True).set_output(transform="pandas")):
+        for scores in (model.fit_transform(flat), model.transform(flat)):
+            assert (np.asarray(scores)[:, 1:] == 0).all()
+            assert np.asarray(scores)[:, 0].std(ddof=1) == pytest.approx(1)
+
+
+def test_sparse_pca_stays_sparse():
+    S = sp.random(300, 40, density=0.1, random_state=0, format="csr")
+    mine = ours.PCA(3, random_state=0).fit(S)
+    theirs = sklearn.decomposition.PCA(3, svd_solver="full").fit(S.toarray())
+    np.testing.assert_allclose(mine.explained_variance_, theirs.explained_variance_, rtol=1e-6)
+    np.testing.assert_allclose(mine.transform(S), theirs.transform(S.toarray()), atol=1e-4)
+    # ARPACK's limit, by which scikit-learn's users know sparse data.
+    assert ours.PCA().fit(S[:20]).n_components_ == 19
+    with pytest.raises(ValueError, match="must be strictly less than"):
+        ours.PCA(20).fit(S[:20])
+
+
+# ----------------------------------------------------------------------- kernel PCA
+
+
+@pytest.mark.parametrize(
+    "kernel", ["linear", "poly", "rbf", "cosine", "precomputed", lambda a, b: float(a @ b)]
+)
+def test_kernel_pca_has_scikit_learns_numbers(kernel):
+    C = make_circles(150, factor=0.3, noise=0.05, random_state=0)[0]
+    train, test = (C @ C.T, C[:20] @ C.T) if kernel == "precomputed" else (C, C[:20])
+    inverse = kernel != "precomputed"
+    settings = {"kernel": kernel, "gamma": 2.0 if kernel in ("rbf", "poly") else None, "alpha": 0.1}
+    theirs, mine = (
+        kind(2, fit_inverse_transform=inverse, **settings).fit(train)
+        for kind in (sklearn.decomposition.KernelPCA, ours.KernelPCA)
+    )
+    np.testing.assert_allclose(mine.eigenvalues_, theirs.eigenvalues_, rtol=1e-6)
+    np.testing.assert_allclose(mine.transform(test), theirs.transform(test), atol=1e-5)
+    np.testing.assert_allclose(mine.fit_transform(train), theirs.fit_transform(train), atol=1e-5)
+    assert mine.certificate_.ok
+    assert mine.gamma_ == theirs.gamma_
+    if inverse:
+        Z = mine.transform(test)
+        np.testing.assert_allclose(mine.inverse_transform(Z), theirs.inverse_transform(Z), atol=1e-4)
+
+
+def test_components_without_eigenvalue_go_as_in_scikit_learn():
+    C = np.arange(20.0).reshape(10, 2)
+    for asked, remove in ((None, False), (5, True), (40, True)):
+        shapes = [
+            kind(asked, remove_zero_eig=remove, eigen_solver="dense").fit_transform(C).shape
+            for kind in (sklearn.decomposition.KernelPCA, ours.KernelPCA)
+        ]
+        assert shapes[1] == (10, 1)
+        assert shapes[0][1] >= 1
+    assert ours.KernelPCA(5).fit_transform(C).shape == (10, 5)
+
+
+def test_a_fitted_model_is_copied_saved_and_put_into_frames():
+    for model in (ours.PCA(2), ours.KernelPCA(2, kernel="rbf")):
+        fitted = clone(model).fit(X)
+        twin = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(twin.transform(X), fitted.transform(X))
+        frame = clone(model).set_output(transform="pandas").fit_transform(X)
+        assert frame.shape == (150, 2)
+        assert list(frame.columns) == list(fitted.get_feature_names_out())
+
+
+# ------------------------------------------------------------------------ selection
+
+
+def test_selection_is_scikit_learns():
+    D, t = load_diabetes(return_X_y=True)
+    for settings in (
+        {"n_features_to_select": 3},
+        {"n_features_to_select": 0.4, "direction": "backward"},
+        {"tol": 1e-3},
+        {"tol": -1e-2, "direction": "backward"},
+        {"cv": iter([(np.arange(300), np.arange(300, 442))])},
+    ):
+        again = dict(settings)
+        if "cv" in settings:
+            again["cv"] = list(settings["cv"])
+        theirs = sklearn.feature_selection.SequentialFeatureSelector(Ridge(), **again).fit(D, t)
+        mine = ours.SequentialFeatureSelector(Ridge(), **again).fit(D, t)
+        np.testing.assert_array_equal(mine.get_support(), theirs.get_support())
+        assert mine.n_features_to_select_ == theirs.n_features_to_select_
+        assert "history_" in vars(mine)
+
+
+def test_selection_without_targets_is_left_to_scikit_learn():
+    mine = ours.SequentialFeatureSelector(KMeans(3, n_init=1, random_state=0), n_features_to_select=2).fit(X)
+    assert mine.get_support().sum() == 2
+    assert not hasattr(mine, "history_")
+    with pytest.raises(ValueError, match="n_features_to_select must be < n_features"):
+        ours.SequentialFeatureSelector(LinearRegression(), n_features_to_select=4).fit(X, X[:, 0])
+
+
+def test_mutual_information_is_scikit_learns():
+    y = load_iris().target
+    D, t = load_diabetes(return_X_y=True)
+    for name, data, target in (("mutual_info_classif", X, y), ("mutual_info_regression", D, t)):
+        mine = getattr(ours, name)(data, target, random_state=0)
+        theirs = getattr(sklearn.feature_selection, name)(data, target, random_state=0)
+        np.testing.assert_allclose(mine, theirs, atol=2e-2)
+        assert getattr(ours, name)(sp.csr_matrix(data > 1), target).shape == (data.shape[1],)
+
+
+# ------------------------------------------------------------------------ the runner
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "gramian.compat", *arguments], capture_output=True, text=True, cwd=cwd
+    )
+
+
+def test_the_runner_passes_arguments_and_exit_codes(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nfrom sklearn.decomposition import PCA\n"
+        "print(PCA.__module__, *sys.argv[1:])\nsys.exit(3)\n"
+    )
+    done = run(str(script), "--flag", "x")
+    assert (done.returncode, done.stdout) == (3, "gramian.compat.sklearn --flag x\n")
+
+
+def test_the_runner_without_a_script_says_what_it_is():
+    assert run("--help").returncode == 0
+    assert "usage: python -m gramian.compat SCRIPT" in run("--help").stdout
+    assert run().returncode == 2
+    missing = run("no-such-script.py")
+    assert missing.returncode == 2
+    assert missing.stderr == "no-such-script.py: there is no such file. Check the path.\n"
