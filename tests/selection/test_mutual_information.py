@@ -11,39 +11,34 @@ from gramian.errors import DataError, MissingExtraError
 from gramian.rows.scan import scan
 from gramian.selection.mutual_information import mutual_information
 
-
-def apart(X):
-    """Values that differ by much more than the noise, so that no tie is left to chance."""
-    return X + 0.1 * np.random.default_rng(9).standard_normal(X.shape) * X.std(axis=0)
+TABLES = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}
 
 
 def test_classes_have_the_values_of_scikit_learn():
-    doubles = ((np.float64, load) for load in (load_iris, load_wine, load_breast_cancer))
-    for dtype, load in (*doubles, (np.float32, load_wine)):
-        X, y = load(return_X_y=True)
-        X = apart(X).astype(dtype)
-        found = mutual_information(X, y, discrete=False, random_state=0)
-        np.testing.assert_allclose(found, mutual_info_classif(X, y, random_state=1), atol=1e-6)
+    for dtype in [np.float64, np.float32]:
+        for seed in [0]:
+            for name in TABLES:
+                X, y = TABLES[name](return_X_y=True)
+                X = X.astype(dtype)
+                found = mutual_information(X, y, discrete=False, random_state=seed)
+                np.testing.assert_allclose(found, mutual_info_classif(X, y, random_state=seed), atol=1e-6)
 
 
 def test_numbers_have_the_values_of_scikit_learn():
-    X, y = load_diabetes(return_X_y=True)
-    mask = np.arange(10) == 1
-    X[:, ~mask] = apart(X[:, ~mask])
     for k in [1, 3, 8]:
-        found = mutual_information(
-            X, apart(y), discrete=[1], discrete_target=False, n_neighbors=k, random_state=0
-        )
-        expected = mutual_info_regression(X, apart(y), discrete_features=mask, n_neighbors=k, random_state=1)
+        X, y = load_diabetes(return_X_y=True)
+        found = mutual_information(X, y, discrete=[1], discrete_target=False, n_neighbors=k, random_state=0)
+        mask = np.arange(10) == 1
+        expected = mutual_info_regression(X, y, discrete_features=mask, n_neighbors=k, random_state=0)
         np.testing.assert_allclose(found, expected, atol=1e-6)
         assert found.discrete.tolist() == mask.tolist()
 
 
-def test_what_chance_decides_between_equal_values_is_little():
-    X = np.random.default_rng(0).standard_normal((200, 40)).round(1)
+def test_a_wide_table_of_equal_values_has_the_values_of_scikit_learn():
+    X = np.random.default_rng(0).standard_normal((50, 40)).round(1)
     for y, peer in ((X[:, 0] > 0, mutual_info_classif), (X[:, 0] + X[:, 1] / 3, mutual_info_regression)):
-        found = mutual_information(X, y, discrete=False, random_state=0)
-        np.testing.assert_allclose(found, peer(X, y, random_state=0), atol=0.1)
+        found = mutual_information(X, y, random_state=5)
+        np.testing.assert_allclose(found, peer(X, y, random_state=5), atol=1e-6)
 
 
 def spread_of_estimates(rho, n, k=3):
@@ -159,6 +154,34 @@ def test_p_values_of_features_that_tell_nothing_are_uniform():
     )
 
 
+def test_values_above_the_entropy_come_with_a_note():
+    y = np.repeat([0, 1], 4)
+    x = y + np.linspace(0, 0.01, 8)
+    found = mutual_information(x[:, None], y, n_neighbors=1, random_state=0)
+    assert found.label_entropy == pytest.approx(math.log(2))
+    above = found.values[0] > math.log(2)
+    assert above == any(note.startswith("Above the entropy") for note in found.notes)
+    X, y = load_iris(return_X_y=True)
+    # Petal length and width nearly decide the class, and estimates vary.
+    tight = mutual_information(X[:100] + 100.0 * y[:100, None], y[:100], random_state=0)
+    assert (tight.values > tight.label_entropy + 1e-12).any() == any("Above" in n for n in tight.notes)
+
+
+def test_above_the_entropy_for_certain():
+    # Two rows apart from a third class: psi(6) + psi(1) - psi(2) - psi(2) = 0.86 + ... exceeds ln 3.
+    found = mutual_information([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], [0, 0, 1, 1, 2, 2], random_state=0)
+    assert found.values[0] > math.log(3)
+    assert found.notes[-1].startswith("Above the entropy, that of the label (1.099 nats at most)")
+    assert "x0" in found.notes[-1]
+
+
+def test_a_discrete_feature_above_its_own_entropy_is_noted():
+    X = np.repeat([0.0, 1.0, 2.0], 2)[:, None]
+    y = np.array([0.0, 0.1, 5.0, 5.1, 9.0, 9.1])
+    found = mutual_information(X, y, discrete=True, discrete_target=False, random_state=0)
+    assert found.notes[0].startswith("Above the entropy, their own entropy (1.099 nats at most)")
+
+
 def test_small_classes_are_noted():
     X = np.random.default_rng(0).standard_normal((13, 1))
     labels = ["a"] * 7 + ["b"] * 3 + ["c", "c", "d"]
@@ -219,7 +242,7 @@ def test_parameters_out_of_range_are_refused():
         ({"discrete": [True]}, r"discrete=\[True\] does not say"),
         ({"discrete": ["petal"]}, r"does not say which of 4 features are discrete"),
         ({"discrete_target": "maybe"}, r"'maybe' is not known. Give True, False"),
-        ({"random_state": "x"}, "random_state='x' cannot start a random number generator"),
+        ({"random_state": "x"}, r"'x' cannot be used to seed a numpy.random.RandomState instance"),
         ({"discrete_target": False, "n_neighbors": 150}, r"n_neighbors=150 but there are 150 rows"),
     ]:
         X, y = load_iris(return_X_y=True)

@@ -9,16 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 from scipy.special import digamma
+from sklearn.utils import check_random_state
 
 from gramian.arrays import parallel_map
 from gramian.checks import slices
 from gramian.records import FloatArray
-from gramian.selection.scores import unit_columns
 
 Codes = npt.NDArray[np.signedinteger[Any]]
 # Entries handled together: sorting and gathering stay within the cache of a core.
 TOGETHER = 1 << 16
 NOISE = 1e-10
+# Offsets beyond this many standard deviations are subtracted, or the noise, which is relative to the mean
+# magnitude, would be larger than what it is to decide.
+FAR = 100.0
 
 
 def information(
@@ -29,7 +32,7 @@ def information(
     discrete: npt.NDArray[np.bool_],
     k: int,
     permutations: int,
-    rng: np.random.Generator,
+    stream: np.random.RandomState,
     most: int | None,
 ) -> FloatArray:
     """Return the estimates for every column with the label, and with each permutation of it, in nats.
@@ -46,7 +49,7 @@ def information(
     k : int
         Neighbours.
     permutations : int
-    rng : Generator
+    stream : RandomState
         For noise and permutations.
     most : int or None
         Largest number of threads.
@@ -59,22 +62,23 @@ def information(
     n, d = X.shape
     found = np.zeros((1 + permutations, d))
     continuous = np.flatnonzero(~discrete)
-    label = y if classes else noisy(y[None, :], rng)[0]
-    target = (_Classes if classes else _Numbers)(label, permutations, k, rng)
-    parts = slices(len(continuous), max(1, TOGETHER // n))
+    # In the order in which scikit-learn draws, so that equal values are told apart as there.
+    noise = stream.standard_normal((n, len(continuous)))
+    label = y if classes else noisy(y[None, :], stream.standard_normal((1, n)))[0]
+    shuffle = np.random.default_rng(stream.randint(0, 2**31 - 1, size=4))
+    target = (_Classes if classes else _Numbers)(label, permutations, k, shuffle)
 
-    def of_some(some: tuple[slice, np.random.Generator]) -> None:
-        part, own = some
+    def of_some(part: slice) -> None:
         places = continuous[part]
         values = X[:, places].T.astype(np.float64, order="C")
-        found[:, places] = target.with_continuous(noisy(values, own))
+        found[:, places] = target.with_continuous(noisy(values, noise[:, part].T))
         found[:, places[values.min(axis=1) == values.max(axis=1)]] = 0.0
 
     def of_one(place: int) -> None:
         codes = codes_of(X[:, place])
         found[:, place] = target.with_discrete(codes) if codes.max() > 0 else 0.0
 
-    parallel_map(of_some, zip(parts, rng.spawn(len(parts)), strict=True), most=most)
+    parallel_map(of_some, slices(len(continuous), max(1, TOGETHER // n)), most=most)
     parallel_map(of_one, np.flatnonzero(discrete).tolist(), most=most)
     return found
 
@@ -277,6 +281,19 @@ def codes_of(values: npt.NDArray[Any]) -> Codes:
     return np.asarray(np.unique(values, return_inverse=True)[1].reshape(-1))
 
 
+def entropy(codes: Codes) -> float:
+    """Return ``- sum f(y) ln f(y)`` with f the shares of the codes, in nats.
+
+    Examples
+    --------
+    >>> round(entropy(np.array([0, 1, 0, 1])), 6)
+    0.693147
+    """
+    counts = np.bincount(codes)
+    shares = counts[counts > 0] / len(codes)
+    return float(-(shares @ np.log(shares)))
+
+
 def plug_in(x: Codes, y: Codes) -> float:
     """Return ``sum f(x, y) ln(f(x, y) / (f(x) f(y)))`` with f the shares of the rows, in nats.
 
@@ -317,13 +334,52 @@ def plug_in_bias(x: Codes, y: Codes) -> float:
 # ------------------------------------------------------------- noise for ties
 
 
-def noisy(columns: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return centred columns of unit standard deviation with noise of 1e-10; a constant one is noise.
+def random_stream(random_state: Any) -> np.random.RandomState:
+    """Return the generator whose stream scikit-learn's estimators would draw from."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.integers(2**32, size=4))
+    state: np.random.RandomState = check_random_state(random_state)
+    return state
+
+
+def noisy(columns: FloatArray, noise: FloatArray) -> FloatArray:
+    """Return columns with unit standard deviation and noise of 1e-10 of their mean magnitude, or of 1.
+
+    Parameters
+    ----------
+    columns, noise : ndarray of shape (b, n)
+        One column in each row.
+    """
+    scaled = unit_scale(columns)
+    scaled += NOISE * np.maximum(1.0, np.abs(scaled).mean(axis=1))[:, None] * noise
+    return np.asarray(scaled)
+
+
+def unit_scale(columns: FloatArray) -> FloatArray:
+    """Return columns divided by their standard deviations; a constant one becomes zero.
+
+    A column whose mean is beyond 100 standard deviations is centred.
 
     Parameters
     ----------
     columns : ndarray of shape (b, n)
         One column in each row.
+
+    Examples
+    --------
+    >>> unit_scale(np.array([[-1e200, 1e200], [5.0, 5.0]]))
+    array([[-1.,  1.],
+           [ 0.,  0.]])
     """
-    unit = unit_columns(columns) * np.sqrt(columns.shape[1])
-    return np.asarray(unit + NOISE * rng.standard_normal(columns.shape))
+    # By a power of two first, which rounds nothing and lets the square of any value be held.
+    largest = np.abs(columns).max(axis=1)
+    scaled = np.ldexp(columns, -np.frexp(largest)[1][:, None])
+    mean, spread = scaled.mean(axis=1), scaled.std(axis=1)
+    far = np.abs(mean) > FAR * spread
+    if far.any():
+        scaled[far] -= mean[far, None]
+        spread[far] = scaled[far].std(axis=1)
+    constant = (columns.min(axis=1) == columns.max(axis=1)) | (spread == 0)
+    scaled[constant] = 0.0
+    scaled /= np.where(constant, 1.0, spread)[:, None]
+    return np.asarray(scaled)

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
-from scipy.stats import entropy
 
 from gramian.analysis.tried import bar, data_frame
 from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.inputs import generators
 from gramian.records import FloatArray
-from gramian.selection.information import codes_of, information, plug_in_bias
+from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
 from gramian.selection.labels import Labelled, as_labelled, looks_discrete
 
 SHOWN = 30
@@ -156,9 +154,9 @@ def mutual_information(
 
     Notes
     -----
-    Equal values: to every continuous variable, centred and scaled to unit standard deviation, normal noise of
-    1e-10 is added, so that chance tells them apart. Where values differ by more, the estimates are those of
-    scikit-learn. A constant feature has 0.
+    Equal values: to every continuous variable, scaled to unit standard deviation, normal noise of 1e-10 of
+    its mean magnitude (at least 1e-10) is added, the same that scikit-learn adds for the same
+    ``random_state``; an offset beyond 100 standard deviations is subtracted before. A constant feature has 0.
 
     Bias: the plug-in estimate is too high by about ``(r - 1)(c - 1) / (2 n)`` for r and c distinct values. A
     nearest-neighbour estimate varies around 0 for independent variables and is cut off there.
@@ -177,7 +175,7 @@ def mutual_information(
     k = check_integer("n_neighbors", n_neighbors)
     repeats = check_integer("permutations", permutations, 0)
     most = None if n_jobs is None else effective_n_jobs(n_jobs)
-    (rng,) = generators(random_state, 1)
+    stream = random_stream(random_state)
     data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target)
     kinds = _discrete_features(discrete, data)
     _check_neighbors(data, kinds, k)
@@ -188,7 +186,7 @@ def mutual_information(
         discrete=kinds,
         k=k,
         permutations=repeats,
-        rng=rng,
+        stream=stream,
         most=most,
     )
     values = np.maximum(found[0], 0.0)
@@ -198,15 +196,15 @@ def mutual_information(
         p_values=(1 + (found[1:] >= found[0] - 1e-12).sum(axis=0)) / (1 + repeats) if repeats else None,
         feature_names=data.names,
         discrete=kinds,
-        label_entropy=None if data.classes is None else float(entropy(np.bincount(data.y))),
-        notes=tuple(_notes(data, kinds, k)),
+        label_entropy=None if data.classes is None else entropy(data.y),
+        notes=tuple(_notes(data, kinds, k, values)),
     )
 
 
 def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
     d = data.X.shape[1]
     if isinstance(discrete, str) and discrete == "auto":
-        return discrete_columns(data.X)
+        return np.array([_looks_discrete(data.X[:, j]) for j in range(d)])
     if isinstance(discrete, (bool, np.bool_)):
         return np.full(d, bool(discrete))
     try:
@@ -225,10 +223,9 @@ def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def discrete_columns(X: FloatArray) -> npt.NDArray[np.bool_]:
-    """Say which columns hold whole numbers of few distinct values."""
-    whole = (X[:PROBED] == np.floor(X[:PROBED])).all(axis=0)
-    return np.array([may and looks_discrete(column) for may, column in zip(whole, X.T, strict=True)])
+def _looks_discrete(column: npt.NDArray[Any]) -> bool:
+    probe = column[:PROBED]
+    return bool(np.array_equal(probe, np.floor(probe))) and looks_discrete(column)
 
 
 def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> None:
@@ -243,20 +240,37 @@ def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> No
         )
 
 
-def _notes(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> Iterator[str]:
+def _notes(data: Labelled, kinds: npt.NDArray[np.bool_], k: int, values: FloatArray) -> Iterator[str]:
     if data.classes is None:
+        limits = [entropy(codes_of(column)) for column in data.X.T[kinds]]
+        yield from _above("their own entropy", np.flatnonzero(kinds), np.array(limits), data, values)
         return
     if not kinds.all():
-        yield from _small_classes(data, data.classes, k)
+        yield from _small_classes(data, k)
+    limit = np.full(len(values), entropy(data.y))
+    yield from _above("that of the label", np.arange(len(values)), limit, data, values)
     if kinds.any():
         worst = max(plug_in_bias(codes_of(column), data.y) for column in data.X.T[kinds])
         yield f"Estimates of discrete features that tell nothing are about {worst:.2g} nats or less, not 0."
 
 
-def _small_classes(data: Labelled, classes: npt.NDArray[Any], k: int) -> Iterator[str]:
+def _small_classes(data: Labelled, k: int) -> Iterator[str]:
     sizes = np.bincount(data.y)
+    classes = data.classes if data.classes is not None else np.arange(len(sizes))
     single, small = (listed(classes[which].tolist()) for which in (sizes == 1, (sizes > 1) & (sizes <= k)))
     if single:
         yield f"Classes of one row have no neighbours and were left out: {single}."
     if small:
         yield f"Classes of {k} rows or fewer have fewer than n_neighbors={k}; all were taken: {small}."
+
+
+def _above(
+    whose: str, places: npt.NDArray[np.intp], limits: FloatArray, data: Labelled, values: FloatArray
+) -> Iterator[str]:
+    above = places[values[places] > limits + 1e-12]
+    if len(above):
+        names = [data.names[j] for j in above]
+        yield (
+            f"Above the entropy, {whose} ({limits.max():.4g} nats at most), which no true value is: "
+            f"{listed(names)}. Estimates by neighbours vary; read them as the entropy."
+        )

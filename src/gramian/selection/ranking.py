@@ -14,8 +14,8 @@ from scipy.stats import rankdata
 
 from gramian.errors import DataError
 from gramian.records import FloatArray
-from gramian.selection.information import information
-from gramian.selection.mutual_information import discrete_columns, mutual_information
+from gramian.selection.information import information, random_stream
+from gramian.selection.mutual_information import MutualInformation, mutual_information
 from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score, unit_columns
 from gramian.selection.validating import score_name
 
@@ -98,10 +98,7 @@ class Ranker:
         if callable(self.score):
             return _called(self.score, X, y if self.classes is None else self.classes[y])
         if self.score == "mutual-information":
-            k = self.n_neighbors
-            found = mutual_information(
-                X, y, discrete_target=self.discrete, n_neighbors=k, random_state=random_state
-            )
+            found = self._information(X, y, random_state)
             return Scores(found.values, None, tuple(found.notes))
         if self.score == "chi2":
             return chi2_score(X, y, discrete=self.discrete, names=self.names)
@@ -112,7 +109,7 @@ class Ranker:
         self, X: Values, y: Values, alpha: float, rng: np.random.Generator
     ) -> tuple[FloatArray, int]:
         """Return p-values of mutual information and the number of permutations behind them."""
-        discrete = discrete_columns(X)
+        discrete = self._information(X, y, rng).discrete
 
         def estimates(columns: Places, permutations: int) -> FloatArray:
             return information(
@@ -122,11 +119,16 @@ class Ranker:
                 discrete=discrete[columns],
                 k=self.n_neighbors,
                 permutations=permutations,
-                rng=rng,
+                stream=random_stream(rng),
                 most=None,
             )
 
         return pooled_p_values(estimates, alike(X, discrete), alpha)
+
+    def _information(self, X: Values, y: Values, random_state: Any) -> MutualInformation:
+        return mutual_information(
+            X, y, discrete_target=self.discrete, n_neighbors=self.n_neighbors, random_state=random_state
+        )
 
     def _relevance(self, X: Values, y: Values, scores: Scores) -> FloatArray:
         """Return scores in the unit of the redundancy: nats, or the scale of a correlation."""
