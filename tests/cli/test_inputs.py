@@ -9,6 +9,16 @@ def test_the_source_is_named_as_it_was_given(folder):
     assert read_table("faces.npz::X", Reading(rows="0:3")).source == "faces.npz::X"
 
 
+def test_marks_of_missing_values_in_the_shell(folder, gramian):
+    (folder / "marked.csv").write_text("x,y\n1,2\n-,3\n4,7\n5,2\n6,-\n")
+    ran = gramian("fit", "marked.csv", "-o", "m.gramian")
+    assert ran.code == 1
+    assert '--na-values "-"' in ran.err
+    ran = gramian("fit", "marked.csv", "--na-values", "-", "--missing", "drop-rows", "-o", "m.gramian")
+    assert ran.code == 0, ran.err
+    assert "2 of 5 rows with missing values dropped" in ran.err
+
+
 def test_new_data_is_not_filled_with_its_own_means(folder):
     with pytest.raises(ParameterError, match="--missing mean would depend on the new data"):
         read_new_data("new.csv", Reading(missing="mean"))

@@ -56,6 +56,9 @@ class Reading:
         Text, option("--missing", "HOW", "Missing values: mean, drop-rows or drop-columns.")
     ] = None
     size: Annotated[Text, option("--size", "WxH", "Resize pictures to this size.")] = None
+    na_values: Annotated[
+        Text, option("--na-values", "A,B,..", "What else stands for a missing value in text, such as -.")
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pyarrow import parquet
 from gramian.checks import NAMES_SHOWN, counted, listed
 from gramian.errors import DataError, FileError
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.text_numbers import MISSING_TOKENS, marks, numbers_from_text, undecided_comma
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 _INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
@@ -28,6 +29,7 @@ class _Columns:
     names: tuple[str, ...]
     first_is_index: bool
     source: str
+    typed: bool
 
     def is_number(self, index: int) -> bool:
         t = pa.types
@@ -45,6 +47,7 @@ def table_from_columns(
     choice: Choice,
     source: str,
     notes: tuple[str, ...] = (),
+    separator: str | None = None,
 ) -> Table:
     """Make a table of Arrow columns.
 
@@ -58,6 +61,8 @@ def table_from_columns(
     source : str
     notes : tuple of str
         Notes to carry along.
+    separator : str or None
+        What separated the fields, where the columns come from text and may hold numbers as text.
 
     Raises
     ------
@@ -74,7 +79,10 @@ def table_from_columns(
     """
     if not arrays or len(arrays[0]) == 0:
         raise DataError(f"{source} has no rows. Add at least one row of numbers.")
-    columns, name_notes = _with_names(arrays, names, source)
+    if separator is not None:
+        arrays, comma_notes = numbers_from_text(arrays, separator, choice.na_values or ())
+        notes = (*notes, *comma_notes)
+    columns, name_notes = _with_names(arrays, names, source, typed=separator is None)
     kept, given, label = pick_columns(columns.names, choice, source)
     id_column, kept, id_notes = _find_row_names(columns, choice, given, kept)
     _refuse_text(columns, kept)
@@ -92,19 +100,19 @@ def table_from_columns(
 
 
 def _with_names(
-    arrays: Sequence[Any], names: Sequence[str] | None, source: str
+    arrays: Sequence[Any], names: Sequence[str] | None, source: str, typed: bool = True
 ) -> tuple[_Columns, tuple[str, ...]]:
     notes: tuple[str, ...] = ()
     arrays = tuple(map(_decoded, arrays))
     if names is None:
-        return _Columns(arrays, tuple(map(str, range(len(arrays)))), False, source), notes
+        return _Columns(arrays, tuple(map(str, range(len(arrays)))), False, source, typed), notes
     if len(arrays) > 1 and names[-1] == "" and pa.types.is_null(arrays[-1].type):
         arrays, names = arrays[:-1], names[:-1]
         notes = ("an empty last column without a name was left out",)
     unique, repeated = unique_names(names)
     if repeated:
         notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
-    return _Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source), notes
+    return _Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source, typed), notes
 
 
 def _decoded(column: Any) -> Any:
@@ -152,7 +160,7 @@ def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
     if len(text) == len(kept):
         held = f": {_describe(columns, text)}" if text else ""
         raise DataError(
-            f"{columns.source} has no numeric columns{held}. "
+            f"{columns.source} has no numeric columns{held}. {_why_text(columns, text)}"
             "At least one column must hold numbers and not be dropped, an id or a label."
         )
     if not text:
@@ -162,10 +170,36 @@ def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
     quoted = ", ".join(f'"{name}"' for name in names)
     raise DataError(
         f"{columns.source} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
-        f"{_describe(columns, text)}. "
+        f"{_describe(columns, text)}. {_why_text(columns, text)}"
         f"Leave out with drop=[{quoted}{more}] (--drop {_for_shell(names)}{more}), "
         f'or take one out as labels with label="{names[0]}" (--label {_for_shell(names[:1])}) '
         f'or as row names with id="{names[0]}" (--id {_for_shell(names[:1])}).'
+    )
+
+
+def _why_text(columns: _Columns, text: Sequence[int]) -> str:
+    """Say of columns of text that are nearly numbers what keeps them from it, and what to do."""
+    if columns.typed:
+        return ""
+    found: dict[str, int] = {}
+    nearly, advice = [], ""
+    for index in filter(columns.is_text, text):
+        if here := marks(columns.arrays[index]):
+            nearly.append(columns.names[index])
+            found = {mark: found.get(mark, 0) + here.get(mark, 0) for mark in {**found, **here}}
+        elif not advice and (value := undecided_comma(columns.arrays[index])) is not None:
+            advice = (
+                f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
+                f"{value.replace(',', '.')}, and nothing tells whether the comma separates thousands or "
+                "decimals: write one or the other. "
+            )
+    if not nearly:
+        return advice
+    counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in found.items())
+    python = ", ".join(f'"{mark}"' for mark in found)
+    return advice + (
+        f"{listed(nearly)} would be numbers but for {counts}: if that stands for a missing value, read it as "
+        f'one with na_values=[{python}] (--na-values "{",".join(found)}"). '
     )
 
 
@@ -185,7 +219,8 @@ def _sample_value(columns: _Columns, index: int) -> str:
     column = columns.arrays[index]
     if not columns.is_text(index):
         return str(column.type)
-    odd = pc.index(_number_like(column), pa.scalar(False)).as_py()
+    fine = pc.or_(_number_like(column), pc.is_in(column, value_set=pa.array(MISSING_TOKENS)))
+    odd = pc.index(fine, pa.scalar(False)).as_py()
     row = max(odd, 0)
     value = str(column[row].as_py())
     shown = value if len(value) <= 24 else f"{value[:21]}..."

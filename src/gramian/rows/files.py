@@ -249,6 +249,8 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
         with opened_zip(file, source) as archive:
             pictures, notes = pictures_in_zip(archive, source)
             return _with_notes(_pictures(pictures, choice, source), notes)
+    if kind != "text":
+        choice.refuse_marks(source, "numbers")
     if choice.size is not None:
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
     if kind == "npz":
@@ -263,8 +265,9 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
     if kind == "parquet":
         columns, names = read_parquet(file, source)
         return table_from_columns(columns, names, choice, source)
-    columns, header, notes = parse_delimited(_unpacked(file.read(), source), source)
-    return table_from_columns(columns, header, choice, source, notes)
+    parsed = parse_delimited(_unpacked(file.read(), source), source, choice.na_values or ())
+    columns, header, notes, separator = parsed
+    return table_from_columns(columns, header, choice, source, notes, separator)
 
 
 def _rewound(file: IO[bytes]) -> IO[bytes]:
@@ -274,6 +277,7 @@ def _rewound(file: IO[bytes]) -> IO[bytes]:
 
 def _pictures(pictures: Sequence[PictureFile], choice: Choice, source: str) -> Table:
     choice.refuse_columns(source)
+    choice.refuse_marks(source, "pictures")
     return read_pictures(pictures, source, choice.rows, choice.size)
 
 

@@ -30,6 +30,7 @@ class Scan:
     transpose: bool = False
     missing: MissingPolicy | None = None
     size: Any = None
+    na_values: Any = None
     _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -40,6 +41,7 @@ class Scan:
             "id": _check_name("id", self.id),
             "label": _check_name("label", self.label),
             "size": check_size(self.size),
+            "na_values": _check_names("na_values", self.na_values),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -65,7 +67,7 @@ class Scan:
         MissingExtraError
             If it holds pictures and Pillow is not installed.
         """
-        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label, self.size)
+        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label, self.size, self.na_values)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
@@ -89,6 +91,7 @@ def scan(
     transpose: bool = False,
     missing: MissingPolicy | None = None,
     size: str | tuple[int, int] | None = None,
+    na_values: Iterable[str] | str | None = None,
 ) -> Scan:
     """Say which part of a file is wanted, to be read when it is needed.
 
@@ -119,6 +122,9 @@ def scan(
         is.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
+    na_values : list of str or comma-separated str, optional
+        What stands for a missing value in delimited text, beside an empty field, NA, NaN, null, ? and
+        their like: ``["-", "."]``. A number is found in any spelling: "-999" also as -999.0.
 
     Returns
     -------
@@ -142,7 +148,7 @@ def scan(
     >>> table.values.tolist(), table.row_names, table.labels.tolist()
     ([[1.7, 60.0], [1.8, 80.0]], ('Ann', 'Bob'), ['f', 'm'])
     """
-    return Scan(path, rows, columns, drop, id, label, transpose, missing, size)
+    return Scan(path, rows, columns, drop, id, label, transpose, missing, size, na_values)
 
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:

@@ -59,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which rows and columns of a stored table are wanted, or which size of pictures; in the file's terms."""
+    """Which part of a file is wanted, and how it is understood; in the file's terms."""
 
     rows: slice | None = None
     columns: tuple[str, ...] | None = None
@@ -67,10 +67,19 @@ class Choice:
     id: str | None = None
     label: str | None = None
     size: tuple[int, int] | None = None
+    na_values: tuple[str, ...] | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
         return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
+
+    def refuse_marks(self, source: str, held: str) -> None:
+        """Raise a ParameterError if texts are to stand for missing values where there is no text."""
+        if self.na_values is not None:
+            raise ParameterError(
+                f"na_values says what stands for missing values in text, but {source} holds {held}. "
+                "Leave it out."
+            )
 
     def refuse_columns(self, source: str) -> None:
         """Raise a ParameterError if columns are asked for of what has none."""
