@@ -19,6 +19,23 @@ def test_marks_of_missing_values_in_the_shell(folder, gramian):
     assert "2 of 5 rows with missing values dropped" in ran.err
 
 
+def test_labels_from_another_file(folder, gramian):
+    (folder / "kinds.csv").write_text("flower,kind\n" + "".join(f"f{i},{'uv'[i % 2]}\n" for i in range(30)))
+    (folder / "genes.csv").write_text("gene,s1,s2,s3,s4\nclass,A,B,A,B\ng1,1,2,3,5\ng2,4,6,5,4\n")
+    for arguments in (
+        ["flowers.csv", "--drop", "species", "--labels-from", "kinds.csv"],
+        ["genes.csv", "--transpose", "--label", "class"],
+        ["faces.npz::X", "--labels-from", "faces.npz::y"],
+    ):
+        ran = gramian("fit", *arguments, "-o", "out")
+        assert ran.code == 0, ran.err
+    assert (folder / "out" / "scores.csv").read_text().splitlines()[1].startswith("0,0,")
+    ran = gramian("select", "flowers.csv", "--drop", "species", "--labels-from", "kinds.csv:kind", "--json")
+    assert ran.json["label"] == "kind"
+    ran = gramian("choose-kernel", "flowers.csv", "--labels-from", "kinds.csv", "--label", "species")
+    assert (ran.code, "Leave out one of them" in ran.err) == (2, True)
+
+
 def test_new_data_is_not_filled_with_its_own_means(folder):
     with pytest.raises(ParameterError, match="--missing mean would depend on the new data"):
         read_new_data("new.csv", Reading(missing="mean"))

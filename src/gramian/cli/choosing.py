@@ -114,10 +114,13 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
 def _criterion(judging: Judging, reading: Reading) -> str:
     criterion = judging.criterion
     if criterion is None:
-        return "preimage" if reading.label is None else "score"
+        return "score" if reading.labelled else "preimage"
     check_choice("--criterion", criterion, CRITERIA)
-    if criterion in ("alignment", "score") and reading.label is None:
-        raise ParameterError(f"--criterion {criterion} reads labels. Name their column with --label.")
+    if criterion in ("alignment", "score") and not reading.labelled:
+        raise ParameterError(
+            f"--criterion {criterion} reads labels. Name their column with --label, or their file with "
+            "--labels-from."
+        )
     return criterion
 
 

@@ -46,9 +46,20 @@ class Reading:
     columns: Annotated[Text, option("--columns", "A,B,..", "Columns to use, by name or position.")] = None
     drop: Annotated[Text, option("--drop", "A,B,..", "Columns to leave out.")] = None
     id: Annotated[Text, option("--id", "COLUMN", "Column that names the rows.")] = None
-    label: Annotated[Text, option("--label", "COLUMN", "Column to set aside as labels; may hold text.")] = (
-        None
-    )
+    label: Annotated[
+        Text,
+        option(
+            "--label", "COLUMN", "Column to set aside as labels; may hold text. With --transpose, the row."
+        ),
+    ] = None
+    labels_from: Annotated[
+        Text,
+        option(
+            "--labels-from",
+            "FILE[:COLUMN]",
+            "Labels from another file, by row names or order.",
+        ),
+    ] = None
     transpose: Annotated[
         bool, typer.Option("--transpose", help="Swap rows and columns, as for genes x samples.")
     ] = False
@@ -59,6 +70,11 @@ class Reading:
     na_values: Annotated[
         Text, option("--na-values", "A,B,..", "What else stands for a missing value in text, such as -.")
     ] = None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the rows have labels."""
+        return self.label is not None or self.labels_from is not None
 
 
 @dataclass(frozen=True)

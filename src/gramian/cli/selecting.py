@@ -124,8 +124,11 @@ def select(
     wanted = read_features(selecting.features, selecting.method)
     _check_applicable(selecting, wanted)
     _check_out(out, data, as_json)
-    if reading.label is None:
-        raise ParameterError("select compares columns with a label. Name its column with --label.")
+    if not reading.labelled:
+        raise ParameterError(
+            "select compares columns with a label. Name its column with --label, or its file with "
+            "--labels-from."
+        )
     table = read_table(data, reading)
     _check_names(table, out)
     if isinstance(wanted, int) and wanted > table.values[0].size:

@@ -1,8 +1,9 @@
 """Arrow columns, and the table of them: which become numbers, names and labels, and which are refused."""
 
+import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from gramian.checks import NAMES_SHOWN, counted, listed
-from gramian.errors import DataError, FileError
+from gramian.errors import DataError, FileError, ParameterError
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 from gramian.rows.text_numbers import MISSING_TOKENS, marks, numbers_from_text, undecided_comma
 
@@ -79,6 +80,9 @@ def table_from_columns(
     """
     if not arrays or len(arrays[0]) == 0:
         raise DataError(f"{source} has no rows. Add at least one row of numbers.")
+    row_labels: list[Any] = []
+    if choice.label_row is not None:
+        arrays, row_labels, choice = _set_row_aside(arrays, names, choice, source)
     if separator is not None:
         arrays, comma_notes = numbers_from_text(arrays, separator, choice.na_values or ())
         notes = (*notes, *comma_notes)
@@ -87,16 +91,95 @@ def table_from_columns(
     id_column, kept, id_notes = _find_row_names(columns, choice, given, kept)
     _refuse_text(columns, kept)
     rows = pick_rows(len(arrays[0]), choice.rows, source)
+    labels = None if label is None else _as_labels(_cut(columns.arrays[label], rows))
     return Table(
         values=_fill(columns, kept, rows),
         feature_names=None if names is None else tuple(columns.names[index] for index in kept),
         row_names=None if id_column is None else _as_names(_cut(columns.arrays[id_column], rows)),
-        labels=None if label is None else _as_labels(_cut(columns.arrays[label], rows)),
-        label_name=choice.label,
+        labels=_labels_of_row([row_labels[index] for index in kept]) if row_labels else labels,
+        label_name=choice.label or choice.label_row,
         source=source,
         notes=(*notes, *name_notes, *id_notes),
         row_numbers=None if choice.rows is None else rows,
     )
+
+
+def labels_from_columns(
+    arrays: Sequence[Any], names: Sequence[str] | None, choice: Choice, source: str
+) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str]:
+    """Take labels out of Arrow columns.
+
+    Parameters
+    ----------
+    arrays, names
+        As for :func:`table_from_columns`.
+    choice : Choice
+        Its label is the column, None where there is but one beside the names; its id the one that names
+        rows, by default found as in a table.
+    source : str
+
+    Returns
+    -------
+    labels : ndarray
+    row_names : tuple of str or None
+    column : str
+        Its name.
+
+    Raises
+    ------
+    ParameterError
+        If there are several columns and none was chosen, or it does not exist.
+    """
+    columns, _ = _with_names(arrays, names, source)
+    kept, given, label = pick_columns(columns.names, choice, source)
+    id_column, kept, _ = _find_row_names(columns, choice, given, kept)
+    if label is None and len(kept) != 1:
+        raise ParameterError(
+            f"{source} has the columns {listed(columns.names)}. Say which one holds the labels: "
+            f"{source}:{columns.names[kept[-1] if kept else 0]}"
+        )
+    place = kept[0] if label is None else label
+    row_names = None if id_column is None else _as_names(columns.arrays[id_column])
+    return _as_labels(columns.arrays[place]), row_names, columns.names[place]
+
+
+def _set_row_aside(
+    arrays: Sequence[Any], names: Sequence[str] | None, choice: Choice, source: str
+) -> tuple[list[Any], list[Any], Choice]:
+    """Take out the row that labels the columns, before its text makes text of all of them.
+
+    Returns the columns with the rows that are wanted of those that are left, the labels, and what is left
+    of the choice.
+    """
+    arrays = list(map(_decoded, arrays))
+    columns, _ = _with_names(arrays, names, source)
+    id_name = columns.names[0] if choice.id is None else choice.id
+    place = pick_columns(columns.names, Choice(id=id_name), source)[1] or 0
+    entries = _as_names(columns.arrays[place])
+    row = choice.label_row
+    if names is not None and names[place] == row:
+        labels, others = list(names), np.arange(len(entries))
+    elif row in entries:
+        found = entries.index(row)
+        labels = [column[found].as_py() for column in arrays]
+        others = np.delete(np.arange(len(entries)), found)
+    else:
+        close = difflib.get_close_matches(str(row), entries, n=3) or entries
+        raise ParameterError(
+            f"label={row!r} with transpose names a row, and {source} has none of that name in its column "
+            f"{id_name!r}, which holds {listed(close)}."
+        )
+    others = others[np.array(pick_rows(len(others), choice.rows, source))]
+    return [column.take(others) for column in arrays], labels, replace(choice, id=id_name, rows=None)
+
+
+def _labels_of_row(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """Make labels of the values of a row: numbers where all of them are."""
+    text = pa.chunked_array([pa.array([None if v is None else str(v) for v in values], pa.string())])
+    labels = _as_labels(numbers_from_text([text], ",")[0][0])
+    if labels.dtype.kind == "f" and np.array_equal(labels, np.rint(labels)):
+        return labels.astype(np.int64)
+    return labels
 
 
 def _with_names(

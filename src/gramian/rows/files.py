@@ -9,13 +9,17 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy.typing as npt
 
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
+from gramian.rows.archives import Use
 from gramian.rows.decoding import PictureFile, readable
 from gramian.rows.numpy_files import read_npy, read_npz
 from gramian.rows.pictures import (
@@ -39,6 +43,7 @@ _KINDS = {
     ".parquet": "parquet",
     ".zip": "zip",
 }
+ARRAYS = ("npy", "npz")
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
 _REGULAR = [suffix for suffix, kind in _KINDS.items() if kind != "text"]
 _SUPPORTED = (
@@ -79,7 +84,7 @@ def locate(text: str) -> Location:
         raise FileError(f"{readable(str(path))}: there is no such file or folder. {_similar(path)}")
     if path.is_dir() or not path.is_file():
         return location
-    kind = _kind(path)
+    kind = kind_of(path)
     if location.key is not None and kind != "npz":
         raise ParameterError(f"{readable(text)}: ::KEY names an array in an .npz file. Leave out ::{key}.")
     return location
@@ -107,7 +112,14 @@ def _similar(path: Path) -> str:
     return f"Did you mean {' or '.join(close)}?" if close else "Check the path."
 
 
-def _kind(path: Path) -> str:
+def kind_of(path: Path) -> str:
+    """Tell the kind of a file from its name.
+
+    Raises
+    ------
+    FileError
+        If it is one that is not read.
+    """
     name = path.name.lower()
     suffix = Path(name).suffix
     if suffix == ".gz":
@@ -141,21 +153,34 @@ def read_location(location: Location, choice: Choice) -> Table:
     if path.is_dir():
         pictures, notes = pictures_in_folder(path)
         return _with_notes(_pictures(pictures, choice, source), notes)
+    with opened(path, source) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return read_stream(file, choice, source)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        table = _read_kind(kind_of(path), file, location.key, choice, source)
+    return replace(table, sha256=digest)
+
+
+@contextmanager
+def opened(path: Path, source: str) -> Iterator[io.BufferedReader]:
+    """Open a file, and say what is wrong with one that cannot be read.
+
+    Raises
+    ------
+    FileError
+        If it is empty, not there, not allowed, or a pipe where that cannot be.
+    """
     regular = path.suffix.lower() in _REGULAR
     try:
         with open_picture(path, source, SAVE_FIRST) if regular else path.open("rb") as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                return read_stream(file, choice, source)
-            if found.st_size == 0:
+            if stat.S_ISREG(found.st_mode) and found.st_size == 0:
                 raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            table = _read_kind(_kind(path), file, location.key, choice, source)
+            yield file
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
-    return replace(table, sha256=digest)
 
 
 def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input") -> Table:
@@ -253,21 +278,35 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
         choice.refuse_marks(source, "numbers")
     if choice.size is not None:
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
-    if kind == "npz":
-        array, notes = read_npz(file, key, source)
+    if kind in ARRAYS:
+        array, notes = array_in(kind, file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
-    if kind == "npy":
-        return table_from_array(read_npy(file, source), choice, source)
     # Arrow takes longer to import than everything else here, and only columns need it.
-    from gramian.rows.columnar import read_parquet, table_from_columns
+    from gramian.rows.columnar import table_from_columns
+
+    columns, names, notes, separator = columns_in(kind, file, source, choice.na_values or ())
+    return table_from_columns(columns, names, choice, source, notes, separator)
+
+
+def array_in(
+    kind: str, file: IO[bytes], key: str | None, source: str, use: Use = "table"
+) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Read an array of a file of a kind in ``ARRAYS``, and notes on which."""
+    if kind == "npz":
+        return read_npz(file, key, source, use)
+    return read_npy(file, source, use), ()
+
+
+def columns_in(
+    kind: str, file: IO[bytes], source: str, na_values: Sequence[str] = ()
+) -> tuple[list[Any], Sequence[str] | None, tuple[str, ...], str | None]:
+    """Read Arrow columns of a file of any other kind of table: their names, notes, and a text's separator."""
+    from gramian.rows.columnar import read_parquet
     from gramian.rows.delimited import parse_delimited
 
     if kind == "parquet":
-        columns, names = read_parquet(file, source)
-        return table_from_columns(columns, names, choice, source)
-    parsed = parse_delimited(_unpacked(file.read(), source), source, choice.na_values or ())
-    columns, header, notes, separator = parsed
-    return table_from_columns(columns, header, choice, source, notes, separator)
+        return *read_parquet(file, source), (), None
+    return parse_delimited(_unpacked(file.read(), source), source, na_values)
 
 
 def _rewound(file: IO[bytes]) -> IO[bytes]:

@@ -13,6 +13,7 @@ from typing import IO, Any, get_args
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
 from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
+from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.table import Choice, Table, contiguous, transpose
 
@@ -31,7 +32,9 @@ class Scan:
     missing: MissingPolicy | None = None
     size: Any = None
     na_values: Any = None
+    labels_from: Any = None
     _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
+    _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked = {
@@ -47,6 +50,8 @@ class Scan:
             object.__setattr__(self, name, value)
         _check_together(self)
         object.__setattr__(self, "_place", _check_path(self.path))
+        labels = None if self.labels_from is None else locate_labels(self.labels_from)
+        object.__setattr__(self, "_labels", labels)
 
     def read(self) -> Table:
         """Read what was asked for into memory.
@@ -67,7 +72,8 @@ class Scan:
         MissingExtraError
             If it holds pictures and Pillow is not installed.
         """
-        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label, self.size, self.na_values)
+        column, row = (None, self.label) if self.transpose else (self.label, None)
+        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
@@ -76,6 +82,8 @@ class Scan:
             table = read_stream(self._place, choice)
         if self.transpose:
             table = transpose(table)
+        if self._labels is not None:
+            table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
         table = handle_missing(table, self.missing)
         return replace(table, values=contiguous(table.values))
 
@@ -92,6 +100,7 @@ def scan(
     missing: MissingPolicy | None = None,
     size: str | tuple[int, int] | None = None,
     na_values: Iterable[str] | str | None = None,
+    labels_from: str | os.PathLike[str] | None = None,
 ) -> Scan:
     """Say which part of a file is wanted, to be read when it is needed.
 
@@ -114,7 +123,8 @@ def scan(
     id : str, optional
         Column to use as row names. By default a first column without a name or of unique text is.
     label : str, optional
-        Column to take out as labels; it may hold text.
+        Column to take out as labels; it may hold text. With ``transpose`` the row of that name: it labels
+        the columns of the file, and ``rows`` are counted without it.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
     missing : {"mean", "drop-rows", "drop-columns"}, optional
@@ -125,6 +135,9 @@ def scan(
     na_values : list of str or comma-separated str, optional
         What stands for a missing value in delimited text, beside an empty field, NA, NaN, null, ? and
         their like: ``["-", "."]``. A number is found in any spelling: "-999" also as -999.0.
+    labels_from : path, optional
+        Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
+        the same name where both files name their rows, otherwise by order, one for each row.
 
     Returns
     -------
@@ -148,7 +161,7 @@ def scan(
     >>> table.values.tolist(), table.row_names, table.labels.tolist()
     ([[1.7, 60.0], [1.8, 80.0]], ('Ann', 'Bob'), ['f', 'm'])
     """
-    return Scan(path, rows, columns, drop, id, label, transpose, missing, size, na_values)
+    return Scan(path, rows, columns, drop, id, label, transpose, missing, size, na_values, labels_from)
 
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
@@ -240,17 +253,17 @@ def check_size(size: Any) -> tuple[int, int] | None:
 def _check_together(scan: Scan) -> None:
     if scan.missing is not None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
-    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, (scan.id, scan.label))]
+    label_column = None if scan.transpose else scan.label
+    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, (scan.id, label_column))]
     twice = [name for name, count in Counter(used).items() if count > 1]
     if twice:
         raise ParameterError(
             f"columns, drop, id and label name {listed(twice)} more than once. A column has one use: "
             "name it once."
         )
-    if scan.transpose and scan.label is not None:
+    if scan.label is not None and scan.labels_from is not None:
         raise ParameterError(
-            "transpose=True makes columns of the rows of the file, so that label would label "
-            "columns. Leave out one of them."
+            "label names a column of the file, and labels_from another file. Leave out one of them."
         )
     if scan.size is not None and (scan.transpose or used):
         raise ParameterError(

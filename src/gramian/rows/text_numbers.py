@@ -157,4 +157,4 @@ def _matches(text: Any, pattern: str) -> Any:
 
 
 def _all_match(text: Any, pattern: str) -> bool:
-    return pc.all(_matches(text, pattern)).as_py() is True
+    return pc.all(_matches(text, pattern), min_count=0).as_py() is True
