@@ -1,3 +1,6 @@
+import h5py
+import numpy as np
+import openpyxl
 import pytest
 
 from gramian.cli.inputs import model_path, read_new_data, read_table
@@ -34,6 +37,32 @@ def test_labels_from_another_file(folder, gramian):
     assert ran.json["label"] == "kind"
     ran = gramian("choose-kernel", "flowers.csv", "--labels-from", "kinds.csv", "--label", "species")
     assert (ran.code, "Leave out one of them" in ran.err) == (2, True)
+
+
+def test_kinds_of_file_in_the_shell(folder, gramian):
+    rng = np.random.default_rng(0)
+    book = openpyxl.Workbook()
+    for row in [["name", "x", "y"], *([f"r{i}", *rng.random(2)] for i in range(5))]:
+        book.active.append(row)
+    book.save("x.xlsx")
+    with h5py.File("x.h5", "w") as file:
+        file.update(
+            {"train/data": rng.random((5, 3)), "test/data": rng.random((4, 3)), "test/target": [1, 2, 1, 2]}
+        )
+    for arguments in (
+        ["x.xlsx"],
+        ["x.xlsx::Sheet"],
+        ["x.h5::test/data", "--labels-from", "x.h5::test/target"],
+    ):
+        ran = gramian("fit", *arguments, "-o", "m.gramian")
+        assert ran.code == 0, ran.err
+    for arguments, code, message in (
+        (["x.h5"], 1, "Say which one is meant: x.h5::test/data"),
+        (["x.xlsx::Tab"], 2, "has no sheet 'Tab'. Its sheets are 'Sheet'"),
+        (["flowers.csv::X"], 2, "Leave out ::X"),
+    ):
+        ran = gramian("fit", *arguments, "-o", "m.gramian")
+        assert (ran.code, message in ran.err) == (code, True), ran.err
 
 
 def test_new_data_is_not_filled_with_its_own_means(folder):

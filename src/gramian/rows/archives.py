@@ -129,7 +129,7 @@ def require(stored: Stored, source: str, use: Use = "table") -> None:
 
 def _only(names: Sequence[str], look: Callable[[str], Stored], source: str, use: Use) -> str:
     if not names:
-        raise DataError(f"{source} holds no arrays of numbers. Save some with numpy.savez(path, X=X).")
+        raise DataError(f"{source} holds no arrays of numbers or text. Is it the right file?")
     fitting = [name for name in names if look(name).fits(use)]
     if len(fitting) == 1:
         return fitting[0]

@@ -1,19 +1,17 @@
 """Arrow columns, and the table of them: which become numbers, names and labels, and which are refused."""
 
 import difflib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from gramian.checks import NAMES_SHOWN, counted, listed
-from gramian.errors import DataError, FileError, ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 from gramian.rows.text_numbers import MISSING_TOKENS, marks, numbers_from_text, undecided_comma
 
@@ -346,37 +344,3 @@ def _as_labels(column: Any) -> npt.NDArray[Any]:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
     return np.array(_as_names(column), dtype=np.str_)
-
-
-def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
-    """Read a Parquet file into Arrow columns and their names, with an index of pandas first.
-
-    Raises
-    ------
-    FileError
-        If the file is truncated or damaged.
-    DataError
-        If there are no columns.
-    """
-    try:
-        table = parquet.ParquetFile(file).read(use_threads=False)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        detail = str(error).split("\n")[0].rstrip(".")
-        raise FileError(
-            f"{source} is truncated or damaged Parquet ({detail}). Make or copy it again."
-        ) from error
-    if table.num_columns == 0:
-        raise DataError(f"{source} has no columns. At least one column of numbers is needed.")
-    names = list(table.column_names)
-    index = _pandas_index(table)
-    # pandas writes the index last; in a table that is read, row names come first.
-    order = sorted(range(len(names)), key=lambda place: names[place] not in index)
-    return [table.column(place) for place in order], [names[place] for place in order]
-
-
-def _pandas_index(table: Any) -> tuple[str, ...]:
-    try:
-        index = json.loads((table.schema.metadata or {})[b"pandas"])["index_columns"]
-        return tuple(name for name in index if isinstance(name, str))
-    except (KeyError, TypeError, ValueError):
-        return ()

@@ -186,7 +186,7 @@ def _strip_comments(data: bytes, na_values: Sequence[str]) -> tuple[bytes, tuple
 
 
 def parse_delimited(
-    data: bytes, source: str, na_values: Sequence[str] = ()
+    data: bytes, source: str, na_values: Sequence[str] = (), layout: Layout | None = None
 ) -> tuple[list[Any], tuple[str, ...] | None, tuple[str, ...], str]:
     """Read delimited text into Arrow columns.
 
@@ -196,6 +196,8 @@ def parse_delimited(
     source : str
     na_values : sequence of str
         What stands for a missing value beside what always does.
+    layout : Layout, optional
+        Where it is known already.
 
     Returns
     -------
@@ -221,7 +223,7 @@ def parse_delimited(
     """
     data, notes = to_utf8(data, source)
     data, comment_notes = _strip_comments(data, na_values)
-    layout = detect_layout(data, source, na_values)
+    layout = layout or detect_layout(data, source, na_values)
     if layout.separator == " ":
         data = _collapse_spaces(data)
     columns = _read_columns(data, layout, source, na_values)

@@ -19,8 +19,13 @@ from typing import IO, Any
 import numpy.typing as npt
 
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
+from gramian.rows.annotated import read_annotated
 from gramian.rows.archives import Use
 from gramian.rows.decoding import PictureFile, readable
+from gramian.rows.excel import sheet_as_text
+from gramian.rows.hdf5 import read_hdf5
+from gramian.rows.idx import read_idx
+from gramian.rows.matlab import read_mat
 from gramian.rows.numpy_files import read_npy, read_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
@@ -38,17 +43,28 @@ _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
     **dict.fromkeys(_TEXT_SUFFIXES, "text"),
     **dict.fromkeys(PICTURE_SUFFIXES, "picture"),
+    **dict.fromkeys((".gct", ".gct.gz"), "gct"),
+    **dict.fromkeys((".idx", ".idx.gz"), "idx"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
+    **dict.fromkeys((".feather", ".arrow"), "arrow"),
+    **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
+    ".h5ad": "annotated",
+    ".mat": "mat",
     ".npy": "npy",
     ".npz": "npz",
     ".parquet": "parquet",
     ".zip": "zip",
 }
-ARRAYS = ("npy", "npz")
+# As the files of MNIST are named: train-images-idx3-ubyte.gz.
+_IDX_NAME = re.compile(r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$")
+ARRAYS = ("npy", "npz", "mat", "hdf5", "idx")
+_WITH_KEYS = ("npz", "mat", "hdf5", "excel")
+_WITH_MARKS = ("text", "gct", "excel")
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
-_REGULAR = [suffix for suffix, kind in _KINDS.items() if kind != "text"]
+_REGULAR = [suffix for suffix, kind in _KINDS.items() if kind not in ("text", "gct", "idx")]
 _SUPPORTED = (
-    ".csv .tsv .txt (also with .gz), .parquet, .npy, .npz (FILE.npz::KEY), "
-    "a picture, and a folder or .zip of pictures"
+    ".csv .tsv .txt .gct (also with .gz), .xlsx, .parquet, .feather, .arrow, .npy, .npz, .mat, .h5, .h5ad, "
+    "IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or .zip of pictures"
 )
 
 
@@ -85,8 +101,11 @@ def locate(text: str) -> Location:
     if path.is_dir() or not path.is_file():
         return location
     kind = kind_of(path)
-    if location.key is not None and kind != "npz":
-        raise ParameterError(f"{readable(text)}: ::KEY names an array in an .npz file. Leave out ::{key}.")
+    if location.key is not None and kind not in _WITH_KEYS:
+        raise ParameterError(
+            f"{readable(text)}: ::NAME names an array in an .npz, .mat or .h5 file, or a sheet in an .xlsx "
+            f"file. Leave out ::{key}."
+        )
     return location
 
 
@@ -126,10 +145,12 @@ def kind_of(path: Path) -> str:
         suffix = Path(name.removesuffix(".gz")).suffix + ".gz"
     if suffix in _KINDS:
         return _KINDS[suffix]
+    if _IDX_NAME.search(name):
+        return "idx"
     advice = ""
-    if suffix in (".xlsx", ".xls", ".ods"):
-        advice = " Save the sheet as CSV."
-    elif suffix in (".pkl", ".pickle", ".joblib", ".mat", ".h5", ".hdf5"):
+    if suffix in (".xls", ".ods"):
+        advice = " Save the sheet as .xlsx or CSV."
+    elif suffix in (".pkl", ".pickle", ".joblib"):
         advice = " Save the array as .npy."
     kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
     raise FileError(
@@ -209,11 +230,11 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
         )
     if not data:
         raise FileError(f"{source} is empty (0 bytes). A stream can be read only once.")
-    kind = _sniff(data[:64]) or "text"
-    file = io.BytesIO(data)
-    if kind == "zip" and _holds_arrays(file):
-        kind = "npz"
-    table = _read_kind("text" if kind == "gzip" else kind, file, None, choice, source)
+    content = _unpacked(data, source)
+    kind, file = _sniff(content[:64]) or "text", io.BytesIO(content)
+    if kind == "zip":
+        kind = _kind_of_zip(file)
+    table = _read_kind(kind, file, None, choice, source)
     return replace(table, sha256=hashlib.sha256(data).hexdigest())
 
 
@@ -241,7 +262,11 @@ def _sniff(head: bytes) -> str | None:
         (b"PK\x03\x04", "zip"),
         (b"PK\x05\x06", "zip"),
         (b"PAR1", "parquet"),
-        (b"\x1f\x8b", "gzip"),
+        (b"ARROW1", "arrow"),
+        (b"\x89HDF\r\n", "hdf5"),
+        (b"MATLAB ", "mat"),
+        (b"#1.2", "gct"),
+        (b"#1.3", "gct"),
         (b"\x89PNG", "picture"),
         (b"\xff\xd8\xff", "picture"),
         (b"GIF87a", "picture"),
@@ -251,18 +276,23 @@ def _sniff(head: bytes) -> str | None:
     ):
         if head.startswith(magic):
             return kind
+    if re.match(rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]", head):
+        return "idx"
     webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
     # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
     bitmap = head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"
     return "picture" if webp or bitmap or re.match(rb"P[1-6][\r\n]", head) else None
 
 
-def _holds_arrays(file: IO[bytes]) -> bool:
+def _kind_of_zip(file: IO[bytes]) -> str:
     try:
         with zipfile.ZipFile(file) as archive:
-            return any(name.endswith(".npy") for name in archive.namelist())
+            names = archive.namelist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        return False
+        return "zip"
+    if "xl/workbook.xml" in names:
+        return "excel"
+    return "npz" if any(name.endswith(".npy") for name in names) else "zip"
 
 
 def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str) -> Table:
@@ -274,17 +304,21 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
         with opened_zip(file, source) as archive:
             pictures, notes = pictures_in_zip(archive, source)
             return _with_notes(_pictures(pictures, choice, source), notes)
-    if kind != "text":
+    if kind not in _WITH_MARKS:
         choice.refuse_marks(source, "numbers")
     if choice.size is not None:
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
+    if kind == "annotated":
+        return read_annotated(file, choice, source)
     if kind in ARRAYS:
         array, notes = array_in(kind, file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
     # Arrow takes longer to import than everything else here, and only columns need it.
     from gramian.rows.columnar import table_from_columns
 
-    columns, names, notes, separator = columns_in(kind, file, source, choice.na_values or ())
+    columns, names, notes, separator = columns_in(kind, file, key, choice, source)
+    if kind == "gct" and names is not None and choice.id is None:
+        choice = replace(choice, id=names[0])
     return table_from_columns(columns, names, choice, source, notes, separator)
 
 
@@ -292,21 +326,30 @@ def array_in(
     kind: str, file: IO[bytes], key: str | None, source: str, use: Use = "table"
 ) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """Read an array of a file of a kind in ``ARRAYS``, and notes on which."""
-    if kind == "npz":
-        return read_npz(file, key, source, use)
-    return read_npy(file, source, use), ()
+    if kind == "npy":
+        return read_npy(file, source, use), ()
+    if kind == "idx":
+        return read_idx(_unpacked(file.read(), source), source, use), ()
+    return {"npz": read_npz, "mat": read_mat, "hdf5": read_hdf5}[kind](file, key, source, use)
 
 
 def columns_in(
-    kind: str, file: IO[bytes], source: str, na_values: Sequence[str] = ()
+    kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str
 ) -> tuple[list[Any], Sequence[str] | None, tuple[str, ...], str | None]:
     """Read Arrow columns of a file of any other kind of table: their names, notes, and a text's separator."""
-    from gramian.rows.columnar import read_parquet
+    from gramian.rows.arrow_files import read_arrow, read_parquet
     from gramian.rows.delimited import parse_delimited
+    from gramian.rows.gct import read_gct
 
-    if kind == "parquet":
-        return *read_parquet(file, source), (), None
-    return parse_delimited(_unpacked(file.read(), source), source, na_values)
+    if kind in ("parquet", "arrow"):
+        return *(read_parquet if kind == "parquet" else read_arrow)(file, source), (), None
+    if kind == "gct":
+        return read_gct(_unpacked(file.read(), source), choice, source)
+    data, notes = (
+        sheet_as_text(file, key, source) if kind == "excel" else (_unpacked(file.read(), source), ())
+    )
+    columns, names, more, separator = parse_delimited(data, source, choice.na_values or ())
+    return columns, names, (*notes, *more), separator
 
 
 def _rewound(file: IO[bytes]) -> IO[bytes]:

@@ -111,6 +111,8 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
 def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
     path, source = place.file.path, readable(str(place.file.path))
     kind = kind_of(path)
+    if kind in ("picture", "zip", "annotated"):
+        raise FileError(f"{source} holds no labels of their own. Give a table of them, or FILE:COLUMN.")
     with opened(path, source) as file:
         if kind in ARRAYS:
             key = place.file.key or place.column
@@ -119,7 +121,7 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
         # Arrow takes longer to import than everything else here.
         from gramian.rows.columnar import labels_from_columns
 
-        columns, names, _, _ = columns_in(kind, file, source)
+        columns, names, _, _ = columns_in(kind, file, place.file.key, Choice(), source)
     alone = names is not None and len(names) == 1 and str(columns[0].type) == "string"
     if names is not None and alone and len(columns[0]) + 1 == expected:
         values = np.array([names[0], *map(str, columns[0].to_pylist())])

@@ -70,7 +70,7 @@ class Scan:
         ParameterError
             If rows or columns are asked for that are not there.
         MissingExtraError
-            If it holds pictures and Pillow is not installed.
+            If what reads its kind is not installed: Pillow, openpyxl or h5py.
         """
         column, row = (None, self.label) if self.transpose else (self.label, None)
         choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
@@ -109,9 +109,10 @@ def scan(
     Parameters
     ----------
     path : str, path, list of paths or binary file
-        A delimited text (.csv, .tsv, .txt, also with .gz), .parquet, .npy, .npz (as
-        ``"FILE.npz::KEY"``), a picture, a folder or .zip of pictures, a list of pictures, or a
-        binary stream whose kind is told from its content.
+        A table: delimited text (.csv, .tsv, .txt, .gct, also with .gz), .xlsx, .parquet, .feather, .arrow,
+        .npy, .npz, .mat, .h5, .h5ad or IDX (as MNIST), with ``"FILE::NAME"`` for one array or sheet of
+        several; a picture, a folder or .zip of pictures, a list of pictures, or a binary stream whose
+        kind is told from its content.
     rows : slice or str, optional
         Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
         ``"::2"``. For pictures, those in natural order of their paths.
