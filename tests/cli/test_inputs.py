@@ -33,6 +33,11 @@ def test_labels_from_another_file(folder, gramian):
         ran = gramian("fit", *arguments, "-o", "out")
         assert ran.code == 0, ran.err
     assert (folder / "out" / "scores.csv").read_text().splitlines()[1].startswith("0,0,")
+    for labels in ("kinds.csv", "kinds.csv:kind"):
+        ran = gramian(
+            "whiten", "flowers.csv", "--drop", "species", "--labels-from", labels, "-o", "kinds.csv"
+        )
+        assert (ran.code, "-o kinds.csv is what is read" in ran.err) == (2, True)
     ran = gramian("select", "flowers.csv", "--drop", "species", "--labels-from", "kinds.csv:kind", "--json")
     assert ran.json["label"] == "kind"
     ran = gramian("choose-kernel", "flowers.csv", "--labels-from", "kinds.csv", "--label", "species")

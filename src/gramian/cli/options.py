@@ -77,6 +77,13 @@ class Reading:
         """Whether the rows have labels."""
         return self.label is not None or self.labels_from is not None
 
+    def inputs(self, data: str) -> list[str]:
+        """Name what is read: the data, and the file of labels where they have one of their own."""
+        if self.labels_from is None:
+            return [data]
+        file, _, _ = self.labels_from.rpartition(":")
+        return [data, self.labels_from, file.removesuffix(":")]
+
 
 @dataclass(frozen=True)
 class Model:

@@ -123,7 +123,7 @@ def select(
     check_choice("--method", selecting.method, FILTERS + WRAPPERS)
     wanted = read_features(selecting.features, selecting.method)
     _check_applicable(selecting, wanted)
-    _check_out(out, data, as_json)
+    _check_out(out, as_json, *reading.inputs(data))
     if not reading.labelled:
         raise ParameterError(
             "select compares columns with a label. Name its column with --label, or its file with "
@@ -225,7 +225,7 @@ def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
     check_seed("--seed", selecting.seed)
 
 
-def _check_out(out: str | None, data: str, as_json: bool) -> None:
+def _check_out(out: str | None, as_json: bool, *inputs: str) -> None:
     if out is None:
         return
     if out == "-":
@@ -233,7 +233,7 @@ def _check_out(out: str | None, data: str, as_json: bool) -> None:
             raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
         return
     check_file(out)
-    check_not_input(out, data)
+    check_not_input(out, *inputs)
 
 
 def _check_names(table: Any, out: str | None) -> None:

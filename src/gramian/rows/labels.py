@@ -116,8 +116,8 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
     with opened(path, source) as file:
         if kind in ARRAYS:
             key = place.file.key or place.column
-            values, _ = array_in(kind, file, key, source, "labels")
-            return _Labels(values, None, key or "label")
+            values, notes = array_in(kind, file, key, source, "labels")
+            return _Labels(values, None, key or "label", notes)
         # Arrow takes longer to import than everything else here.
         from gramian.rows.columnar import labels_from_columns
 
