@@ -48,6 +48,8 @@ def test_other_places_of_the_row_that_labels(write):
 def test_a_row_that_is_not_there(write, tmp_path):
     with pytest.raises(ParameterError, match=r"label='clas' with transpose .* column 'gene', .* 'class'"):
         scan(write("x.csv", GENES), transpose=True, label="clas").read()
+    with pytest.raises(DataError, match=r"has no rows beside 'class'"):
+        scan(write("one.csv", "gene,s1,s2\nclass,A,B\n"), transpose=True, label="class").read()
     np.save(tmp_path / "x.npy", np.eye(3))
     with pytest.raises(ParameterError, match=r"rows of .*x\.npy have no names.*labels_from"):
         scan(tmp_path / "x.npy", transpose=True, label="0").read()

@@ -48,18 +48,18 @@ def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
         rows = pick_rows(_shape(opened["X"])[0], choice.rows, source)
         values, notes = _matrix(opened["X"], rows, source)
         row_names = tuple(names)
-    if repeated:
-        notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
-    return Table(
-        values if len(kept) == len(features) and choice.columns is None else np.take(values, kept, axis=1),
-        feature_names=tuple(features[place] for place in kept),
-        row_names=tuple(row_names[row] for row in rows),
-        labels=None if labels is None else labels[list(rows)],
-        label_name=choice.label,
-        source=source,
-        notes=notes,
-        row_numbers=None if choice.rows is None else rows,
-    )
+        if repeated:
+            notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
+        return Table(
+            values if kept == list(range(len(features))) else np.take(values, kept, axis=1),
+            feature_names=tuple(features[place] for place in kept),
+            row_names=tuple(row_names[row] for row in rows),
+            labels=None if labels is None else labels[list(rows)],
+            label_name=choice.label,
+            source=source,
+            notes=notes,
+            row_numbers=None if choice.rows is None else rows,
+        )
 
 
 def _shape(X: Any) -> tuple[int, ...]:

@@ -167,6 +167,8 @@ def _set_row_aside(
             f"label={row!r} with transpose names a row, and {source} has none of that name in its column "
             f"{id_name!r}, which holds {listed(close)}."
         )
+    if len(others) == 0:
+        raise DataError(f"{source} has no rows beside {row!r}. Add at least one row of numbers.")
     others = others[np.array(pick_rows(len(others), choice.rows, source))]
     return [column.take(others) for column in arrays], labels, replace(choice, id=id_name, rows=None)
 

@@ -43,7 +43,7 @@ def read_gct(data: bytes, choice: Choice, source: str) -> tuple[list[Any], list[
         )
     entries = columns[0].slice(0, labelling).to_pylist()
     wanted = [row for row, entry in enumerate(entries) if entry == choice.label_row]
-    rows = np.array([*wanted, *range(labelling, len(columns[0]))])
+    rows = np.array([*wanted, *range(labelling, len(columns[0]))], dtype=np.int64)
     left = [*names[1 : 1 + described], *(entry for entry in entries if entry != choice.label_row)]
     notes = (*notes, f"{listed(left)} left out: no numbers but descriptions") if left else notes
     places = [0, *range(1 + described, len(columns))]
