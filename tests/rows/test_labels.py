@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -43,6 +44,14 @@ def test_other_places_of_the_row_that_labels(write):
         table = scan(write("x.csv", text), transpose=True, label=label, **options).read()
         assert table.feature_names == features, text
         assert table.labels.tolist() == labels, text
+
+
+def test_a_row_of_numbers_labels_columns_of_numbers(tmp_path):
+    frame = pd.DataFrame({"s1": [0.5, 1], "s2": [2.5, 0]}, index=["g", "class"])
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = scan(tmp_path / "x.parquet", transpose=True, label="class").read()
+    assert (table.values.tolist(), table.labels.tolist()) == ([[0.5], [2.5]], [1, 0])
+    assert table.labels.dtype.kind == "i"
 
 
 def test_a_row_that_is_not_there(write, tmp_path):

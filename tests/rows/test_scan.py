@@ -171,6 +171,14 @@ def test_bytes_that_form_a_path(path):
     assert scan(Place(), drop="kind,y").read().values.shape == (4, 1)
 
 
+def test_marks_of_missing_values_may_be_numbers(tmp_path):
+    (tmp_path / "x.csv").write_text("x,y\n1,-999\n-,2\n")
+    for marks in (["-", -999], "-,-999", ["-", -999.0]):
+        table = scan(tmp_path / "x.csv", na_values=marks, missing="mean").read()
+        assert table.values.tolist() == [[1, 2], [1, 2]]
+    assert scan(tmp_path / "x.csv", na_values=-999).na_values == ("-999",)
+
+
 def test_marks_of_missing_values_belong_to_text(tmp_path, folder):
     np.save(tmp_path / "x.npy", np.eye(2))
     for place, held in ((tmp_path / "x.npy", "numbers"), (folder / "0.png", "pictures")):

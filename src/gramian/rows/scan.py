@@ -44,7 +44,7 @@ class Scan:
             "id": _check_name("id", self.id),
             "label": _check_name("label", self.label),
             "size": check_size(self.size),
-            "na_values": _check_names("na_values", self.na_values),
+            "na_values": _check_names("na_values", _as_texts(self.na_values)),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -99,7 +99,7 @@ def scan(
     transpose: bool = False,
     missing: MissingPolicy | None = None,
     size: str | tuple[int, int] | None = None,
-    na_values: Iterable[str] | str | None = None,
+    na_values: Iterable[str | float] | str | float | None = None,
     labels_from: str | os.PathLike[str] | None = None,
 ) -> Scan:
     """Say which part of a file is wanted, to be read when it is needed.
@@ -133,7 +133,7 @@ def scan(
         is.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
-    na_values : list of str or comma-separated str, optional
+    na_values : list of str or numbers, or comma-separated str, optional
         What stands for a missing value in delimited text, beside an empty field, NA, NaN, null, ? and
         their like: ``["-", "."]``. A number is found in any spelling: "-999" also as -999.0.
     labels_from : path, optional
@@ -211,6 +211,14 @@ def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
         raise ParameterError(f'{option}={names!r} holds no names. Give {option}=["a", "b"], or "a,b".')
     return tuple(names)
+
+
+def _as_texts(marks: Any) -> Any:
+    """Write numbers among marks as text; the rest is checked like names."""
+    if marks is None or isinstance(marks, str):
+        return marks
+    many = marks if isinstance(marks, list | tuple) else [marks]
+    return [str(mark) if isinstance(mark, int | float) else mark for mark in many]
 
 
 def _check_name(option: str, name: Any) -> str | None:
