@@ -94,6 +94,21 @@ def test_pictures_come_back_as_png(folder, gramian):
     assert again.code == 0
 
 
+def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
+    Image = pytest.importorskip("PIL.Image")
+    Path("new").mkdir()
+    Image.fromarray(np.zeros((5, 6), np.uint8)).save("new/0.png")
+    assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
+    ran = gramian("transform", "m.gramian", "new")
+    assert ran.code == 1
+    assert "are 6x5 (width x height), and those the model was fitted on 5x6" in ran.err
+    assert "(--size 5x6)" in ran.err
+    assert gramian("transform", "m.gramian", "new", "--size", "5x6").code == 0
+    np.save("turned.npy", np.zeros((2, 5, 6), np.uint8))
+    ran = gramian("transform", "m.gramian", "turned.npy")
+    assert (ran.code, "Resize them first." in ran.err) == (1, True)
+
+
 def test_pictures_can_come_back_as_numbers(folder, gramian):
     assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
     assert gramian("reconstruct", "m.gramian", "faces.npz::X", "-o", "back.npy").code == 0

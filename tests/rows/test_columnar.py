@@ -9,7 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from gramian.errors import DataError, FileError
-from gramian.rows.columnar import read_parquet, table_from_columns
+from gramian.rows.arrow_files import read_parquet
+from gramian.rows.columnar import table_from_columns
 from gramian.rows.table import Choice
 
 

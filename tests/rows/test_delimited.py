@@ -13,8 +13,8 @@ from gramian.rows.table import Choice
 
 def read(text, **choice):
     data = text.encode() if isinstance(text, str) else text
-    columns, names, notes = parse_delimited(data, "x.csv")
-    return table_from_columns(columns, names, Choice(**choice), "x.csv", notes)
+    columns, names, notes, separator = parse_delimited(data, "x.csv", choice.get("na_values", ()))
+    return table_from_columns(columns, names, Choice(**choice), "x.csv", notes, separator)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", " ", "|"])
@@ -33,9 +33,24 @@ def test_decimal_comma():
         assert "comma read as the decimal separator" in table.notes
 
 
-def test_commas_that_may_separate_thousands_are_not_read():
-    with pytest.raises(DataError, match=r"'x' \('12,345' in row 0\)"):
+def test_commas_between_thousands():
+    for text, expected in [
+        ('x,y\n"1,065",2\n"-2,000,000",1234\n', [[1065, 2], [-2e6, 1234]]),
+        ('x,y\n"1,065.5",2\n7,8\n', [[1065.5, 2], [7, 8]]),
+        ("x\ty\n1,234,567\t2\n12,345\t5\n", [[1234567, 2], [12345, 5]]),
+        ("x;y\n1,234.5;2\n1,234;5\n", [[1234.5, 2], [1234, 5]]),
+        ("x y\n12,345 2.5\n1,234 5\n", [[12345, 2.5], [1234, 5]]),
+    ]:
+        table = read(text)
+        assert table.values.tolist() == expected, text
+        assert table.notes == ("comma read as the thousands separator",)
+
+
+def test_a_comma_that_may_separate_thousands_or_decimals_is_refused_with_both_readings():
+    with pytest.raises(DataError, match=r"In 'x', 12,345 may be 12345 or 12\.345, and nothing tells"):
         read("x\ty\n12,345\t2\n1,234\t5\n")
+    with pytest.raises(DataError, match=r"In 'y', 1,065 may be 1065 or 1\.065"):
+        read('n,x,y\n1,"1,5","1,065"\n2,"2,5","2,065"\n')
 
 
 def test_decimal_points_and_commas_in_one_file_are_not_mixed():
@@ -64,6 +79,32 @@ def test_missing_tokens():
     for token in ("", "NA", "NaN", "nan", "null", "?", " NA "):
         values = read(f"x,y\n1,{token}\n3,4\n").values
         np.testing.assert_array_equal(values, [[1, np.nan], [3, 4]])
+
+
+def test_texts_that_are_to_stand_for_missing_values():
+    for text in ("x,y\n1,-\n.,4\n", "x,y\n1, -\n.,4\n", "x y\n1 -\n. 4\n", "-\t-\n1\t-\n.\t4\n"):
+        values = read(text, na_values=("-", ".")).values
+        np.testing.assert_array_equal(values[-2:], [[1, np.nan], [np.nan, 4]])
+    table = read("n,x,y\na,-999.0,2\n-, -999,3\n", na_values=("-999", "-"))
+    np.testing.assert_array_equal(table.values, [[np.nan, 2], [np.nan, 3]])
+    assert table.row_names == ("a", "-")
+
+
+def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
+    message = (
+        r"'x', 'y' would be numbers but for '-' \(2 times\) and '\.' \(1 time\): if that stands for a "
+        r'missing value, read it as one with na_values=\["-", "\."\] \(--na-values "-,\."\)'
+    )
+    for more in ("", ",5"):
+        with pytest.raises(DataError, match=message):
+            read(
+                f"x,y{more and ',z'}\n"
+                + "".join(f"{row}{more}\n" for row in ("1,2", "-,3", "4,.", "5,-", "6,7", "8,9"))
+            )
+    for text in ("x,y\n1,2\n3.O,4\n5,6\n", "x,y\nu,2\nv,4\nu,6\n"):
+        with pytest.raises(DataError, match=r"in row 0\)|in row 1\)") as caught:
+            read(text)
+        assert "na_values" not in str(caught.value)
 
 
 def test_padded_and_signed_numbers_and_infinity():

@@ -103,7 +103,7 @@ def test_two_colons_may_be_part_of_a_name(tmp_path):
 def test_keys_belong_to_archives_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"names an array in an \.npz file"):
+    with pytest.raises(ParameterError, match=r"::NAME names an array in an \.npz, .*Leave out ::X"):
         locate(f"{path}::X")
 
 
@@ -132,7 +132,7 @@ def test_impossible_paths():
 
 def test_other_kinds_are_refused(tmp_path):
     for name, message in [
-        ("x.xlsx", r"of the kind \.xlsx.*Readable are \.csv.*Save the sheet as CSV"),
+        ("x.xls", r"of the kind \.xls,.*Readable are \.csv.*Save the sheet as \.xlsx or CSV"),
         ("x.pkl", r"of the kind \.pkl.*Save the array as \.npy"),
         ("x.docx", r"of the kind \.docx.*Readable are \.csv"),
         ("x.npy.gz", r"of the kind \.npy\.gz"),

@@ -153,7 +153,7 @@ def test_names_beside_a_table():
         ([1.5, np.nan], "y holds 2 float64, and one text or whole number for each picture is needed"),
         ([1, 2, 3], r"y has 3 entries for 2 pictures\. Give one for each, or leave it out"),
         (np.eye(2, dtype=int), "y holds 2 x 2 int64"),
-        ("a", "y holds single <U1"),
+        ("a", "y holds single text"),
         (["a", " "], r"entry 1 of y \(counted from 0\) is empty"),
         (np.array(["a", None]), "y holds Python objects, and one text or whole number"),
     ],

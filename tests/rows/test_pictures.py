@@ -223,6 +223,26 @@ def test_folder_in_natural_order_with_a_note_of_what_was_skipped(tmp_path):
     assert read_pictures(found, "folder").values.shape == (3, 4, 3)
 
 
+def test_links_to_folders_are_followed(tmp_path):
+    for place in ("all/own", "elsewhere/deep"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "1.png").write_bytes(encoded(grey()))
+    (tmp_path / "all" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "all" / "again").symlink_to("own")
+    names = [picture.name for picture in pictures_in_folder(tmp_path / "all")[0]]
+    assert names == ["again/1.png", "linked/deep/1.png", "own/1.png"]
+
+
+@pytest.mark.parametrize("link", ["all/own/up", "elsewhere/back", "all/above"])
+def test_links_that_lead_in_a_circle_are_refused(tmp_path, link):
+    (tmp_path / "all" / "own").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "all" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / link).symlink_to(tmp_path if link == "all/above" else tmp_path / "all")
+    with pytest.raises(FileError, match=r"is a link to .*, a folder that it is in itself: .*Remove the link"):
+        pictures_in_folder(tmp_path / "all")
+
+
 def test_folder_without_pictures(tmp_path):
     with pytest.raises(DataError, match="holds no pictures and no other files"):
         pictures_in_folder(tmp_path)

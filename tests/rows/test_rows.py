@@ -1,5 +1,6 @@
 """Rows: one protocol for every kind of data, and the one door that makes them."""
 
+import datetime
 import operator
 import re
 from pathlib import Path
@@ -297,28 +298,53 @@ def test_a_masked_array_without_masked_entries_is_one_like_others():
     np.testing.assert_array_equal(as_rows(np.ma.masked_array(SMALL)).in_memory(), SMALL)
 
 
-def test_text_columns_are_named():
+def test_columns_that_hold_no_numbers_are_named_as_what_they_are():
     expected = (
-        "2 column(s) hold text, not numbers: 'city', 'sex'. "
-        "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars) or encode them first."
+        "2 columns hold no numbers: 'city' (text), 'sex' (text). "
+        "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or make numbers of them first"
     )
     for library in (pd, pl):
         frame = library.DataFrame({"x": [1.0, 2.0], "city": ["a", "b"], "y": [1, 2], "sex": ["f", "m"]})
         with pytest.raises(DataError, match=re.escape(expected)):
             as_rows(frame)
-    frame = pd.DataFrame(
-        {
-            "kind": pd.Categorical(["a", "b"]),
-            "day": pd.to_datetime(["2020-01-01", "2020-01-02"]),
-            "mixed": [1, "x"],
-            "numbers": np.array([1, 2], dtype=object),
-        }
-    )
-    with pytest.raises(DataError, match=r"3 column\(s\) hold text.*'kind', 'day', 'mixed'\."):
-        as_rows(frame)
-    days = pl.DataFrame({"day": [1, 2]}).select(pl.col("day").cast(pl.Date))
-    with pytest.raises(DataError, match=r"1 column.* hold text.*'day'"):
-        as_rows(days)
+    day, hour = datetime.date(2020, 1, 1), datetime.timedelta(hours=1)
+    for frame in (
+        pd.DataFrame(
+            {
+                "kind": pd.Categorical([1, 2]),
+                "day": pd.to_datetime(["2020-01-01"] * 2).tz_localize("UTC"),
+                "span": pd.to_timedelta([1, 2]),
+                "object": [day, None],
+                "mixed": [1, "x"],
+                "numbers": np.array([1, None], dtype=object),
+            }
+        ),
+        pl.DataFrame(
+            {
+                "kind": pl.Series(["a", "b"], dtype=pl.Categorical),
+                "day": [day] * 2,
+                "span": [hour] * 2,
+                "object": pl.Series([datetime.datetime(2020, 1, 1)] * 2),
+                "mixed": ["1", "x"],
+                "numbers": [1, 2],
+            }
+        ),
+    ):
+        message = (
+            r"5 columns hold no numbers: 'kind' \(categories\), 'day' \(dates\), 'span' \(durations\), "
+            r"'object' \(dates\), 'mixed' \(text\)\. Drop"
+        )
+        with pytest.raises(DataError, match=message):
+            as_rows(frame)
+        with pytest.raises(DataError, match=r"1 column holds no numbers: 'day' \(dates\)"):
+            as_rows(frame[["day"]])
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    frame = pl.DataFrame({"x": [1.0, 2.0]})
+    with pytest.raises(InputTypeError, match=r"X is a LazyFrame, .*: pass X\.collect\(\)"):
+        as_rows(frame.lazy())
+    assert as_rows(frame.lazy().collect()).shape == (2, 1)
 
 
 # --------------------------------------------------------- array-API arrays

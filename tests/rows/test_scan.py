@@ -116,7 +116,7 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"columns": "x,y", "drop": "y"}, ParameterError, "name 'y' more than once. A column has one use"),
         ({"id": "x", "label": "x"}, ParameterError, "name 'x' more than once"),
         ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed: 'mean'"),
-        ({"transpose": True, "label": "kind"}, ParameterError, "Leave out one of them"),
+        ({"na_values": []}, ParameterError, r"na_values=\[\] holds no names"),
         ({"size": "0x5"}, InputTypeError, "not two integers of at least 1"),
         ({"size": (3, 4, 5)}, InputTypeError, "not two integers"),
         ({"size": 3}, InputTypeError, "not two integers"),
@@ -169,6 +169,21 @@ def test_bytes_that_form_a_path(path):
             return os.fsencode(path)
 
     assert scan(Place(), drop="kind,y").read().values.shape == (4, 1)
+
+
+def test_marks_of_missing_values_may_be_numbers(tmp_path):
+    (tmp_path / "x.csv").write_text("x,y\n1,-999\n-,2\n")
+    for marks in (["-", -999], "-,-999", ["-", -999.0]):
+        table = scan(tmp_path / "x.csv", na_values=marks, missing="mean").read()
+        assert table.values.tolist() == [[1, 2], [1, 2]]
+    assert scan(tmp_path / "x.csv", na_values=-999).na_values == ("-999",)
+
+
+def test_marks_of_missing_values_belong_to_text(tmp_path, folder):
+    np.save(tmp_path / "x.npy", np.eye(2))
+    for place, held in ((tmp_path / "x.npy", "numbers"), (folder / "0.png", "pictures")):
+        with pytest.raises(ParameterError, match=f"na_values says what .* holds {held}. Leave it out"):
+            scan(place, na_values="-").read()
 
 
 def test_streams():

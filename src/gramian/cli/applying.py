@@ -30,7 +30,7 @@ def transform(
     """
     from gramian.report.tables import row_table, write_table
 
-    target, kind = table_target(out, as_json, data, str(model_path(model)))
+    target, kind = table_target(out, as_json, *reading.inputs(data), str(model_path(model)))
     fitted = read_model(model)
     table = read_new_data(data, reading)
     with progress("computing"):
@@ -68,7 +68,7 @@ def reconstruct(
     _require_rows(fitted)
     most = int(fitted.n_components_)
     count = most if components is None else check_integer("--components", components, 1, most)
-    place = _Place(fitted, out, as_json, data, str(model_path(model)))
+    place = _Place(fitted, out, as_json, *reading.inputs(data), str(model_path(model)))
     table = place.read(data, reading)
     with progress(f"rebuilding from {count} components"):
         errors = place.write(table, count)
@@ -109,7 +109,7 @@ def denoise(
             "gramian reconstruct; or fit with --kernel rbf."
         )
     _require_rows(fitted)
-    place = _Place(fitted, out, as_json, data, str(model_path(model)))
+    place = _Place(fitted, out, as_json, *reading.inputs(data), str(model_path(model)))
     table = place.read(data, reading)
     method, percentiles = fitted.preimage_, None
     with progress(f"finding rows by {method.method}"):

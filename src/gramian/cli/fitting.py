@@ -38,7 +38,7 @@ def fit(
     made = estimator(model)
     model_only = is_model_file(out)
     _check_writing(model, loadings, table_format, model_only)
-    check_not_input(out, data)
+    check_not_input(out, *reading.inputs(data))
     if model_only:
         check_file(out)
     else:

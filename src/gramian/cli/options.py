@@ -26,7 +26,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A .csv, .tsv, .parquet, .npy or .npz (FILE::KEY) file, a folder or .zip of pictures, or -.",
+        help="A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, ...; FILE::NAME where there are "
+        "several), a folder or .zip of pictures, or -.",
         show_default=False,
     ),
 ]
@@ -58,9 +59,20 @@ class Reading:
     columns: Annotated[Text, option("--columns", "A,B,..", "Columns to use, by name or position.")] = None
     drop: Annotated[Text, option("--drop", "A,B,..", "Columns to leave out.")] = None
     id: Annotated[Text, option("--id", "COLUMN", "Column that names the rows.")] = None
-    label: Annotated[Text, option("--label", "COLUMN", "Column to set aside as labels; may hold text.")] = (
-        None
-    )
+    label: Annotated[
+        Text,
+        option(
+            "--label", "COLUMN", "Column to set aside as labels; may hold text. With --transpose, the row."
+        ),
+    ] = None
+    labels_from: Annotated[
+        Text,
+        option(
+            "--labels-from",
+            "FILE[:COLUMN]",
+            "Labels from another file, by row names or order.",
+        ),
+    ] = None
     transpose: Annotated[
         bool, typer.Option("--transpose", help="Swap rows and columns, as for genes x samples.")
     ] = False
@@ -68,6 +80,21 @@ class Reading:
         Text, option("--missing", "HOW", "Missing values: mean, drop-rows or drop-columns.")
     ] = None
     size: Annotated[Text, option("--size", "WxH", "Resize pictures to this size.")] = None
+    na_values: Annotated[
+        Text, option("--na-values", "A,B,..", "What else stands for a missing value in text, such as -.")
+    ] = None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the rows have labels."""
+        return self.label is not None or self.labels_from is not None
+
+    def inputs(self, data: str) -> list[str]:
+        """Name what is read: the data, and the file of labels where they have one of their own."""
+        if self.labels_from is None:
+            return [data]
+        file, _, _ = self.labels_from.rpartition(":")
+        return [data, self.labels_from, file.removesuffix(":")]
 
 
 @dataclass(frozen=True)

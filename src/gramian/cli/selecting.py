@@ -107,9 +107,12 @@ def select(
     wanted = read_features(selecting.features, selecting.method)
     _check_applicable(selecting, wanted)
     if out is not None:
-        check_out(out, as_json, data)
-    if reading.label is None:
-        raise ParameterError("select compares columns with a label. Name its column with --label.")
+        check_out(out, as_json, *reading.inputs(data))
+    if not reading.labelled:
+        raise ParameterError(
+            "select compares columns with a label. Name its column with --label, or its file with "
+            "--labels-from."
+        )
     table = read_table(data, reading)
     _check_names(table, out)
     from gramian.selection.labels import as_target

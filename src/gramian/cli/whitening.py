@@ -56,7 +56,7 @@ def whiten(
         ddof=ddof,
         random_state=seed,
     )
-    kind, target = _target(out, method, as_json, data)
+    kind, target = _target(out, method, as_json, *reading.inputs(data))
     table = read_table(data, reading)
     if kind == "pictures" and table.picture_shape is None:
         raise ParameterError(
@@ -76,16 +76,16 @@ def whiten(
     _report(model, out, files, as_json)
 
 
-def _target(out: str, method: str, as_json: bool, data: str) -> tuple[str, Any]:
+def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, Any]:
     """Say what is written, "model", a kind of table, or "pictures", and where to; refuse what cannot be."""
     from gramian.report.pictures import check_picture_folder
 
     suffix = Path(out).suffix.lower()
     folder = out.endswith("/") or Path(out).is_dir()
     if out == "-" or (suffix in TABLES and not folder):
-        target, kind = table_target(out, as_json, data)
+        target, kind = table_target(out, as_json, *inputs)
         return kind, target
-    check_not_input(out, data)
+    check_not_input(out, *inputs)
     if suffix == ".gramian" and not folder:
         check_file(out)
         return "model", out

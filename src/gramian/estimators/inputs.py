@@ -107,6 +107,7 @@ def remember_features(estimator: Any, X: Any, rows: Rows) -> None:
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     """Refuse new data whose features are not those of the fitted data."""
+    _check_picture_shape(estimator, rows)
     known = getattr(estimator, "feature_names_in_", None)
     if rows.table is not None and rows.feature_names is not None and known is not None:
         missing = [name for name in known if name not in rows.feature_names]
@@ -119,6 +120,20 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
             )
         return
     _validate(estimator, X, rows, reset=False)
+
+
+def _check_picture_shape(estimator: Any, rows: Rows) -> None:
+    fitted, given = getattr(estimator, "picture_shape_", None), rows.picture_shape
+    if fitted is None or given is None or tuple(fitted) == given:
+        return
+    size = f"{fitted[1]}x{fitted[0]}"
+    # Arrays of pictures have no names and are not resized while reading.
+    files = rows.table is not None and rows.table.row_names is not None
+    advice = f'while reading, with size="{size}" (--size {size})' if files else "first"
+    raise DataError(
+        f"The pictures are {given[1]}x{given[0]} (width x height), and those the model was fitted on {size}. "
+        f"Resize them {advice}."
+    )
 
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:

@@ -11,12 +11,19 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
 from gramian.arrays import is_numpy, namespace, numpy_dtype
-from gramian.checks import listed
+from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, InputTypeError
 from gramian.rows.rows import Block, Rows
 
 # float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
 EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
+
+# What a type of column is called, by how its name begins.
+_NO_NUMBERS = {
+    "str": "text", "categor": "categories", "enum": "categories", "date": "dates", "timestamp": "dates",
+    "timedelta": "durations", "duration": "durations", "time": "times", "period": "periods",
+    "interval": "intervals", "list": "lists", "struct": "records",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +88,7 @@ def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
 
 def _check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
     """Return ``X`` as a float32 or float64 NumPy array of shape (n, d), not yet searched for NaN."""
-    _refuse_text_columns(X)
+    _refuse_other_columns(X)
     dtype = getattr(X, "dtype", None)
     if np.ma.is_masked(X):
         raise DataError(
@@ -143,20 +150,33 @@ def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
     return xp.astype(X, xp.float32 if dtype in EXACT_IN_FLOAT32 else xp.float64)
 
 
-def _refuse_text_columns(X: Any) -> None:
-    """Name the text columns of a frame, before a conversion fails on the first cell of one."""
+def _refuse_other_columns(X: Any) -> None:
+    """Name the columns of a frame that are no numbers, before a conversion fails on the first cell of one."""
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise InputTypeError(
+            "X is a LazyFrame, a query whose rows are not computed yet. Compute them: pass X.collect()."
+        )
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return
-    text = [str(name) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_text(X, name, dtype)]
-    if text:
+    found = {str(name): _other(X, name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True)}
+    held = [f"{name!r} ({what})" for name, what in found.items() if what]
+    if held:
+        shown = ", ".join(held[:NAMES_SHOWN]) + (", ..." if len(held) > NAMES_SHOWN else "")
         raise DataError(
-            f"{len(text)} column(s) hold text, not numbers: {listed(text)}. "
-            f"Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars) or encode them first."
+            f"{counted(len(held), 'column holds', 'columns hold')} no numbers: {shown}. "
+            "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or make numbers of them "
+            "first: a column for each category (pandas.get_dummies, X.to_dummies), days since a date."
         )
 
 
-def _is_text(X: Any, name: Any, dtype: Any) -> bool:
+def _other(X: Any, name: Any, dtype: Any) -> str:
+    """Say what a column of a frame holds instead of numbers; nothing where it can be numbers."""
     kind = str(dtype).lower()
-    if kind.startswith(("str", "category", "categorical", "enum", "datetime", "date", "time", "duration")):
-        return True
-    return kind == "object" and any(isinstance(value, str) for value in X[name])
+    if kind == "object":
+        kinds = {type(value).__name__.lower() for value in X[name]} - {"nonetype", "float", "nattype"}
+        kind = next((one for one in sorted(kinds) if _word(one)), "")
+    return _word(kind)
+
+
+def _word(kind: str) -> str:
+    return next((word for start, word in _NO_NUMBERS.items() if kind.startswith(start)), "")

@@ -1,19 +1,19 @@
 """Arrow columns, and the table of them: which become numbers, names and labels, and which are refused."""
 
-import json
+import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import IO, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from gramian.checks import NAMES_SHOWN, counted, listed
-from gramian.errors import DataError, FileError
+from gramian.errors import DataError, ParameterError
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.text_numbers import MISSING_TOKENS, marks, numbers_from_text, undecided_comma
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 _INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
@@ -28,6 +28,7 @@ class _Columns:
     names: tuple[str, ...]
     first_is_index: bool
     source: str
+    typed: bool
 
     def is_number(self, index: int) -> bool:
         t = pa.types
@@ -45,6 +46,7 @@ def table_from_columns(
     choice: Choice,
     source: str,
     notes: tuple[str, ...] = (),
+    separator: str | None = None,
 ) -> Table:
     """Make a table of Arrow columns.
 
@@ -58,6 +60,8 @@ def table_from_columns(
     source : str
     notes : tuple of str
         Notes to carry along.
+    separator : str or None
+        What separated the fields, where the columns come from text and may hold numbers as text.
 
     Raises
     ------
@@ -74,37 +78,124 @@ def table_from_columns(
     """
     if not arrays or len(arrays[0]) == 0:
         raise DataError(f"{source} has no rows. Add at least one row of numbers.")
-    columns, name_notes = _with_names(arrays, names, source)
+    row_labels: list[Any] = []
+    if choice.label_row is not None:
+        arrays, row_labels, choice = _set_row_aside(arrays, names, choice, source)
+    if separator is not None:
+        arrays, comma_notes = numbers_from_text(arrays, separator, choice.na_values or ())
+        notes = (*notes, *comma_notes)
+    columns, name_notes = _with_names(arrays, names, source, typed=separator is None)
     kept, given, label = pick_columns(columns.names, choice, source)
     id_column, kept, id_notes = _find_row_names(columns, choice, given, kept)
     _refuse_text(columns, kept)
     rows = pick_rows(len(arrays[0]), choice.rows, source)
+    labels = None if label is None else _as_labels(_cut(columns.arrays[label], rows))
     return Table(
         values=_fill(columns, kept, rows),
         feature_names=None if names is None else tuple(columns.names[index] for index in kept),
         row_names=None if id_column is None else _as_names(_cut(columns.arrays[id_column], rows)),
-        labels=None if label is None else _as_labels(_cut(columns.arrays[label], rows)),
-        label_name=choice.label,
+        labels=_labels_of_row([row_labels[index] for index in kept]) if row_labels else labels,
+        label_name=choice.label or choice.label_row,
         source=source,
         notes=(*notes, *name_notes, *id_notes),
         row_numbers=None if choice.rows is None else rows,
     )
 
 
+def labels_from_columns(
+    arrays: Sequence[Any], names: Sequence[str] | None, choice: Choice, source: str
+) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str]:
+    """Take labels out of Arrow columns.
+
+    Parameters
+    ----------
+    arrays, names
+        As for :func:`table_from_columns`.
+    choice : Choice
+        Its label is the column, None where there is but one beside the names; its id the one that names
+        rows, by default found as in a table.
+    source : str
+
+    Returns
+    -------
+    labels : ndarray
+    row_names : tuple of str or None
+    column : str
+        Its name.
+
+    Raises
+    ------
+    ParameterError
+        If there are several columns and none was chosen, or it does not exist.
+    """
+    columns, _ = _with_names(arrays, names, source)
+    kept, given, label = pick_columns(columns.names, choice, source)
+    id_column, kept, _ = _find_row_names(columns, choice, given, kept)
+    if label is None and len(kept) != 1:
+        raise ParameterError(
+            f"{source} has the columns {listed(columns.names)}. Say which one holds the labels: "
+            f"{source}:{columns.names[kept[-1] if kept else 0]}"
+        )
+    place = kept[0] if label is None else label
+    row_names = None if id_column is None else _as_names(columns.arrays[id_column])
+    return _as_labels(columns.arrays[place]), row_names, columns.names[place]
+
+
+def _set_row_aside(
+    arrays: Sequence[Any], names: Sequence[str] | None, choice: Choice, source: str
+) -> tuple[list[Any], list[Any], Choice]:
+    """Take out the row that labels the columns, before its text makes text of all of them.
+
+    Returns the columns with the rows that are wanted of those that are left, the labels, and what is left
+    of the choice.
+    """
+    arrays = list(map(_decoded, arrays))
+    columns, _ = _with_names(arrays, names, source)
+    id_name = columns.names[0] if choice.id is None else choice.id
+    place = pick_columns(columns.names, Choice(id=id_name), source)[1] or 0
+    entries = _as_names(columns.arrays[place])
+    row = choice.label_row
+    if names is not None and names[place] == row:
+        labels, others = list(names), np.arange(len(entries))
+    elif row in entries:
+        found = entries.index(row)
+        labels = [column[found].as_py() for column in arrays]
+        others = np.delete(np.arange(len(entries)), found)
+    else:
+        close = difflib.get_close_matches(str(row), entries, n=3) or entries
+        raise ParameterError(
+            f"label={row!r} with transpose names a row, and {source} has none of that name in its column "
+            f"{id_name!r}, which holds {listed(close)}."
+        )
+    if len(others) == 0:
+        raise DataError(f"{source} has no rows beside {row!r}. Add at least one row of numbers.")
+    others = others[np.array(pick_rows(len(others), choice.rows, source))]
+    return [column.take(others) for column in arrays], labels, replace(choice, id=id_name, rows=None)
+
+
+def _labels_of_row(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """Make labels of the values of a row: numbers where all of them are."""
+    text = pa.chunked_array([pa.array([None if v is None else str(v) for v in values], pa.string())])
+    labels = _as_labels(numbers_from_text([text], ",")[0][0])
+    if labels.dtype.kind == "f" and np.array_equal(labels, np.rint(labels)):
+        return labels.astype(np.int64)
+    return labels
+
+
 def _with_names(
-    arrays: Sequence[Any], names: Sequence[str] | None, source: str
+    arrays: Sequence[Any], names: Sequence[str] | None, source: str, typed: bool = True
 ) -> tuple[_Columns, tuple[str, ...]]:
     notes: tuple[str, ...] = ()
     arrays = tuple(map(_decoded, arrays))
     if names is None:
-        return _Columns(arrays, tuple(map(str, range(len(arrays)))), False, source), notes
+        return _Columns(arrays, tuple(map(str, range(len(arrays)))), False, source, typed), notes
     if len(arrays) > 1 and names[-1] == "" and pa.types.is_null(arrays[-1].type):
         arrays, names = arrays[:-1], names[:-1]
         notes = ("an empty last column without a name was left out",)
     unique, repeated = unique_names(names)
     if repeated:
         notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
-    return _Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source), notes
+    return _Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source, typed), notes
 
 
 def _decoded(column: Any) -> Any:
@@ -152,7 +243,7 @@ def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
     if len(text) == len(kept):
         held = f": {_describe(columns, text)}" if text else ""
         raise DataError(
-            f"{columns.source} has no numeric columns{held}. "
+            f"{columns.source} has no numeric columns{held}. {_why_text(columns, text)}"
             "At least one column must hold numbers and not be dropped, an id or a label."
         )
     if not text:
@@ -162,10 +253,36 @@ def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
     quoted = ", ".join(f'"{name}"' for name in names)
     raise DataError(
         f"{columns.source} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
-        f"{_describe(columns, text)}. "
+        f"{_describe(columns, text)}. {_why_text(columns, text)}"
         f"Leave out with drop=[{quoted}{more}] (--drop {_for_shell(names)}{more}), "
         f'or take one out as labels with label="{names[0]}" (--label {_for_shell(names[:1])}) '
         f'or as row names with id="{names[0]}" (--id {_for_shell(names[:1])}).'
+    )
+
+
+def _why_text(columns: _Columns, text: Sequence[int]) -> str:
+    """Say of columns of text that are nearly numbers what keeps them from it, and what to do."""
+    if columns.typed:
+        return ""
+    found: dict[str, int] = {}
+    nearly, advice = [], ""
+    for index in filter(columns.is_text, text):
+        if here := marks(columns.arrays[index]):
+            nearly.append(columns.names[index])
+            found = {mark: found.get(mark, 0) + here.get(mark, 0) for mark in {**found, **here}}
+        elif not advice and (value := undecided_comma(columns.arrays[index])) is not None:
+            advice = (
+                f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
+                f"{value.replace(',', '.')}, and nothing tells whether the comma separates thousands or "
+                "decimals: write one or the other. "
+            )
+    if not nearly:
+        return advice
+    counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in found.items())
+    python = ", ".join(f'"{mark}"' for mark in found)
+    return advice + (
+        f"{listed(nearly)} would be numbers but for {counts}: if that stands for a missing value, read it as "
+        f'one with na_values=[{python}] (--na-values "{",".join(found)}"). '
     )
 
 
@@ -185,7 +302,8 @@ def _sample_value(columns: _Columns, index: int) -> str:
     column = columns.arrays[index]
     if not columns.is_text(index):
         return str(column.type)
-    odd = pc.index(_number_like(column), pa.scalar(False)).as_py()
+    fine = pc.or_(_number_like(column), pc.is_in(column, value_set=pa.array(MISSING_TOKENS)))
+    odd = pc.index(fine, pa.scalar(False)).as_py()
     row = max(odd, 0)
     value = str(column[row].as_py())
     shown = value if len(value) <= 24 else f"{value[:21]}..."
@@ -228,37 +346,3 @@ def _as_labels(column: Any) -> npt.NDArray[Any]:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
     return np.array(_as_names(column), dtype=np.str_)
-
-
-def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
-    """Read a Parquet file into Arrow columns and their names, with an index of pandas first.
-
-    Raises
-    ------
-    FileError
-        If the file is truncated or damaged.
-    DataError
-        If there are no columns.
-    """
-    try:
-        table = parquet.ParquetFile(file).read(use_threads=False)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        detail = str(error).split("\n")[0].rstrip(".")
-        raise FileError(
-            f"{source} is truncated or damaged Parquet ({detail}). Make or copy it again."
-        ) from error
-    if table.num_columns == 0:
-        raise DataError(f"{source} has no columns. At least one column of numbers is needed.")
-    names = list(table.column_names)
-    index = _pandas_index(table)
-    # pandas writes the index last; in a table that is read, row names come first.
-    order = sorted(range(len(names)), key=lambda place: names[place] not in index)
-    return [table.column(place) for place in order], [names[place] for place in order]
-
-
-def _pandas_index(table: Any) -> tuple[str, ...]:
-    try:
-        index = json.loads((table.schema.metadata or {})[b"pandas"])["index_columns"]
-        return tuple(name for name in index if isinstance(name, str))
-    except (KeyError, TypeError, ValueError):
-        return ()

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from gramian.checks import counted
 from gramian.errors import DataError, FileError
-
-MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>")
+from gramian.rows.text_numbers import MISSING_TOKENS, is_missing, is_number
 
 # Earlier wins where two separators explain the text equally well: a tab is never part of a value by
 # accident, a space often is.
@@ -26,9 +24,6 @@ _SAMPLE_LINES = 12
 _SAMPLE_BYTES = 1 << 24
 _LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
 _ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
-_DIGITS = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-_NUMBER = re.compile(rf"{_DIGITS}|[+-]?(?i:inf|infinity)")
-_NUMBER_COMMA = re.compile(rf"{_DIGITS}|[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?|[+-]?(?i:inf|infinity)")
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ def to_utf8(data: bytes, source: str) -> tuple[bytes, tuple[str, ...]]:
     return data, ()
 
 
-def detect_layout(data: bytes, source: str) -> Layout:
+def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> Layout:
     """Find the separator and the header in the first lines.
 
     Raises
@@ -90,7 +85,7 @@ def detect_layout(data: bytes, source: str) -> Layout:
     best: tuple[float, str, list[list[str]]] | None = None
     for separator in _SEPARATORS:
         rows = _split(text, separator)
-        score = _score(rows, separator)
+        score = _score(rows, separator, na_values)
         if score > 0 and (best is None or score > best[0] + 1e-9):
             best = score, separator, rows
     separator, rows = (",", _split(text, ",")) if best is None else best[1:]
@@ -101,7 +96,7 @@ def detect_layout(data: bytes, source: str) -> Layout:
         )
     if not rows:
         raise DataError(f"{source} has no rows: there is no text in it.")
-    if not _has_header(rows, separator):
+    if not _has_header(rows, separator, na_values):
         return Layout(separator, None, len(rows[0]))
     names = [name.strip() for name in rows[0]]
     body = rows[1:]
@@ -127,16 +122,7 @@ def _split(text: str, separator: str) -> list[list[str]]:
     return rows[:-1] if len(rows) > 2 else rows
 
 
-def _is_number(field: str, separator: str) -> bool:
-    pattern = _NUMBER if separator == "," else _NUMBER_COMMA
-    return pattern.fullmatch(field.strip()) is not None
-
-
-def _is_missing(field: str) -> bool:
-    return field.strip() in MISSING_TOKENS
-
-
-def _score(rows: Sequence[Sequence[str]], separator: str) -> float:
+def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> float:
     """Say how well a separator explains the rows: even lengths, and numbers between separators."""
     body = rows[1:] or rows
     if not body:
@@ -144,28 +130,29 @@ def _score(rows: Sequence[Sequence[str]], separator: str) -> float:
     length, count = Counter(map(len, body)).most_common(1)[0]
     if length < 2:
         return 0.0
-    cells = [field for row in body for field in row if not _is_missing(field)]
-    numbers = sum(_is_number(field, separator) for field in cells)
+    cells = [field for row in body for field in row if not is_missing(field, na_values)]
+    numbers = sum(is_number(field, separator) for field in cells)
     return count / len(body) * (0.05 + numbers / max(1, len(cells)))
 
 
-def _has_header(rows: Sequence[Sequence[str]], separator: str) -> bool:
+def _has_header(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> bool:
     first, body = rows[0], rows[1:]
     if not body:
-        return not any(_is_number(field, separator) for field in first)
+        return not any(is_number(field, separator) for field in first)
     shift = 1 if all(len(row) == len(first) + 1 for row in body) else 0
     if shift:
         return True
-    if first[0].strip().casefold() in _ROW_NAME_HEADERS and not any(_is_missing(row[0]) for row in body):
+    named = not any(is_missing(row[0], na_values) for row in body)
+    if first[0].strip().casefold() in _ROW_NAME_HEADERS and named:
         return True
     numeric_first = False
     for column, field in enumerate(first):
-        below = [row[column] for row in body if column < len(row) and not _is_missing(row[column])]
-        if not below or not all(_is_number(value, separator) for value in below):
+        below = [row[column] for row in body if column < len(row) and not is_missing(row[column], na_values)]
+        if not below or not all(is_number(value, separator) for value in below):
             continue
-        if not _is_missing(field) and not _is_number(field, separator):
+        if not is_missing(field, na_values) and not is_number(field, separator):
             return True
-        numeric_first = numeric_first or _is_number(field, separator)
+        numeric_first = numeric_first or is_number(field, separator)
     return not numeric_first
 
 
@@ -177,7 +164,7 @@ def _collapse_spaces(data: bytes) -> bytes:
     return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
 
 
-def _strip_comments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+def _strip_comments(data: bytes, na_values: Sequence[str]) -> tuple[bytes, tuple[str, ...]]:
     """Take out leading lines that start with ``#``, unless the last of them is the header."""
     start = 0
     lines = []
@@ -189,7 +176,7 @@ def _strip_comments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         return data, ()
     rest = data[start:]
     header = lines[-1].lstrip(b"# \t")
-    layout = detect_layout(rest, "the text") if rest.strip() else None
+    layout = detect_layout(rest, "the text", na_values) if rest.strip() else None
     if layout is not None and layout.names is None:
         fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
         if fields and len(fields[0]) == layout.n_fields:
@@ -198,15 +185,28 @@ def _strip_comments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     return rest, (note,) if lines else ()
 
 
-def parse_delimited(data: bytes, source: str) -> tuple[list[Any], tuple[str, ...] | None, tuple[str, ...]]:
+def parse_delimited(
+    data: bytes, source: str, na_values: Sequence[str] = (), layout: Layout | None = None
+) -> tuple[list[Any], tuple[str, ...] | None, tuple[str, ...], str]:
     """Read delimited text into Arrow columns.
+
+    Parameters
+    ----------
+    data : bytes
+    source : str
+    na_values : sequence of str
+        What stands for a missing value beside what always does.
+    layout : Layout, optional
+        Where it is known already.
 
     Returns
     -------
     columns : list of pyarrow.ChunkedArray
+        Of numbers, or of text that may still stand for numbers.
     names : tuple of str or None
         The header, or None where the text has none.
     notes : tuple of str
+    separator : str
 
     Raises
     ------
@@ -217,25 +217,24 @@ def parse_delimited(data: bytes, source: str) -> tuple[list[Any], tuple[str, ...
 
     Examples
     --------
-    >>> columns, names, notes = parse_delimited(b"x,y\\n1,2\\n", "memory")
-    >>> names, columns[1].to_pylist()
-    (('x', 'y'), [2])
+    >>> columns, names, notes, separator = parse_delimited(b"x,y\\n1,2\\n", "memory")
+    >>> names, columns[1].to_pylist(), separator
+    (('x', 'y'), [2], ',')
     """
     data, notes = to_utf8(data, source)
-    data, comment_notes = _strip_comments(data)
-    layout = detect_layout(data, source)
+    data, comment_notes = _strip_comments(data, na_values)
+    layout = layout or detect_layout(data, source, na_values)
     if layout.separator == " ":
         data = _collapse_spaces(data)
-    columns = _read_columns(data, layout, source)
+    columns = _read_columns(data, layout, source, na_values)
     if len(columns[0]) == 0:
         raise DataError(f"{source} has no rows: only a header line. Add at least one row of numbers.")
-    columns, comma_notes = _numbers_from_text(columns, layout.separator)
     if layout.names is None:
         notes = (*notes, "no header line: columns are known by position, counted from 0")
-    return columns, layout.names, (*notes, *comment_notes, *comma_notes)
+    return columns, layout.names, (*notes, *comment_notes), layout.separator
 
 
-def _read_columns(data: bytes, layout: Layout, source: str) -> list[Any]:
+def _read_columns(data: bytes, layout: Layout, source: str, na_values: Sequence[str]) -> list[Any]:
     uneven: list[Any] = []
     header = _header_short_by_one(data, layout)
     # Without an end of line, Arrow takes a lone header for a row that was cut off.
@@ -261,7 +260,7 @@ def _read_columns(data: bytes, layout: Layout, source: str) -> list[Any]:
                 newlines_in_values=b'"' in data,
                 invalid_row_handler=note_uneven,
             ),
-            convert_options=arrow_csv.ConvertOptions(null_values=list(MISSING_TOKENS)),
+            convert_options=arrow_csv.ConvertOptions(null_values=[*MISSING_TOKENS, *na_values]),
         )
     except (pa.ArrowException, OSError) as error:
         if uneven:
@@ -288,37 +287,3 @@ def _uneven_rows(data: bytes, row: Any, source: str) -> DataError:
         f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
         "field that contains the separator."
     )
-
-
-def _numbers_from_text(columns: list[Any], separator: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Turn text columns of padded numbers, or of numbers with a decimal comma, into float64."""
-    comma = separator != "," and not any(pa.types.is_floating(column.type) for column in columns)
-    any_comma = False
-    result = []
-    for column in columns:
-        if pa.types.is_string(column.type):
-            text = pc.utf8_trim_whitespace(column)
-            missing = pc.is_in(text, value_set=pa.array(MISSING_TOKENS))
-            text = pc.if_else(missing, pa.scalar(None, pa.string()), text)
-            if _all_match(text, _NUMBER.pattern):
-                column = pc.cast(_plain(text), pa.float64())
-            elif comma and _all_match(text, _NUMBER_COMMA.pattern) and _is_decimal(text, separator):
-                column = pc.cast(_plain(pc.replace_substring(text, ",", ".")), pa.float64())
-                any_comma = True
-        result.append(column)
-    return result, ("comma read as the decimal separator",) if any_comma else ()
-
-
-def _plain(text: Any) -> Any:
-    """Write infinity and signs the one way that Arrow's own conversion knows."""
-    text = pc.replace_substring_regex(text, "(?i)infinity", "inf")
-    return pc.replace_substring_regex(text, r"^\+", "")
-
-
-def _all_match(text: Any, pattern: str) -> bool:
-    return pc.all(pc.match_substring_regex(text, f"^(?:{pattern})$")).as_py() is True
-
-
-def _is_decimal(text: Any, separator: str) -> bool:
-    """Say whether commas separate decimals: in ``12,345`` they may as well separate thousands."""
-    return separator == ";" or not _all_match(text, r"[+-]?[1-9]\d{0,2},\d{3}|[+-]?\d{1,3}")

@@ -9,14 +9,23 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy.typing as npt
 
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
+from gramian.rows.annotated import read_annotated
+from gramian.rows.archives import Use
 from gramian.rows.decoding import PictureFile, readable
+from gramian.rows.excel import sheet_as_text
+from gramian.rows.hdf5 import read_hdf5
+from gramian.rows.idx import read_idx
+from gramian.rows.matlab import read_mat
 from gramian.rows.numpy_files import read_npy, read_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
@@ -34,16 +43,28 @@ _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
     **dict.fromkeys(_TEXT_SUFFIXES, "text"),
     **dict.fromkeys(PICTURE_SUFFIXES, "picture"),
+    **dict.fromkeys((".gct", ".gct.gz"), "gct"),
+    **dict.fromkeys((".idx", ".idx.gz"), "idx"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
+    **dict.fromkeys((".feather", ".arrow"), "arrow"),
+    **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
+    ".h5ad": "annotated",
+    ".mat": "mat",
     ".npy": "npy",
     ".npz": "npz",
     ".parquet": "parquet",
     ".zip": "zip",
 }
+# As the files of MNIST are named: train-images-idx3-ubyte.gz.
+_IDX_NAME = re.compile(r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$")
+ARRAYS = ("npy", "npz", "mat", "hdf5", "idx")
+_WITH_KEYS = ("npz", "mat", "hdf5", "excel")
+_WITH_MARKS = ("text", "gct", "excel")
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
-_REGULAR = [suffix for suffix, kind in _KINDS.items() if kind != "text"]
+_REGULAR = [suffix for suffix, kind in _KINDS.items() if kind not in ("text", "gct", "idx")]
 _SUPPORTED = (
-    ".csv .tsv .txt (also with .gz), .parquet, .npy, .npz (FILE.npz::KEY), "
-    "a picture, and a folder or .zip of pictures"
+    ".csv .tsv .txt .gct (also with .gz), .xlsx, .parquet, .feather, .arrow, .npy, .npz, .mat, .h5, .h5ad, "
+    "IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or .zip of pictures"
 )
 
 
@@ -79,9 +100,12 @@ def locate(text: str) -> Location:
         raise FileError(f"{readable(str(path))}: there is no such file or folder. {_similar(path)}")
     if path.is_dir() or not path.is_file():
         return location
-    kind = _kind(path)
-    if location.key is not None and kind != "npz":
-        raise ParameterError(f"{readable(text)}: ::KEY names an array in an .npz file. Leave out ::{key}.")
+    kind = kind_of(path)
+    if location.key is not None and kind not in _WITH_KEYS:
+        raise ParameterError(
+            f"{readable(text)}: ::NAME names an array in an .npz, .mat or .h5 file, or a sheet in an .xlsx "
+            f"file. Leave out ::{key}."
+        )
     return location
 
 
@@ -107,17 +131,26 @@ def _similar(path: Path) -> str:
     return f"Did you mean {' or '.join(close)}?" if close else "Check the path."
 
 
-def _kind(path: Path) -> str:
+def kind_of(path: Path) -> str:
+    """Tell the kind of a file from its name.
+
+    Raises
+    ------
+    FileError
+        If it is one that is not read.
+    """
     name = path.name.lower()
     suffix = Path(name).suffix
     if suffix == ".gz":
         suffix = Path(name.removesuffix(".gz")).suffix + ".gz"
     if suffix in _KINDS:
         return _KINDS[suffix]
+    if _IDX_NAME.search(name):
+        return "idx"
     advice = ""
-    if suffix in (".xlsx", ".xls", ".ods"):
-        advice = " Save the sheet as CSV."
-    elif suffix in (".pkl", ".pickle", ".joblib", ".mat", ".h5", ".hdf5"):
+    if suffix in (".xls", ".ods"):
+        advice = " Save the sheet as .xlsx or CSV."
+    elif suffix in (".pkl", ".pickle", ".joblib"):
         advice = " Save the array as .npy."
     kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
     raise FileError(
@@ -141,21 +174,34 @@ def read_location(location: Location, choice: Choice) -> Table:
     if path.is_dir():
         pictures, notes = pictures_in_folder(path)
         return _with_notes(_pictures(pictures, choice, source), notes)
+    with opened(path, source) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return read_stream(file, choice, source)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        table = _read_kind(kind_of(path), file, location.key, choice, source)
+    return replace(table, sha256=digest)
+
+
+@contextmanager
+def opened(path: Path, source: str) -> Iterator[io.BufferedReader]:
+    """Open a file, and say what is wrong with one that cannot be read.
+
+    Raises
+    ------
+    FileError
+        If it is empty, not there, not allowed, or a pipe where that cannot be.
+    """
     regular = path.suffix.lower() in _REGULAR
     try:
         with open_picture(path, source, SAVE_FIRST) if regular else path.open("rb") as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                return read_stream(file, choice, source)
-            if found.st_size == 0:
+            if stat.S_ISREG(found.st_mode) and found.st_size == 0:
                 raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            table = _read_kind(_kind(path), file, location.key, choice, source)
+            yield file
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
-    return replace(table, sha256=digest)
 
 
 def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input") -> Table:
@@ -184,11 +230,11 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
         )
     if not data:
         raise FileError(f"{source} is empty (0 bytes). A stream can be read only once.")
-    kind = _sniff(data[:64]) or "text"
-    file = io.BytesIO(data)
-    if kind == "zip" and _holds_arrays(file):
-        kind = "npz"
-    table = _read_kind("text" if kind == "gzip" else kind, file, None, choice, source)
+    content = _unpacked(data, source)
+    kind, file = _sniff(content[:64]) or "text", io.BytesIO(content)
+    if kind == "zip":
+        kind = _kind_of_zip(file)
+    table = _read_kind(kind, file, None, choice, source)
     return replace(table, sha256=hashlib.sha256(data).hexdigest())
 
 
@@ -216,7 +262,11 @@ def _sniff(head: bytes) -> str | None:
         (b"PK\x03\x04", "zip"),
         (b"PK\x05\x06", "zip"),
         (b"PAR1", "parquet"),
-        (b"\x1f\x8b", "gzip"),
+        (b"ARROW1", "arrow"),
+        (b"\x89HDF\r\n", "hdf5"),
+        (b"MATLAB ", "mat"),
+        (b"#1.2", "gct"),
+        (b"#1.3", "gct"),
         (b"\x89PNG", "picture"),
         (b"\xff\xd8\xff", "picture"),
         (b"GIF87a", "picture"),
@@ -226,18 +276,23 @@ def _sniff(head: bytes) -> str | None:
     ):
         if head.startswith(magic):
             return kind
+    if re.match(rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]", head):
+        return "idx"
     webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
     # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
     bitmap = head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"
     return "picture" if webp or bitmap or re.match(rb"P[1-6][\r\n]", head) else None
 
 
-def _holds_arrays(file: IO[bytes]) -> bool:
+def _kind_of_zip(file: IO[bytes]) -> str:
     try:
         with zipfile.ZipFile(file) as archive:
-            return any(name.endswith(".npy") for name in archive.namelist())
+            names = archive.namelist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        return False
+        return "zip"
+    if "xl/workbook.xml" in names:
+        return "excel"
+    return "npz" if any(name.endswith(".npy") for name in names) else "zip"
 
 
 def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str) -> Table:
@@ -249,22 +304,52 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
         with opened_zip(file, source) as archive:
             pictures, notes = pictures_in_zip(archive, source)
             return _with_notes(_pictures(pictures, choice, source), notes)
+    if kind not in _WITH_MARKS:
+        choice.refuse_marks(source, "numbers")
     if choice.size is not None:
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
-    if kind == "npz":
-        array, notes = read_npz(file, key, source)
+    if kind == "annotated":
+        return read_annotated(file, choice, source)
+    if kind in ARRAYS:
+        array, notes = array_in(kind, file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
-    if kind == "npy":
-        return table_from_array(read_npy(file, source), choice, source)
     # Arrow takes longer to import than everything else here, and only columns need it.
-    from gramian.rows.columnar import read_parquet, table_from_columns
-    from gramian.rows.delimited import parse_delimited
+    from gramian.rows.columnar import table_from_columns
 
-    if kind == "parquet":
-        columns, names = read_parquet(file, source)
-        return table_from_columns(columns, names, choice, source)
-    columns, header, notes = parse_delimited(_unpacked(file.read(), source), source)
-    return table_from_columns(columns, header, choice, source, notes)
+    columns, names, notes, separator = columns_in(kind, file, key, choice, source)
+    if kind == "gct" and names is not None and choice.id is None:
+        choice = replace(choice, id=names[0])
+    return table_from_columns(columns, names, choice, source, notes, separator)
+
+
+def array_in(
+    kind: str, file: IO[bytes], key: str | None, source: str, use: Use = "table"
+) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Read an array of a file of a kind in ``ARRAYS``, and notes on which."""
+    if kind == "npy":
+        return read_npy(file, source, use), ()
+    if kind == "idx":
+        return read_idx(_unpacked(file.read(), source), source, use), ()
+    return {"npz": read_npz, "mat": read_mat, "hdf5": read_hdf5}[kind](file, key, source, use)
+
+
+def columns_in(
+    kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str
+) -> tuple[list[Any], Sequence[str] | None, tuple[str, ...], str | None]:
+    """Read Arrow columns of a file of any other kind of table: their names, notes, and a text's separator."""
+    from gramian.rows.arrow_files import read_arrow, read_parquet
+    from gramian.rows.delimited import parse_delimited
+    from gramian.rows.gct import read_gct
+
+    if kind in ("parquet", "arrow"):
+        return *(read_parquet if kind == "parquet" else read_arrow)(file, source), (), None
+    if kind == "gct":
+        return read_gct(_unpacked(file.read(), source), choice, source)
+    data, notes = (
+        sheet_as_text(file, key, source) if kind == "excel" else (_unpacked(file.read(), source), ())
+    )
+    columns, names, more, separator = parse_delimited(data, source, choice.na_values or ())
+    return columns, names, (*notes, *more), separator
 
 
 def _rewound(file: IO[bytes]) -> IO[bytes]:
@@ -274,6 +359,7 @@ def _rewound(file: IO[bytes]) -> IO[bytes]:
 
 def _pictures(pictures: Sequence[PictureFile], choice: Choice, source: str) -> Table:
     choice.refuse_columns(source)
+    choice.refuse_marks(source, "pictures")
     return read_pictures(pictures, source, choice.rows, choice.size)
 
 

@@ -66,7 +66,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]]:
-    """Find the pictures in a folder and the folders below it, in natural order of their paths.
+    """Find the pictures in a folder and those below it or linked from it, in natural order of their paths.
 
     Returns
     -------
@@ -79,19 +79,31 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
     DataError
         If there is no picture.
     FileError
-        If a folder cannot be listed.
+        If a folder cannot be listed, or a link leads back to a folder that it is in.
     """
 
     def refuse(error: OSError) -> None:
         raise FileError(f"{readable(error.filename)} cannot be listed: {error.strerror}.") from error
 
-    names = [
-        (Path(parent) / name).relative_to(folder).as_posix()
-        for parent, _, files in os.walk(folder, onerror=refuse)
-        for name in files
-    ]
+    names = []
+    for parent, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        place = Path(parent).relative_to(folder)
+        for name in folders:
+            _refuse_loop(folder, place / name)
+        names += [(place / name).as_posix() for name in files]
     kept, notes = _only_pictures(names, f"folder {readable(str(folder))}")
     return [PictureFile(name, partial(open_picture, folder / name, name)) for name in kept], notes
+
+
+def _refuse_loop(folder: Path, link: Path) -> None:
+    if not (folder / link).is_symlink():
+        return
+    target = (folder / link).resolve()
+    if any((folder / above).resolve().is_relative_to(target) for above in link.parents):
+        raise FileError(
+            f"{readable(str(folder / link))} is a link to {readable(str(target))}, a folder that it is in "
+            "itself: following it would never end. Remove the link, or give a folder without it."
+        )
 
 
 def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:

@@ -13,6 +13,7 @@ from typing import IO, Any, get_args
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
 from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
+from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.table import Choice, Table, contiguous, transpose
 
@@ -30,7 +31,10 @@ class Scan:
     transpose: bool = False
     missing: MissingPolicy | None = None
     size: Any = None
+    na_values: Any = None
+    labels_from: Any = None
     _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
+    _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked = {
@@ -40,11 +44,14 @@ class Scan:
             "id": _check_name("id", self.id),
             "label": _check_name("label", self.label),
             "size": check_size(self.size),
+            "na_values": _check_names("na_values", _as_texts(self.na_values)),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         _check_together(self)
         object.__setattr__(self, "_place", _check_path(self.path))
+        labels = None if self.labels_from is None else locate_labels(self.labels_from)
+        object.__setattr__(self, "_labels", labels)
 
     def read(self) -> Table:
         """Read what was asked for into memory.
@@ -63,9 +70,10 @@ class Scan:
         ParameterError
             If rows or columns are asked for that are not there.
         MissingExtraError
-            If it holds pictures and Pillow is not installed.
+            If what reads its kind is not installed: Pillow, openpyxl or h5py.
         """
-        choice = Choice(self.rows, self.columns, self.drop, self.id, self.label, self.size)
+        column, row = (None, self.label) if self.transpose else (self.label, None)
+        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
@@ -74,6 +82,8 @@ class Scan:
             table = read_stream(self._place, choice)
         if self.transpose:
             table = transpose(table)
+        if self._labels is not None:
+            table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
         table = handle_missing(table, self.missing)
         return replace(table, values=contiguous(table.values))
 
@@ -89,6 +99,8 @@ def scan(
     transpose: bool = False,
     missing: MissingPolicy | None = None,
     size: str | tuple[int, int] | None = None,
+    na_values: Iterable[str | float] | str | float | None = None,
+    labels_from: str | os.PathLike[str] | None = None,
 ) -> Scan:
     """Say which part of a file is wanted, to be read when it is needed.
 
@@ -97,9 +109,10 @@ def scan(
     Parameters
     ----------
     path : str, path, list of paths or binary file
-        A delimited text (.csv, .tsv, .txt, also with .gz), .parquet, .npy, .npz (as
-        ``"FILE.npz::KEY"``), a picture, a folder or .zip of pictures, a list of pictures, or a
-        binary stream whose kind is told from its content.
+        A table: delimited text (.csv, .tsv, .txt, .gct, also with .gz), .xlsx, .parquet, .feather, .arrow,
+        .npy, .npz, .mat, .h5, .h5ad or IDX (as MNIST), with ``"FILE::NAME"`` for one array or sheet of
+        several; a picture, a folder or .zip of pictures, a list of pictures, or a binary stream whose
+        kind is told from its content.
     rows : slice or str, optional
         Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
         ``"::2"``. For pictures, those in natural order of their paths.
@@ -111,7 +124,8 @@ def scan(
     id : str, optional
         Column to use as row names. By default a first column without a name or of unique text is.
     label : str, optional
-        Column to take out as labels; it may hold text.
+        Column to take out as labels; it may hold text. With ``transpose`` the row of that name: it labels
+        the columns of the file, and ``rows`` are counted without it.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
     missing : {"mean", "drop-rows", "drop-columns"}, optional
@@ -119,6 +133,12 @@ def scan(
         is.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
+    na_values : list of str or numbers, or comma-separated str, optional
+        What stands for a missing value in delimited text, beside an empty field, NA, NaN, null, ? and
+        their like: ``["-", "."]``. A number is found in any spelling: "-999" also as -999.0.
+    labels_from : path, optional
+        Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
+        the same name where both files name their rows, otherwise by order, one for each row.
 
     Returns
     -------
@@ -142,7 +162,7 @@ def scan(
     >>> table.values.tolist(), table.row_names, table.labels.tolist()
     ([[1.7, 60.0], [1.8, 80.0]], ('Ann', 'Bob'), ['f', 'm'])
     """
-    return Scan(path, rows, columns, drop, id, label, transpose, missing, size)
+    return Scan(path, rows, columns, drop, id, label, transpose, missing, size, na_values, labels_from)
 
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
@@ -193,6 +213,14 @@ def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def _as_texts(marks: Any) -> Any:
+    """Write numbers among marks as text; the rest is checked like names."""
+    if marks is None or isinstance(marks, str):
+        return marks
+    many = marks if isinstance(marks, list | tuple) else [marks]
+    return [str(mark) if isinstance(mark, int | float) else mark for mark in many]
+
+
 def _check_name(option: str, name: Any) -> str | None:
     if name is not None and not _is_name(name):
         raise ParameterError(f"{option}={name!r} is no name. Give that of one column, or leave it out.")
@@ -234,17 +262,17 @@ def check_size(size: Any) -> tuple[int, int] | None:
 def _check_together(scan: Scan) -> None:
     if scan.missing is not None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
-    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, (scan.id, scan.label))]
+    label_column = None if scan.transpose else scan.label
+    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, (scan.id, label_column))]
     twice = [name for name, count in Counter(used).items() if count > 1]
     if twice:
         raise ParameterError(
             f"columns, drop, id and label name {listed(twice)} more than once. A column has one use: "
             "name it once."
         )
-    if scan.transpose and scan.label is not None:
+    if scan.label is not None and scan.labels_from is not None:
         raise ParameterError(
-            "transpose=True makes columns of the rows of the file, so that label would label "
-            "columns. Leave out one of them."
+            "label names a column of the file, and labels_from another file. Leave out one of them."
         )
     if scan.size is not None and (scan.transpose or used):
         raise ParameterError(

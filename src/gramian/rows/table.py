@@ -26,9 +26,10 @@ class Table:
     row_names : tuple of str or None
         One name per row.
     labels : ndarray of shape (n_samples,) or None
-        The column that was taken out as labels; numbers or text.
+        Labels, numbers or text: a column that was taken out, a row where the table is to be transposed, or
+        from another file.
     label_name : str or None
-        Name of that column.
+        Name of that column or row.
     picture_shape : (height, width) or None
         Set when each row is a picture.
     source : str
@@ -59,7 +60,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which rows and columns of a stored table are wanted, or which size of pictures; in the file's terms."""
+    """Which part of a file is wanted, and how it is understood; in the file's terms."""
 
     rows: slice | None = None
     columns: tuple[str, ...] | None = None
@@ -67,10 +68,20 @@ class Choice:
     id: str | None = None
     label: str | None = None
     size: tuple[int, int] | None = None
+    na_values: tuple[str, ...] | None = None
+    label_row: str | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
         return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
+
+    def refuse_marks(self, source: str, held: str) -> None:
+        """Raise a ParameterError if texts are to stand for missing values where there is no text."""
+        if self.na_values is not None:
+            raise ParameterError(
+                f"na_values says what stands for missing values in text, but {source} holds {held}. "
+                "Leave it out."
+            )
 
     def refuse_columns(self, source: str) -> None:
         """Raise a ParameterError if columns are asked for of what has none."""
@@ -219,6 +230,11 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
         array = array.view(np.uint8)
     rows = pick_rows(len(array), choice.rows, source)
     numbers = None if choice.rows is None else rows
+    if choice.label_row is not None:
+        raise ParameterError(
+            f"label={choice.label_row!r} with transpose names a row, but rows of {source} have no names. "
+            "Give labels of another file with labels_from (--labels-from)."
+        )
     if numbers is not None:
         array = array[rows.start : rows.stop : rows.step]
     if array.ndim == 3:

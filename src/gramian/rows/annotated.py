@@ -1,0 +1,100 @@
+"""Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out."""
+
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.checks import listed
+from gramian.errors import DataError, ParameterError
+from gramian.rows.archives import Stored, require
+from gramian.rows.hdf5 import opened_hdf5, stored
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+
+
+def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
+    """Read the matrix X of a .h5ad file with the names of its rows and columns.
+
+    A sparse matrix becomes dense; ``label`` and ``id`` of the choice are columns of obs.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    DataError
+        If it has no matrix X of numbers with names.
+    ParameterError
+        If the choice names what does not exist.
+    MissingExtraError
+        If h5py is not installed.
+    """
+    if choice.label_row is not None:
+        raise ParameterError(
+            f"label={choice.label_row!r} with transpose names a row, but labels of {source} are columns of "
+            "obs. Leave out transpose: its rows are samples already."
+        )
+    with opened_hdf5(file, source) as opened:
+        for part in ("X", "obs", "var"):
+            if part not in opened:
+                raise DataError(
+                    f"{source} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
+                )
+        features, repeated = unique_names(_index(opened["var"]))
+        kept, _, _ = pick_columns(features, Choice(columns=choice.columns, drop=choice.drop), source)
+        obs = opened["obs"]
+        labels = None if choice.label is None else _column(obs, choice.label, "label", source)
+        names = _index(obs) if choice.id is None else map(str, _column(obs, choice.id, "id", source).tolist())
+        rows = pick_rows(_shape(opened["X"])[0], choice.rows, source)
+        values, notes = _matrix(opened["X"], rows, source)
+        row_names = tuple(names)
+        if repeated:
+            notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
+        return Table(
+            values if kept == list(range(len(features))) else np.take(values, kept, axis=1),
+            feature_names=tuple(features[place] for place in kept),
+            row_names=tuple(row_names[row] for row in rows),
+            labels=None if labels is None else labels[list(rows)],
+            label_name=choice.label,
+            source=source,
+            notes=notes,
+            row_numbers=None if choice.rows is None else rows,
+        )
+
+
+def _shape(X: Any) -> tuple[int, ...]:
+    return tuple(X.shape if hasattr(X, "dtype") else map(int, X.attrs["shape"]))
+
+
+def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    part = slice(rows.start, rows.stop, rows.step)
+    if hasattr(X, "dtype"):
+        require(stored(X), f"{source}::X", "table")
+        return np.asarray(X[part]), ()
+    kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
+    found = kind((X["data"][()], X["indices"][()], X["indptr"][()]), shape=_shape(X))
+    require(Stored(found.shape, found.dtype, found.toarray), f"{source}::X", "table")
+    share = found.nnz / max(1, found.shape[0] * found.shape[1])
+    return found[part].toarray(), (f"sparse X, {share:.0%} of it not zero, was made dense",)
+
+
+def _index(frame: Any) -> tuple[str, ...]:
+    return tuple(map(str, stored(frame[frame.attrs["_index"]]).read().tolist()))
+
+
+def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]:
+    """Read a column of obs: numbers, text, or categories, of which a missing one is empty text."""
+    names = [str(one) for one in frame.attrs["column-order"]]
+    if name not in names:
+        raise ParameterError(
+            f"{option}={name!r}: obs of {source} has no such column. It has {listed(names)}."
+        )
+    column = frame[name]
+    if hasattr(column, "dtype"):
+        return stored(column).read()
+    if "categories" not in column:
+        raise DataError(
+            f"{source}: column {name!r} of obs is neither numbers, text nor categories. Use another."
+        )
+    categories = stored(column["categories"]).read()
+    return np.asarray(np.append(categories.astype(np.str_), "")[column["codes"][()]])

@@ -1,0 +1,161 @@
+"""Arrays in a file: which one is meant, and whether it can be a table, or labels."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, FileError, GramianError
+
+Use = Literal["table", "labels"]
+
+_KEYS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array in a file: what its header says, and how it is read.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+        That of str for text of any length.
+    read : callable
+        Returns it.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    read: Callable[[], npt.NDArray[Any]]
+
+    @property
+    def n_bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def fits(self, use: Use) -> bool:
+        """Say whether its shape and kind are those of a table or of labels."""
+        if use == "table":
+            return len(self.shape) in (2, 3) and self.dtype.kind in "buif"
+        return (
+            sum(length != 1 for length in self.shape) <= 1 <= len(self.shape) and self.dtype.kind in "buifU"
+        )
+
+    def __str__(self) -> str:
+        kind = "text" if self.dtype.kind == "U" else str(self.dtype)
+        return f"{' x '.join(map(str, self.shape))} {kind}" if self.shape else f"single {kind}"
+
+
+def pick_array(
+    names: Sequence[str], look: Callable[[str], Stored], key: str | None, source: str, use: Use = "table"
+) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Read one array of several; the others are not touched.
+
+    Parameters
+    ----------
+    names : sequence of str
+    look : callable
+        Takes a name and returns a :class:`Stored`.
+    key : str or None
+        Which is meant; None takes the only one that fits, and says so in a note.
+    source : str
+    use : {"table", "labels"}
+
+    Returns
+    -------
+    array : ndarray
+        Of two or three axes, or of one for labels.
+    notes : tuple of str
+
+    Raises
+    ------
+    DataError
+        If the key is unknown or missing, or its array cannot be what it is wanted for.
+
+    Examples
+    --------
+    >>> stored = {"X": np.eye(2), "y": np.zeros(2)}
+    >>> def look(name): return Stored(stored[name].shape, stored[name].dtype, lambda: stored[name])
+    >>> pick_array(["X", "y"], look, None, "memory")[1]
+    ("array 'X' used: the only table in the archive",)
+    """
+    notes: tuple[str, ...] = ()
+    if key is None:
+        key = _only(names, look, source, use)
+        notes = (f"array {key!r} used: the only {use} in the archive",)
+    if key not in names:
+        raise DataError(f"{source} has no array {key!r}. It holds {_described(names, look)}.")
+    found = look(key)
+    require(found, f"{source}::{key}", use)
+    array = found.read()
+    return (array if use == "table" else array.reshape(-1)), notes
+
+
+def require(stored: Stored, source: str, use: Use = "table") -> None:
+    """Refuse an array that cannot be a table of real numbers, or labels, before it is read.
+
+    Raises
+    ------
+    DataError
+    """
+    if stored.dtype.hasobject:
+        raise DataError(
+            f"{source} holds Python objects that need pickle, which can run code when it is read: "
+            "refused. Save it as numbers, for instance numpy.save(path, array.astype(float))."
+        )
+    if use == "labels":
+        if not stored.fits(use):
+            raise DataError(
+                f"{source} holds {stored}, and labels are one text or number for each row. Name another one."
+            )
+        return
+    if stored.dtype.kind not in "buif":
+        raise DataError(
+            f"{source} holds {stored}, not real numbers. Save it as an array of integers or floats."
+        )
+    if len(stored.shape) not in (2, 3):
+        raise DataError(
+            f"{source} holds {stored}. A table has two axes, rows and columns, and grey pictures "
+            "have three: picture, height, width. Save it reshaped to that."
+        )
+    if 0 in stored.shape:
+        what = "rows" if stored.shape[0] == 0 else "columns"
+        raise DataError(f"{source} holds {stored}: there are no {what}. At least one is needed.")
+
+
+def _only(names: Sequence[str], look: Callable[[str], Stored], source: str, use: Use) -> str:
+    if not names:
+        raise DataError(f"{source} holds no arrays of numbers or text. Is it the right file?")
+    fitting = [name for name in names if look(name).fits(use)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting and len(names) == 1:
+        return names[0]
+    raise DataError(
+        f"{source} holds {_described(names, look)}. Say which one is meant: {source}::{(fitting or names)[0]}"
+    )
+
+
+def _described(names: Sequence[str], look: Callable[[str], Stored]) -> str:
+    text = ", ".join(f"{name} ({look(name)})" for name in names[:_KEYS_SHOWN])
+    hidden = len(names) - _KEYS_SHOWN
+    return f"{text} and {hidden} more" if hidden > 0 else text
+
+
+@contextmanager
+def damage(source: str) -> Iterator[None]:
+    """Say of everything that a truncated or altered file makes its reader raise that it is one."""
+    try:
+        yield
+    except GramianError:
+        raise
+    except Exception as error:  # libraries meet damaged bytes unprepared and raise anything
+        detail = str(error).split("\n")[0].rstrip(".")
+        raise FileError(
+            f"{source} cannot be read: it is truncated, damaged or protected, or of another kind ({detail}). "
+            "Make or copy it again."
+        ) from error

@@ -1,0 +1,64 @@
+"""Sheets of Excel workbooks, as text that is then read like any other."""
+
+import csv
+import io
+import warnings
+from typing import IO, Any
+
+from gramian.checks import listed
+from gramian.errors import DataError, MissingExtraError, ParameterError
+from gramian.rows.archives import damage
+
+
+def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[bytes, tuple[str, ...]]:
+    """Write a sheet of an .xlsx file as comma-separated text; of a formula the value it last had.
+
+    Parameters
+    ----------
+    file : binary file
+    sheet : str or None
+        Its name; None takes the first, and says so in a note where there are more.
+    source : str
+
+    Returns
+    -------
+    data : bytes
+    notes : tuple of str
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    DataError
+        If the sheet is empty.
+    ParameterError
+        If there is no such sheet.
+    MissingExtraError
+        If openpyxl is not installed.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("excel", "openpyxl", "reading Excel files") from error
+    with damage(source), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and forms, which no number depends on
+        book = load_workbook(file, read_only=True, data_only=True)
+        names = [one.title for one in book.worksheets]
+        if sheet is not None and sheet not in names:
+            raise ParameterError(f"{source} has no sheet {sheet!r}. Its sheets are {listed(names)}.")
+        chosen = names[0] if sheet is None else sheet
+        rows = [row for row in book[chosen].iter_rows(values_only=True) if any(map(_filled, row))]
+    if not rows:
+        raise DataError(f"{source}: the sheet {chosen!r} is empty. Its sheets are {listed(names)}.")
+    width = max(place + 1 for row in rows for place, cell in enumerate(row) if _filled(cell))
+    text = io.StringIO()
+    lines = csv.writer(text)
+    for row in rows:
+        cells = [*row[:width], *[None] * (width - len(row))]
+        lines.writerow("" if cell is None else cell for cell in cells)
+    notes = (f"sheet {chosen!r} used: the first of {len(names)}",) if sheet is None and len(names) > 1 else ()
+    return text.getvalue().encode(), notes
+
+
+def _filled(cell: Any) -> bool:
+    return cell is not None and cell != ""

@@ -1,0 +1,54 @@
+"""IDX files, the format of MNIST: one array behind a short header."""
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import FileError
+from gramian.rows.archives import Stored, Use, damage, require
+
+_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+
+
+def read_idx(data: bytes, source: str, use: Use = "table") -> npt.NDArray[Any]:
+    """Read the array of an IDX file.
+
+    Parameters
+    ----------
+    data : bytes
+    source : str
+    use : {"table", "labels"}
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    DataError
+        If the array cannot be what is wanted.
+
+    Examples
+    --------
+    >>> read_idx(b"\\0\\0\\x08\\x02\\0\\0\\0\\x01\\0\\0\\0\\x03\\x07\\x08\\x09", "memory")
+    array([[7, 8, 9]], dtype=uint8)
+    """
+    with damage(source):
+        zeros, kind, axes = struct.unpack_from(">HBB", data)
+        if zeros or kind not in _TYPES:
+            raise ValueError("its first bytes are not those of an IDX file")
+        shape, dtype = struct.unpack_from(f">{axes}I", data, 4), np.dtype(_TYPES[kind])
+    start, count = 4 + 4 * axes, math.prod(shape)
+    if len(data) - start < count * dtype.itemsize:
+        raise FileError(
+            f"{source} is truncated: its header promises {' x '.join(map(str, shape))} {dtype} "
+            f"({count * dtype.itemsize} bytes), but {len(data) - start} bytes follow. Make or copy it again."
+        )
+
+    def read() -> npt.NDArray[Any]:
+        return np.frombuffer(data, dtype, count, start).reshape(shape)
+
+    found = Stored(shape, dtype, read)
+    require(found, source, use)
+    return found.read() if use == "table" else found.read().reshape(-1)

@@ -1,0 +1,130 @@
+"""Labels from another file than the data, joined to its rows by their names or by their order."""
+
+import os
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import counted, listed
+from gramian.errors import DataError, FileError, InputTypeError
+from gramian.rows.decoding import readable
+from gramian.rows.files import ARRAYS, Location, array_in, columns_in, kind_of, locate, opened
+from gramian.rows.table import Choice, Table, pick_rows
+
+
+@dataclass(frozen=True)
+class LabelPlace:
+    """A file of labels, and the column of it that is meant."""
+
+    file: Location
+    column: str | None = None
+
+    def __str__(self) -> str:
+        return readable(str(self.file)) + (f":{self.column}" if self.column else "")
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    values: npt.NDArray[Any]
+    row_names: tuple[str, ...] | None
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
+    """Split ``FILE:COLUMN`` and check that the file is there.
+
+    Raises
+    ------
+    FileError, ParameterError
+        As for data.
+    InputTypeError
+        If it is no path.
+    """
+    if not isinstance(text, str | os.PathLike):
+        raise InputTypeError(
+            f"labels_from is a {type(text).__name__}. Give the path of a file, or FILE:COLUMN."
+        )
+    text = os.fsdecode(text)
+    name, separator, column = text.rpartition(":")
+    if not separator or not column or name.endswith(":") or os.path.exists(text):
+        place = LabelPlace(locate(text))
+    else:
+        place = LabelPlace(locate(name), column)
+    if place.file.path.is_dir():
+        raise FileError(f"{place} is a folder, and labels are in a file. Give one, or FILE:COLUMN.")
+    return place
+
+
+def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | None) -> Table:
+    """Label the rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+    place : LabelPlace
+    rows : slice or None
+        Which rows of the file the table has, where its rows are those of the file.
+    id : str or None
+        The column that names rows in the data; in the file of labels too where it is there.
+
+    Raises
+    ------
+    DataError
+        If a row has no label, or there are more or fewer labels than rows and no names to go by.
+    """
+    labels = _read(place, id, len(table.values) if rows is None else None)
+    if table.row_names is None or labels.row_names is None:
+        wanted = pick_rows(len(labels.values), rows, str(place))
+        if len(wanted) != len(table.values) or (table.row_numbers not in (None, wanted)):
+            raise DataError(
+                f"{place} has {counted(len(labels.values), 'label')} for another number of rows in "
+                f"{table.source}, of which {len(table.values)} are used. Without row names in both files "
+                "they go together by order: give one label for each row of the file."
+            )
+        notes = (*table.notes, *labels.notes)
+        return replace(table, labels=labels.values[list(wanted)], label_name=labels.name, notes=notes)
+    twice = [name for name, count in Counter(labels.row_names).items() if count > 1]
+    if twice:
+        raise DataError(f"{place} names {listed(twice)} more than once. Give each row one label.")
+    where = {name: index for index, name in enumerate(labels.row_names)}
+    missing = [name for name in table.row_names if name not in where]
+    if missing:
+        raise DataError(
+            f"{place} has no label for {listed(missing)} of {table.source}. Its rows are named "
+            f"{listed(labels.row_names)}: add what is missing, or leave out the names, so that labels go by "
+            "order."
+        )
+    extra = len(where.keys() - set(table.row_names))
+    note = f"{counted(extra, 'label')} of {place} left out: no row has that name"
+    return replace(
+        table,
+        labels=labels.values[[where[name] for name in table.row_names]],
+        label_name=labels.name,
+        notes=(*table.notes, note) if extra else table.notes,
+    )
+
+
+def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
+    path, source = place.file.path, readable(str(place.file.path))
+    kind = kind_of(path)
+    if kind in ("picture", "zip", "annotated"):
+        raise FileError(f"{source} holds no labels of their own. Give a table of them, or FILE:COLUMN.")
+    with opened(path, source) as file:
+        if kind in ARRAYS:
+            key = place.file.key or place.column
+            values, notes = array_in(kind, file, key, source, "labels")
+            return _Labels(values, None, key or "label", notes)
+        # Arrow takes longer to import than everything else here.
+        from gramian.rows.columnar import labels_from_columns
+
+        columns, names, _, _ = columns_in(kind, file, place.file.key, Choice(), source)
+    alone = names is not None and len(names) == 1 and str(columns[0].type) == "string"
+    if names is not None and alone and len(columns[0]) + 1 == expected:
+        values = np.array([names[0], *map(str, columns[0].to_pylist())])
+        return _Labels(values, None, "label", (f"first line of {source}, {names[0]!r}, taken as a label",))
+    choice = Choice(label=place.column, id=id if names and id in names and id != place.column else None)
+    return _Labels(*labels_from_columns(columns, names, choice, source))

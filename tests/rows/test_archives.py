@@ -1,0 +1,199 @@
+"""Arrays of HDF5, MATLAB and IDX files: which is meant, what it becomes, and files that are damaged."""
+
+import gzip
+import io
+import struct
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import savemat
+
+from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.rows.scan import scan
+
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+Y = np.array(["u", "v", "u", "w"])
+
+
+def write_h5(path, **arrays):
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            text = array.dtype.kind == "U"
+            file.create_dataset(name.replace("__", "/"), data=array.astype(object) if text else array)
+
+
+def write_mat73(path, **arrays):
+    """Write as MATLAB does: a block of its own before the HDF5 file, and the axes reversed."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, array in arrays.items():
+            file[name] = array.T
+            file[name].attrs["MATLAB_class"] = np.bytes_("double")
+        file["words"] = np.zeros((1, 4), np.uint16)
+        file["words"].attrs["MATLAB_class"] = np.bytes_("char")
+        file["#refs#/a"] = np.eye(2)
+    with open(path, "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64")
+
+
+def idx(array, code):
+    return (
+        struct.pack(f">HBB{array.ndim}I", 0, code, array.ndim, *array.shape)
+        + array.astype(array.dtype.newbyteorder(">")).tobytes()
+    )
+
+
+def test_datasets_of_hdf5(tmp_path):
+    path = tmp_path / "x.h5"
+    write_h5(path, train__data=X, train__target=Y, test__data=X[:2], note=np.float64(3))
+    for key in ("train/data", "/train/data"):
+        table = scan(f"{path}::{key}", rows="1:", labels_from=f"{path}::train/target").read()
+        np.testing.assert_array_equal(table.values, X[1:])
+        assert table.values.dtype == np.float32
+        assert table.labels.tolist() == ["v", "u", "w"]
+    message = (
+        r"test/data \(2 x 3 float32\), train/data \(4 x 3 float32\), train/target \(4 text\).*::test/data"
+    )
+    with pytest.raises(DataError, match=message):
+        scan(path).read()
+    with pytest.raises(DataError, match=r"has no array 'data'\. It holds note \(single float64\)"):
+        scan(f"{path}::data").read()
+    with pytest.raises(DataError, match="holds 4 text, not real numbers"):
+        scan(f"{path}::train/target").read()
+    write_h5(tmp_path / "one.hdf5", a__b=X)
+    assert scan(tmp_path / "one.hdf5").read().notes == ("array 'a/b' used: the only table in the archive",)
+    assert scan(io.BytesIO((tmp_path / "one.hdf5").read_bytes())).read().values.shape == (4, 3)
+
+
+def test_variables_of_matlab(tmp_path):
+    savemat(tmp_path / "old.mat", {"X": X, "y": np.arange(4), "c": {"a": 1}}, do_compression=True)
+    savemat(tmp_path / "four.mat", {"X": X, "y": np.arange(4)}, format="4")
+    write_mat73(tmp_path / "new.mat", X=X, y=np.arange(4.0)[:, None])
+    for name in ("old", "four", "new"):
+        path = tmp_path / f"{name}.mat"
+        table = scan(f"{path}::X", labels_from=f"{path}::y").read()
+        np.testing.assert_array_equal(table.values, X)
+        assert table.labels.tolist() == [0, 1, 2, 3]
+        with pytest.raises(
+            DataError, match=r"X \(4 x 3 float(32|64)\), y \((1 x 4|4 x 1) \w+\)\. Say which .*::X"
+        ):
+            scan(path).read()
+    savemat(tmp_path / "s.mat", {"S": sparse.csc_matrix(X)})
+    np.testing.assert_array_equal(scan(tmp_path / "s.mat").read().values, X)
+    assert scan(io.BytesIO((tmp_path / "s.mat").read_bytes())).read().values.shape == (4, 3)
+
+
+def test_idx_files(tmp_path):
+    pictures = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
+    for name in ("t-images-idx3-ubyte", "t-images.idx3-ubyte", "t.idx"):
+        (tmp_path / name).write_bytes(idx(pictures, 8))
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(idx(pictures, 8)))
+        for suffix in ("", ".gz"):
+            table = scan(tmp_path / f"{name}{suffix}").read()
+            np.testing.assert_array_equal(table.values, pictures)
+            assert table.picture_shape == (3, 2)
+    labels = tmp_path / "t-labels-idx1-ubyte.gz"
+    labels.write_bytes(gzip.compress(idx(np.array([3, 1, 4, 1], np.uint8), 8)))
+    table = scan(io.BytesIO((tmp_path / "t.idx.gz").read_bytes()), rows="::2", labels_from=labels).read()
+    assert (table.labels.tolist(), len(table.values)) == ([3, 4], 2)
+    (tmp_path / "f.idx").write_bytes(idx(X, 13))
+    np.testing.assert_array_equal(scan(tmp_path / "f.idx").read().values, X)
+    with pytest.raises(DataError, match="holds 4 uint8. A table has two axes".replace(".", r"\.")):
+        scan(labels).read()
+
+
+def test_damaged_files(tmp_path):
+    write_h5(tmp_path / "x.h5", X=np.zeros((99, 9)))
+    write_mat73(tmp_path / "new.mat", X=np.zeros((99, 9)))
+    savemat(tmp_path / "old.mat", {"X": np.random.default_rng(0).random((99, 9))})
+    (tmp_path / "x.idx").write_bytes(idx(np.zeros((99, 9), np.uint8), 8))
+    for name in ("x.h5", "new.mat", "old.mat", "x.idx"):
+        data = (tmp_path / name).read_bytes()
+        for keep in (3, 150, len(data) - 200):
+            (tmp_path / name).write_bytes(data[:keep])
+            with pytest.raises(FileError, match="truncated"):
+                scan(tmp_path / name).read()
+        (tmp_path / name).write_bytes(b"x,y\n1,2\n" * 99)
+        with pytest.raises(FileError, match="of another kind"):
+            scan(tmp_path / name).read()
+
+
+def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
+    write_h5(tmp_path / "x.h5", X=X)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingExtraError, match=r'needs h5py.*pip install "gramian\[hdf5\]"'):
+        scan(tmp_path / "x.h5").read()
+
+
+def write_h5ad(path, X, n=4, kinds=("u", "v")):
+    with h5py.File(path, "w") as file:
+        if sparse.issparse(X):
+            group = file.create_group("X")
+            group.attrs.update({"encoding-type": f"{X.format}_matrix", "shape": X.shape})
+            group.update({name: getattr(X, name) for name in ("data", "indices", "indptr")})
+        else:
+            file["X"] = X
+        for name, index, columns in (("obs", "cell", ["kind", "depth"]), ("var", "gene", [])):
+            group = file.create_group(name)
+            group.attrs.update(
+                {"_index": "_index", "column-order": np.array(columns, dtype=h5py.string_dtype())}
+            )
+            length = X.shape[0 if name == "obs" else 1]
+            group["_index"] = np.array([f"{index}{place}" for place in range(length)], dtype=object)
+        file["obs/kind/categories"] = np.array(kinds, dtype=object)
+        file["obs/kind/codes"] = np.array([0, 1, -1, 0], np.int8)
+        file["obs/depth"] = np.arange(4)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+def test_annotated_matrices(tmp_path, kind):
+    path = tmp_path / "x.h5ad"
+    write_h5ad(path, kind(X))
+    table = scan(path, label="kind", rows="1:", columns="gene2,gene0").read()
+    np.testing.assert_array_equal(table.values, X[1:, [2, 0]])
+    assert table.labels.tolist() == ["v", "", "u"]
+    assert table.row_names == ("cell1", "cell2", "cell3")
+    assert table.feature_names == ("gene2", "gene0")
+    assert scan(path, label="depth", drop="gene1").read().labels.tolist() == [0, 1, 2, 3]
+    assert scan(path, id="depth").read().row_names == ("0", "1", "2", "3")
+    if sparse.issparse(kind(X)):
+        assert scan(path).read().notes == ("sparse X, 92% of it not zero, was made dense",)
+
+
+def test_what_annotated_matrices_lack(tmp_path):
+    path = tmp_path / "x.h5ad"
+    write_h5ad(path, X)
+    with pytest.raises(
+        ParameterError, match=r"label='knd': obs of .* has no such column. It has 'kind', 'depth'"
+    ):
+        scan(path, label="knd").read()
+    with pytest.raises(ParameterError, match=r"drop='gene9': .*has no such column"):
+        scan(path, drop="gene9").read()
+    with pytest.raises(ParameterError, match=r"labels of .* are columns of obs"):
+        scan(path, label="kind", transpose=True).read()
+    write_h5(path, X=X)
+    with pytest.raises(DataError, match=r"has no obs, which an \.h5ad file has"):
+        scan(path).read()
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(FileError, match="truncated"):
+        scan(path).read()
+
+
+def existing(data_dir, *parts):
+    place = data_dir.joinpath(*parts)
+    if not place.exists():
+        pytest.skip(f"no {place}")
+    return place
+
+
+def test_real_archives(data_dir):
+    usps = existing(data_dir, "digits", "usps.h5")
+    table = scan(f"{usps}::test/data", labels_from=f"{usps}::test/target").read()
+    assert (table.values.shape, len(set(table.labels))) == ((2007, 256), 10)
+    images = existing(data_dir, "digits", "t10k-images-idx3-ubyte.gz")
+    table = scan(images, labels_from=data_dir / "digits" / "t10k-labels-idx1-ubyte.gz", rows="0:50").read()
+    assert (table.values.shape, table.labels[:4].tolist()) == ((50, 28, 28), [7, 2, 1, 0])
+    faces = scan(existing(data_dir, "faces", "olivettifaces.mat"), transpose=True).read()
+    assert (faces.values.shape, faces.values.dtype) == ((400, 4096), np.uint8)
