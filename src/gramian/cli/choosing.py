@@ -73,8 +73,8 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
     numbers = read_numbers(judging.components)
     if not reading.labelled and (judging.criterion in READ_LABELS or judging.estimator is not None):
         raise ParameterError(
-            "--criterion alignment and score, and --estimator, read labels. Name their column with --label, or "
-            "their file with --labels-from."
+            "--criterion alignment and score, and --estimator, read labels. Name their column with --label, "
+            "or their file with --labels-from."
         )
     table = read_table(data, reading)
     # Where none is asked for, it is the choice of choose_kernel.
