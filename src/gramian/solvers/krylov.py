@@ -288,7 +288,11 @@ def _iterate(
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
         log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
         sure = (following is not None or before is not None) and _settled(values[:k], earlier)
-        if k and sure and worst <= _allowed(operator, values, tol):
+        if (
+            k
+            and sure
+            and worst <= _allowed(operator, values, tol, measured=before is not None and passes == 1)
+        ):
             return Found(_spectrum(operator, basis, values, Y, k, passes))
         history.append(worst)
         earlier = [*earlier[-1:], values]
@@ -415,13 +419,16 @@ def _estimates(coupling: FloatArray, Y: FloatArray, width: int) -> FloatArray:
     return np.asarray(np.linalg.norm(coupling @ Y[-width:, :], axis=0))
 
 
-def _allowed(operator: Operator, values: FloatArray, tol: float) -> float:
-    """Residual at which to stop, so that the error of the products still fits into the tolerance."""
+def _allowed(operator: Operator, values: FloatArray, tol: float, *, measured: bool) -> float:
+    """Residual at which to stop, so that the error of the products still fits into the tolerance.
+
+    Residuals of the vectors that an iteration starts with are measured, not estimated.
+    """
     top = float(values[0])
     # What a promoted operator repairs is no reason to stop later.
     repaired = operator.error_bound > 0.25 * tol * top
     left = tol if repaired or top <= 0 else tol - operator.error_bound / top
-    return min(0.5 * tol, 0.9 * max(left, 0.1 * tol))
+    return min((0.9 if measured else 0.5) * tol, 0.9 * max(left, 0.1 * tol))
 
 
 def _settled(values: FloatArray, earlier: list[FloatArray]) -> bool:
