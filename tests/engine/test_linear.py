@@ -279,3 +279,16 @@ def test_the_plan_of_a_model_is_the_route_that_gave_the_answer(monkeypatch):
     assert "not accepted: block Krylov stalled" in str(model.attempts_[0])
     assert model.spectrum_.note.endswith("took over")
     assert model.certificate_.ok
+
+
+def test_a_divisor_whose_reciprocal_float32_cannot_hold():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5)).astype(np.float32)
+    X[:, 1] *= np.float32(1e-40)
+    X[:, 2] = np.float32(1e14)
+    scale = np.array([1.0, 1e-40, 1e-88, 2.0, 0.5])
+    exact = np.linalg.svd((X - X.mean(axis=0, dtype=np.float64)) / scale, compute_uv=False) ** 2 / 59
+    for solver in ("krylov", "covariance", "gram", "full"):
+        model = PCA(2, scale=scale, solver=solver).fit(X)
+        np.testing.assert_allclose(model.explained_variance_, exact[:2], rtol=1e-4)
+        assert model.certificate_.ok

@@ -1240,3 +1240,11 @@ def test_a_rule_with_columns_by_name():
     table = pd.DataFrame(curve(), columns=["a", "b", "c", "d"])
     model = KernelPCA("parallel", kernel="linear.on('d', 'a')", random_state=0).fit(table)
     assert model.n_components_ >= 1
+
+
+def test_eigenvalues_beyond_float64_are_refused():
+    rows = np.random.default_rng(0).choice([-1.0, 1.0], (32, 44)) * 1e153
+    for solver in ("dense", "krylov"):
+        with pytest.raises(DataError, match="larger than float64 can hold. Divide the data"):
+            KernelPCA(2, solver=solver).fit(rows)
+    assert np.isfinite(KernelPCA(2).fit(rows / 1e10).eigenvalues_).all()

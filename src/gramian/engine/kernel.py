@@ -10,7 +10,7 @@ import numpy as np
 from gramian.analysis.components import complete_basis, fixed_signs
 from gramian.arrays import from_numpy, is_numpy, to_dtype
 from gramian.engine.solving import Solved
-from gramian.errors import IndefiniteKernelError, ParameterError
+from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import KernelCosts
 from gramian.operators.kernel_source import KernelSource, MatrixSource
@@ -111,6 +111,12 @@ class KernelProblem:
             psd=self.psd,
             error_kind=source.error_kind,
         )
+        largest = max(operator.frobenius(), abs(operator.trace()))
+        if not np.isfinite(largest * self.factor()):
+            raise DataError(
+                "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
+                "the kernel, by a power of ten first."
+            )
         self._built = form, operator
         return operator
 

@@ -20,13 +20,14 @@ from gramian.arrays import (
     each_thread,
     from_numpy,
     is_numpy,
-    namespace,
+    to_float64,
 )
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
 CACHE_BYTES = 1 << 20
+LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,13 @@ class CenteredRows:
     @property
     def arithmetic(self) -> np.dtype[Any]:
         """Type that blocks of C have."""
-        return np.dtype(np.float64) if self.double or self.rows.is_sparse else self.rows.dtype
+        double = self.double or self.rows.is_sparse or self._beyond_float32
+        return np.dtype(np.float64) if double else self.rows.dtype
+
+    @cached_property
+    def _beyond_float32(self) -> bool:
+        """Whether a column is divided by so little that float32 cannot hold the factor."""
+        return self.divisor is not None and float(self.divisor.min()) < LEAST_DIVISOR
 
     def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
@@ -127,7 +134,7 @@ class CenteredRows:
 
     def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
         if not is_numpy(values):
-            values = namespace(values).astype(values, namespace(values).float64) if self.double else values
+            values = to_float64(values) if self.arithmetic == np.float64 else values
         high, low, factor = self._offsets(columns, values)
         if not is_numpy(values):
             values = values * 2.0**-self.exponent if self.exponent else values
