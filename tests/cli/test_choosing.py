@@ -160,7 +160,7 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--drop", "ring", "--estimator", "knn"),
             2,
-            "--estimator, read labels. Name their column with --label.",
+            "--estimator, read labels. Name their column with --label,",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--scoring", "f1"),
