@@ -209,7 +209,7 @@ def _yale_many(quick: bool) -> TimedRow:
         reference=references.pca_reference,
         errors=errors,
         tolerances=EIGENVALUES | {"components short": 0.0},
-        ratio=0.5,
+        ratio=1.0,
         repeats=3,
         warm=False,
         requires=generators.no_faces,
