@@ -262,8 +262,8 @@ def parallel_map(work: Callable[[T], R], items: Iterable[T], *, most: int | None
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T]) -> list[R]:
-    """Run ``share`` once on each worker; the calls draw their items from one common queue.
+def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: int | None = None) -> list[R]:
+    """Run ``share`` once on each worker, of which there are ``most``; they draw items from one common queue.
 
     For work that needs its own scratch memory or its own sums: each call makes them once.
     """
@@ -283,7 +283,7 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T]) -> list[R
     if len(todo) <= 1:
         return [share(draw())]
     with blas_threads() as workers:
-        count = min(workers, len(todo))
+        count = min(workers, len(todo), most or workers)
         if count == 1:
             return [share(draw())]
         with ThreadPoolExecutor(count) as pool:

@@ -1245,6 +1245,6 @@ def test_a_rule_with_columns_by_name():
 def test_eigenvalues_beyond_float64_are_refused():
     rows = np.random.default_rng(0).choice([-1.0, 1.0], (32, 44)) * 1e153
     for solver in ("dense", "krylov"):
-        with pytest.raises(DataError, match="larger than float64 can hold. Divide the data"):
+        with pytest.raises(DataError, match=r"larger than float64 can hold\. Divide the data"):
             KernelPCA(2, solver=solver).fit(rows)
     assert np.isfinite(KernelPCA(2).fit(rows / 1e10).eigenvalues_).all()

@@ -23,6 +23,8 @@ CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in me
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = 1.1e-9  # seconds for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
+PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
+WORKERS = 8
 ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
 SPARSE = 0.05  # share of the entries that a sparse table is taken to have
 
@@ -97,6 +99,11 @@ class Costs(Protocol):
         ...
 
 
+def workers_of(product: int) -> int:
+    """Return how many workers may each have a product of so many bytes; one of them has every BLAS thread."""
+    return max(1, min(WORKERS, PRODUCTS // max(product, 1)))
+
+
 def whole_product(order: int, columns: int) -> float:
     """Return seconds of a product with a matrix that is in memory."""
     return order * order * max(columns / THIN["float64"], 8 / BANDWIDTH)
@@ -138,7 +145,8 @@ class TableCosts:
         if form.whole:
             inner = n * d // m
             seconds = inner * m * m / 2 / LARGE[form.arithmetic] + inner * m * CENTRE
-            return measure + seconds, 8 * m * m + m * m * SIZES[form.arithmetic] + SCRATCH
+            product = m * m * SIZES[form.arithmetic]
+            return measure + seconds, 8 * m * m + workers_of(product) * product + SCRATCH
         kept = n * d * SIZES[form.arithmetic] if form.storage == "kept" else 0
         return measure + kept * 2e-10, kept + SCRATCH
 

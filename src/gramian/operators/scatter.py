@@ -6,6 +6,7 @@ import math
 from abc import ABC
 from collections.abc import Iterator
 from dataclasses import replace
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -20,14 +21,13 @@ from gramian.arrays import (
     to_float64,
 )
 from gramian.operators.centered import CenteredRows, least_rows
+from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.whole import symmetric_times
 from gramian.records import BoundKind
 
 # Width, in standard deviations, of the rounding estimate.
 CONFIDENCE = 6.0
-# Order up to which every worker may hold a matrix of its own to add up in.
-SHARED = 3000
 
 
 class ScatterOperator(ABC):
@@ -133,22 +133,28 @@ class ScatterOperator(ABC):
         """Return the matrix as float64, accumulated over blocks of C."""
         if self._whole is not None:
             return self._whole
-        slices = self._wide_slices()
+        slices, m = self._wide_slices(), self.size
+        if not is_numpy(self.like):
+            blocks = (self._cut(part, None) for part in slices)
+            return sum(to_float64(B @ B.T) for B in blocks)
+        total, lock = np.zeros((m, m)), Lock()
 
-        def share(draw: Iterator[slice]) -> Any:
-            total: Any = 0.0
+        def share(draw: Iterator[slice]) -> None:
             length = slices[0].stop
-            shape = (length, self.size) if self.axis == 0 else (self.size, length)
-            scratch = self.centered.scratch(*shape)
+            scratch = self.centered.scratch(*((length, m) if self.axis == 0 else (m, length)))
+            product = np.empty((m, m), dtype=self.centered.arithmetic)
             for part in draw:
                 B = self._cut(part, scratch)
-                product = B @ B.T  # NumPy recognises this and computes one triangle only
-                total = to_float64(product) if isinstance(total, float) else _add(total, product)
-            return total
+                np.matmul(B, B.T, out=product)  # NumPy recognises this and computes one triangle only
+                with lock:
+                    np.add(total, product, out=total)
 
-        shared = is_numpy(self.like) and self.size <= SHARED
-        parts = each_thread(share, slices) if shared else [share(iter(slices))]
-        return sum(parts[1:], start=parts[0])
+        workers = workers_of(m * m * self.centered.arithmetic.itemsize)
+        if workers > 1:
+            each_thread(share, slices, most=workers)
+        else:
+            share(iter(slices))
+        return total
 
     def lift(self, W: Any) -> Any:
         """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""
@@ -246,10 +252,6 @@ class ScatterOperator(ABC):
             return None
         pieces, rows = self._cutting
         return np.empty(slices[0].stop * pieces * rows, dtype=self.centered.arithmetic)
-
-
-def _add(total: Any, part: Any) -> Any:
-    return np.add(total, part, out=total) if is_numpy(total) else total + to_float64(part)
 
 
 def product_error(
