@@ -19,7 +19,7 @@ from gramian.operators.centered import CenteredRows, least_rows, uncentered
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
 
-CHUNK = 256  # rows whose squares are added up at once
+CHUNK = 256  # rows that are added up at once
 EPS = float(np.finfo(np.float64).eps)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN = 0.05
@@ -254,16 +254,19 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
                 inside = (part.mean - mean) + part.rest
             total += product if is_numpy(product) else as_float64(product)
             # The rounded mean left one of its own inside the block.
-            total -= np.outer(part.count * inside, inside)
+            for some in cut(d, CHUNK) if inside.any() else ():
+                total[some] -= np.outer(part.count * inside[some], inside)
             found.append((rows.start, part))
         return total, found
 
     parts = each_thread(share, slices) if d <= workers_limit else [share(iter(slices))]
     found = _in_order([part for _, part in parts])
     merged, gaps = merge_moments(*found), _mean_of(found)[2]
-    squares = gaps.T @ gaps
-    for total, _ in parts:
+    squares, *others = (total for total, _ in parts)
+    for total in others:
         squares += total
+    for some in cut(d, CHUNK):
+        squares[some] += gaps[:, some].T @ gaps
     np.fill_diagonal(squares, merged.squares)
     same = merged.squares == 0
     squares[same], squares[:, same] = 0.0, 0.0
