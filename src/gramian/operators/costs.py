@@ -24,6 +24,8 @@ MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = 1.1e-9  # seconds for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
 ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
+# A value of sparse rows takes as long as one of dense rows of so many columns, and of more an entry.
+SPARSE_WIDTH, SPARSE_ENTRY = 800, 40
 SPARSE = 0.05  # share of the entries that a sparse table is taken to have
 
 
