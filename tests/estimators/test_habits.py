@@ -26,7 +26,7 @@ def test_every_parameter_of_scikit_learn_is_ours_or_has_advice(name):
     ours = set(inspect.signature(kind).parameters)
     assert set(kind._habits) == theirs - ours
     for parameter in theirs - ours:
-        said = f"{parameter}: {kind._habits[parameter]}. Or import what has them all from gramian.compat"
+        said = f"{parameter}: {kind._habits[parameter]}. Or import {name} from gramian.compat.sklearn"
         with pytest.raises(InputTypeError, match=re.escape(said)):
             kind(2, **{parameter: 1})
 

@@ -34,17 +34,17 @@ class KnowsHabits:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance, as long as every parameter belongs to this class."""
-        refuse_habits(cls.__name__, cls._habits, kwargs)
+        refuse_habits(cls.__name__, cls._habits, kwargs, cls.__name__)
         return super().__new__(cls)
 
 
-def knowing(habits: Mapping[str, str]) -> Callable[[F], F]:
-    """Let a function refuse parameters of scikit-learn's functions with what to write here."""
+def knowing(habits: Mapping[str, str], theirs: str) -> Callable[[F], F]:
+    """Let a function refuse parameters of scikit-learn's, whose name is given, with what to write here."""
 
     def decorated(function: F) -> F:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            refuse_habits(function.__name__, habits, kwargs)
+            refuse_habits(function.__name__, habits, kwargs, theirs)
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
@@ -52,7 +52,7 @@ def knowing(habits: Mapping[str, str]) -> Callable[[F], F]:
     return decorated
 
 
-def refuse_habits(name: str, habits: Mapping[str, str], given: Iterable[str]) -> None:
+def refuse_habits(name: str, habits: Mapping[str, str], given: Iterable[str], theirs: str) -> None:
     """Refuse parameters that are scikit-learn's only.
 
     Raises
@@ -62,8 +62,8 @@ def refuse_habits(name: str, habits: Mapping[str, str], given: Iterable[str]) ->
     known = {parameter: habits[parameter] for parameter in given if parameter in habits}
     if known:
         raise InputTypeError(
-            f"gramian.{name} has not all parameters of scikit-learn's. {_advice(known)}. Or import what has "
-            "them all from gramian.compat.sklearn."
+            f"gramian.{name} has not all parameters of scikit-learn's. {_advice(known)}. Or import {theirs} "
+            "from gramian.compat.sklearn, which takes them all."
         )
 
 

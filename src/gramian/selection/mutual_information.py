@@ -109,7 +109,7 @@ HABITS = {
 }
 
 
-@knowing(HABITS)
+@knowing(HABITS, "mutual_info_classif")
 def mutual_information(
     X: Any,
     y: Any = None,
