@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gramian
 from gramian import KernelPCA, choose_components
+from gramian.arrays import to_numpy
 from gramian.errors import CertificateWarning, DataError, ModelFileError, ParameterError, RankWarning
 from gramian.kernels import RBF
 
@@ -44,6 +45,15 @@ def test_sparse_rows_give_the_model_of_dense_ones():
             for new in (NEW, NEW.tocsc(), sp.csr_array(NEW), NEW.toarray()):
                 np.testing.assert_allclose(one.transform(new), scores, atol=1e-4)
         np.testing.assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-4)
+
+
+def test_new_rows_of_any_kind_for_a_model_of_sparse_ones(array_kind):
+    model = KernelPCA(2, kernel="rbf").fit(X)
+    scores = model.transform(array_kind.make(NEW.toarray()))
+    assert type(scores) is type(array_kind.make(NEW.toarray()))
+    np.testing.assert_allclose(to_numpy(scores), model.transform(NEW), atol=1e-5)
+    dense = KernelPCA(2, kernel="rbf").fit(array_kind.make(X.toarray()))
+    np.testing.assert_allclose(np.abs(dense.transform(NEW)), np.abs(model.transform(NEW)), atol=1e-4)
 
 
 def test_the_fitted_rows_are_the_models_own():

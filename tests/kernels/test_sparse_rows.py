@@ -56,6 +56,7 @@ def test_entries_stored_in_parts_are_added():
     before = parts.copy()
     assert RBF(gamma=1.0).gram(parts)[0, 1] == pytest.approx(np.exp(-4.0))
     assert np.array_equal(parts.indices, before.indices)
+    assert RBF(gamma=1.0).bind(X.tocsc()).relative == RBF(gamma=1.0).bind(X).relative
 
 
 def test_a_kernel_that_needs_all_entries_names_those_that_do_not():
@@ -100,6 +101,16 @@ def test_the_error_bound_holds_without_a_shift_for_clusters_far_apart():
         rows = clusters(gap, offset, near)
         rows[np.abs(rows) < 0.3] = 0.0
         assert excess(kernel, sp.csr_array(rows)) <= 1, (kernel, offset, gap, near)
+
+
+def test_the_median_distance_of_sparse_rows():
+    copies = sp.vstack([X, sp.csr_matrix(np.ones((40, 1))) @ X[:1], 1e6 * X[:1]]).tocsr()
+    for rows in (X, copies):
+        expected = RBF(gamma="median").resolve(rows.toarray()).gamma
+        assert RBF(gamma="median").resolve(rows).gamma == pytest.approx(expected, rel=1e-9)
+    far = sp.csr_array(1e8 + RNG.standard_normal((9, 2)))
+    with pytest.raises(DataError, match=r"leave no digits of the median distance.* X.toarray\(\)"):
+        RBF(gamma="median").resolve(far)
 
 
 def test_numbers_at_the_ends_of_the_range():

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import alike, as_float64, dense, from_numpy, namespace, to_float64, to_numpy
+from gramian.arrays import alike, as_csr, as_float64, dense, from_numpy, namespace, to_float64, to_numpy
 from gramian.checks import check_number, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import (
@@ -341,6 +341,7 @@ class Kernel(ABC):
             Names of the columns.
         """
         self.admit_sparse(X)
+        X = as_csr(X) if sparse.issparse(X) else X
         return self.resolve(X, names).bound_to(X, precision, centered)
 
     @abstractmethod

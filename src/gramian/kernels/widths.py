@@ -16,6 +16,7 @@ from gramian.records import FloatArray
 MEDIAN = "median"
 SCALE = "scale"
 MEDIAN_ROWS = 5000
+LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
 SCALE_OR_NONE = "'scale' for 1 / (n_features * X.var()), or None for 1 / n_features."
 
 
@@ -80,7 +81,15 @@ def _of_sparse(rows: Any) -> FloatArray:
     products = (rows @ rows.T).toarray()
     norms = np.diag(products)
     lower = np.tril_indices(len(norms), -1)
-    return np.asarray(np.sqrt(np.maximum((norms[:, None] + norms[None, :] - 2.0 * products)[lower], 0.0)))
+    both = (norms[:, None] + norms[None, :])[lower]
+    squares = np.maximum(both - 2.0 * products[lower], 0.0)
+    apart = squares > 0
+    if apart.any() and np.median(squares[apart] / both[apart]) < LOST:
+        raise DataError(
+            "Products of these sparse rows leave no digits of the median distance: they lie far from 0. Give "
+            "gamma or sigma as a number, or pass X.toarray()."
+        )
+    return np.asarray(np.sqrt(squares))
 
 
 def scale_factor(X: Any) -> float:
