@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy import sparse
 
 from gramian.kernels import (
     RBF,
@@ -129,7 +130,7 @@ def excess(kernel: Kernel, X: Any) -> float:
     left, right = bound.encode(X)
     K = bound.tile(left, right)
     assert np.isfinite(K).all()
-    exact = exact_gram(bound.kernel, X)
+    exact = exact_gram(bound.kernel, X.toarray() if sparse.issparse(X) else X)
     worst = 0.0
     with localcontext(DIGITS):
         for i, j in np.ndindex(*exact.shape):

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gramian.checks import slices
 from gramian.errors import ParameterError
@@ -38,8 +39,8 @@ THIN_COLUMNS = 16
 
 
 def namespace(*arrays: Any) -> Any:
-    """Return the array-API namespace shared by ``arrays``."""
-    if all(isinstance(a, np.ndarray) for a in arrays):
+    """Return the array-API namespace shared by ``arrays``; beside sparse rows it is NumPy."""
+    if all(isinstance(a, np.ndarray) or sparse.issparse(a) for a in arrays):
         return np
     return array_api_compat.array_namespace(*arrays)
 
@@ -62,7 +63,7 @@ def to_numpy(array: Any) -> npt.NDArray[Any]:
 
 def from_numpy(array: npt.NDArray[Any], like: Any) -> Any:
     """Move a NumPy array to the kind and device of ``like``, keeping its own dtype."""
-    if is_numpy(like):
+    if is_numpy(like) or sparse.issparse(like):
         return array
     xp = namespace(like)
     return xp.asarray(np.ascontiguousarray(array), device=array_api_compat.device(like))
@@ -75,6 +76,27 @@ def numpy_dtype(array: Any) -> np.dtype[Any]:
     return np.dtype(str(array.dtype).rsplit(".", 1)[-1])
 
 
+def as_csr(X: Any) -> Any:
+    """Return a sparse matrix as CSR with every entry stored once, in order; X stays as it is."""
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def dense(X: Any) -> Any:
+    """Return a sparse matrix as a NumPy array, and any other array as it is."""
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def alike(rows: Any, like: Any) -> Any:
+    """Return rows as sparse, or as dense, as others are."""
+    if sparse.issparse(rows) == sparse.issparse(like):
+        return rows
+    return sparse.csr_array(to_numpy(rows)) if sparse.issparse(like) else dense(rows)
+
+
 def as_float64(array: Any) -> FloatArray:
     """Copy ``array`` to a float64 NumPy array, where small problems and sums are worked out."""
     return np.asarray(to_numpy(array), dtype=np.float64)
@@ -82,7 +104,7 @@ def as_float64(array: Any) -> FloatArray:
 
 def to_float64(array: Any) -> Any:
     """Return ``array`` as float64 of the same kind."""
-    if is_numpy(array):
+    if is_numpy(array) or sparse.issparse(array):
         return array.astype(np.float64, copy=False)
     xp = namespace(array)
     return xp.astype(array, xp.float64)

@@ -20,9 +20,9 @@ def test_with_a_kernel_it_is_kernel_pca():
     assert (type(model).__name__, model.degree, model.coef0, model.gamma) == ("KernelPCA", 2, 0.5, 0.1)
 
 
-def test_gamma_can_be_the_median():
-    for gamma in ["median", " median "]:
-        assert estimator(Model(kernel="rbf", gamma=gamma)).gamma == "median"
+def test_gamma_can_be_found_from_the_data():
+    for gamma in ["median", " median ", "scale"]:
+        assert estimator(Model(kernel="rbf", gamma=gamma)).gamma == gamma.strip()
 
 
 def test_a_repair_reaches_the_estimator():
@@ -53,7 +53,7 @@ def test_what_does_not_apply_is_refused():
         ),
         ({"kernel": "matern", "gamma": "2.0"}, "--gamma does not apply to --kernel matern"),
         ({"kernel": "rbf + linear", "gamma": "2"}, "write it inside of the expression. Leave it out"),
-        ({"kernel": "rbf", "gamma": "wide"}, "--gamma wide is neither a number nor median"),
+        ({"kernel": "rbf", "gamma": "wide"}, "--gamma wide is neither a number nor median or scale"),
         ({"kernel": "rfb"}, "--kernel='rfb', column 1: kernel 'rfb' is not known. Did you mean 'rbf'"),
         ({"kernel": "rbf + rfb"}, "--kernel=.* column 7: kernel .rfb. is not known"),
         ({"kernel": "rbf", "solver": "gram"}, "--solver gram is not known"),

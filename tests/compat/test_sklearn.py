@@ -120,6 +120,36 @@ def test_whitened_scores_beyond_the_rank_are_nought():
             assert np.asarray(scores)[:, 0].std(ddof=1) == pytest.approx(1)
 
 
+def test_sparse_kernel_pca_gives_scikit_learns_numbers():
+    rows, new = (sp.random(n, 30, 0.2, format="csr", random_state=n) for n in (60, 9))
+    for kernel in ("linear", "poly", "rbf", "cosine"):
+        settings = {"kernel": kernel, "gamma": 0.1, "eigen_solver": "dense"}
+        mine = ours.KernelPCA(3, **settings).fit(rows)
+        theirs = sklearn.decomposition.KernelPCA(3, **settings).fit(rows)
+        assert mine.certificate_.ok
+        assert mine.gamma_ == theirs.gamma_
+        np.testing.assert_allclose(mine.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
+        np.testing.assert_allclose(mine.transform(new), theirs.transform(new), atol=1e-9)
+        np.testing.assert_array_equal(mine.X_fit_.toarray(), theirs.X_fit_.toarray())
+    # There is no way back to sparse rows, in scikit-learn's words.
+    with pytest.raises(NotImplementedError, match="Inverse transform not implemented for sparse"):
+        ours.KernelPCA(3, fit_inverse_transform=True).fit(rows)
+
+
+def test_mutual_information_of_sparse_counts(monkeypatch):
+    rng = np.random.default_rng(0)
+    counts, classes = sp.csr_matrix(rng.poisson(0.4, (90, 6))), rng.integers(0, 3, 90)
+    for name, y in [("classif", classes), ("regression", classes + rng.standard_normal(90))]:
+        theirs = getattr(sklearn.feature_selection, f"mutual_info_{name}")(counts, y, random_state=0)
+        with monkeypatch.context() as patched:
+            patched.setattr(ours, f"{name}_of_scikit_learn", None)
+            mine = getattr(ours, f"mutual_info_{name}")(counts, y, random_state=0)
+        # A neighbour at the last digit of a distance counts in one of them: 1 / (n m) for a class of m rows.
+        np.testing.assert_allclose(mine, theirs, atol=1e-3)
+    with pytest.raises(ValueError, match="can't have continuous features"):
+        ours.mutual_info_classif(counts, classes, discrete_features=False)
+
+
 def test_sparse_pca_stays_sparse():
     S = sp.random(300, 40, density=0.1, random_state=0, format="csr")
     mine = ours.PCA(3, random_state=0).fit(S)

@@ -5,11 +5,18 @@ import inspect
 import pickle
 import re
 
+import numpy as np
 import pytest
 import sklearn.decomposition
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 import gramian
 from gramian import InputTypeError
+
+X = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0], [0.0, 1.0], [4.0, 4.0], [5.0, 3.0]])
+y = np.array([0.0, 1.5, 0.5, 2.5, 3.0, 1.0])
 
 
 @pytest.mark.parametrize("name", ["PCA", "KernelPCA"])
@@ -35,3 +42,35 @@ def test_tol_of_nought_says_what_scikit_learn_means_by_it():
     for kind in (gramian.PCA, gramian.KernelPCA):
         with pytest.raises(gramian.ParameterError, match=r"tol=0.0 .* None means 1e-6"):
             kind(1, tol=0.0).fit([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])
+
+
+def test_parameters_of_scikit_learns_selection_have_advice():
+    with pytest.raises(
+        InputTypeError, match=r"tol: leave it out: \"best\" and .* patience=3 stops after three"
+    ):
+        gramian.SequentialFeatureSelector(Ridge(), tol=1e-3)
+    auto = gramian.SequentialFeatureSelector(Ridge(), n_features_to_select="auto")
+    with pytest.raises(
+        gramian.ParameterError, match=r"'auto' is scikit-learn's: half of the features is 0\.5"
+    ):
+        auto.fit(X, y)
+    for name, said in {"discrete_features": "discrete= says the same", "copy": "never overwritten"}.items():
+        with pytest.raises(
+            InputTypeError, match=f"gramian.mutual_information has not all.* {name}: .*{said}"
+        ):
+            gramian.mutual_information(X, y, **{name: True})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'neighbours'"):
+        gramian.mutual_information(X, y, neighbours=3)
+
+
+def test_weights_and_routed_parameters_of_a_fit_are_refused_with_what_to_do():
+    models = [gramian.PCA(1), gramian.KernelPCA(1), gramian.Whitener(), gramian.FeatureFilter("f", 1)]
+    for model in [*models, gramian.SequentialFeatureSelector(Ridge())]:
+        for fit in (model.fit, model.fit_transform):
+            with pytest.raises(InputTypeError, match=r"X and y alone.*sample_weight: .* repeat rows"):
+                fit(X, y, sample_weight=np.ones(6))
+            with pytest.raises(InputTypeError, match=r"groups: .*GroupKFold.*; check_input: leave it out"):
+                fit(X, y, groups=np.ones(6), check_input=False)
+    with pytest.raises(InputTypeError, match="PCA is fitted on X and y alone"):
+        make_pipeline(gramian.PCA(1), Ridge()).fit(X, y, pca__sample_weight=np.ones(6))
+    assert not has_fit_parameter(gramian.PCA(), "sample_weight")

@@ -739,12 +739,6 @@ def test_nan_and_infinity_are_refused():
             model.transform(X)
 
 
-def test_sparse_data_is_refused_with_the_way_out():
-    sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(DataError, match=r"X.toarray\(\)"):
-        KernelPCA(2).fit(sparse.csr_array(np.eye(5)))
-
-
 def test_no_route_within_memory():
     with pytest.raises(MemoryLimitError, match=r"needs about .* of working memory"):
         KernelPCA(2, kernel="rbf", memory_limit=1000).fit(data(600))

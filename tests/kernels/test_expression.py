@@ -170,7 +170,7 @@ REFUSED = [
     ("rbf(1, 2, 3)", 1, "rbf takes sigma, gamma"),
     ("rbf(1, sigma=2)", 1, "rbf takes sigma, gamma"),
     ("rbf(**2)", 1, "rbf takes sigma, gamma"),
-    ("rbf(*[1])", 5, "a parameter is a number, a list of numbers, 'median' or None"),
+    ("rbf(*[1])", 5, "a parameter is a number, a list of numbers, 'median', 'scale' or None"),
     ("rbf(linear)", 5, "a parameter is a number"),
     ("rbf(1 + 1)", 5, "a parameter is a number"),
     ("rbf(-'a')", 5, "a parameter is a number"),

@@ -417,7 +417,6 @@ def test_parameters_that_cannot_be():
 
 def test_data_that_cannot_be():
     for X, y, error, message in [
-        (sp.csr_matrix(WINE[0]), WINE[1], InputTypeError, "does not take sparse data"),
         (WINE[0], None, DataError, "requires y to be passed"),
         (WINE[0], np.ones(178), DataError, "same 1 class"),
         (WINE[0], WINE[1][:5], DataError, "y has 5 labels but X has 178 rows"),
@@ -425,6 +424,8 @@ def test_data_that_cannot_be():
     ]:
         with pytest.raises(error, match=message):
             FeatureFilter("f").fit(X, y)
+    with pytest.raises(DataError, match=r"redundancy='mrmr' compares every feature .* Pass X.toarray\(\)"):
+        FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(WINE[0]), WINE[1])
 
 
 def test_what_cannot_be_validated_is_refused_before_the_ranking():

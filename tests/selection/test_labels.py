@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.rows.scan import scan
 from gramian.selection.labels import as_labelled, as_target, looks_discrete
 
@@ -81,8 +81,12 @@ def test_text_is_no_number_and_fractions_are_no_classes():
         as_target([0.5, 1.5], 2, discrete=True)
 
 
-def test_sparse_rows_and_unknown_kinds_are_refused():
-    with pytest.raises(InputTypeError, match=r"test does not take sparse data yet"):
-        as_labelled(sparse.csr_array(X), TWO, estimator="test")
+def test_sparse_rows_are_kept_by_columns():
+    held = as_labelled(sparse.coo_array(X), TWO, estimator="test").X
+    assert held.format == "csc"
+    np.testing.assert_array_equal(held.toarray(), X)
+
+
+def test_unknown_kinds_are_refused():
     with pytest.raises(ParameterError, match=r"kind of label 'x' is not known"):
         as_target(TWO, 6, discrete="x")

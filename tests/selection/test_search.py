@@ -351,7 +351,7 @@ def test_share_is_not_lost_to_rounding():
 
 def test_numbers_refused():
     for wanted, said in [
-        ("auto", "'auto' is not known. Allowed: 'best', 'one-se'"),
+        ("auto", "'auto' is scikit-learn's: half of the features is 0.5"),
         (
             0,
             "=0 must be a whole number from 1 to 10. Give 'best', 'one-se', a number of features from",

@@ -141,7 +141,8 @@ def denoise(
 def _require_rows(fitted: Any) -> None:
     if hasattr(fitted, "preimage_") and fitted.preimage_.method == "none":
         raise ParameterError(
-            "The model has a precomputed kernel and no rows to go back to. Fit on the rows, with --kernel."
+            f"The model has no rows to go back to: {fitted.preimage_.reason} Fit on dense rows, with "
+            "--kernel."
         )
 
 

@@ -56,7 +56,7 @@ def estimator(options: Model) -> Any:
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     if pca:
         return PCA(components, **given, **shared)
-    given["gamma"] = number_or_name("--gamma", options.gamma, ("median",))
+    given["gamma"] = number_or_name("--gamma", options.gamma, ("median", "scale"))
     return KernelPCA(components, kernel=options.kernel, **given, **shared)
 
 

@@ -132,8 +132,8 @@ class Model:
         option(
             "--gamma",
             "NUMBER",
-            "Factor of rbf, poly, laplacian, sigmoid, chi2; median: by the median distance of rows. "
-            "[1 / columns; 1 for chi2]",
+            "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
+            "median: by the median distance of rows. [1 / columns; 1 for chi2]",
         ),
     ] = None
     degree: Annotated[int | None, option("--degree", "NUMBER", "Power of poly. [3]")] = None

@@ -140,6 +140,9 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
         if self.fit_inverse_transform and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         rows = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
+        if sp.issparse(rows) and self.fit_inverse_transform:
+            self._model = None
+            return super().fit(X, y)  # type: ignore[no-any-return]
         self.gamma_ = 1 / rows.shape[1] if self.gamma is None else self.gamma
         count = None if self.n_components is None else min(int(self.n_components), rows.shape[0])
         model = gramian.KernelPCA(
@@ -292,10 +295,10 @@ def mutual_info_regression(
 
 def _information(X: Any, y: Any, classes: bool, discrete: Any, shared: dict[str, Any]) -> Any:
     """Values of shape (n_features,), or None where scikit-learn has to answer."""
-    if sp.issparse(X):
-        return None
     # gramian's "auto" looks at the values of a column.
-    discrete = False if isinstance(discrete, str) and discrete == "auto" else discrete
+    discrete = sp.issparse(X) if isinstance(discrete, str) and discrete == "auto" else discrete
+    if sp.issparse(X) and discrete is not True:
+        return None
     try:
         return gramian.mutual_information(X, y, discrete=discrete, discrete_target=classes, **shared).values
     except GramianError:

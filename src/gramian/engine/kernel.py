@@ -12,7 +12,7 @@ from gramian.arrays import from_numpy, is_numpy, to_dtype
 from gramian.engine.solving import Solved
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
-from gramian.operators.costs import KernelCosts
+from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
 from gramian.operators.kernel_source import KernelSource, MatrixSource
 from gramian.operators.operator import Operator
 from gramian.operators.tiles import TileMatrix
@@ -87,7 +87,10 @@ class KernelProblem:
     @property
     def costs(self) -> KernelCosts:
         """What products with the kernel matrix take."""
-        return KernelCosts(self.rows.shape, self.calls, self.given, self.psd)
+        n, width = self.rows.shape
+        if self.rows.is_sparse:
+            width = SPARSE_WIDTH + SPARSE_ENTRY * int(self.rows.in_memory().nnz) // n
+        return KernelCosts((n, width), self.calls, self.given, self.psd)
 
     def operator(self, route: Route) -> CenteredKernelOperator:
         """Build the matrix that a route works on; the one built last is used again."""
@@ -98,7 +101,7 @@ class KernelProblem:
         self._built = None
         kept = form.storage == "kept" or (form.whole and not self.given)
         storage: Any = np.dtype(form.arithmetic) if kept else None
-        if form.whole and is_numpy(rows.in_memory()):
+        if form.whole and is_numpy(rows.like):
             storage = None
         tiles = TileMatrix(rows.shape[0], self.source, _empty(rows), storage, whole=form.whole)
         source = self.source
@@ -249,7 +252,6 @@ def _noise(spectrum: Spectrum, operator: Operator) -> float:
 
 def _empty(rows: Rows) -> Any:
     """An empty float64 array of the kind that vectors have."""
-    X = rows.in_memory()
-    if is_numpy(X):
+    if is_numpy(rows.like):
         return np.empty(0)
-    return rows.xp.zeros((0,), dtype=rows.xp.float64, device=X.device)
+    return rows.xp.zeros((0,), dtype=rows.xp.float64, device=rows.like.device)

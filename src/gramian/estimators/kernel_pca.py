@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names
 from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import (
+    alike,
     as_float64,
     from_numpy,
     is_numpy,
@@ -23,11 +26,17 @@ from gramian.arrays import (
     to_numpy,
 )
 from gramian.checks import check_choice
-from gramian.engine import KernelProblem, plan, solve, warn_of_cost
-from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.engine import KernelProblem, Solved, plan, solve, warn_of_cost
+from gramian.errors import CertificateWarning, DataError, GramianError, ParameterError, RankWarning
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.fitted import held, remember
-from gramian.estimators.habits import ALWAYS_ALL, NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits
+from gramian.estimators.habits import (
+    ALWAYS_ALL,
+    NEVER_OVERWRITTEN,
+    UNTIL_CERTIFIED,
+    KnowsHabits,
+    refuse_metadata,
+)
 from gramian.estimators.inputs import check_features, check_target, check_tol, generators, remember_features
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.preimages import WithPreimages, preimage_method
@@ -62,8 +71,9 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         "precomputed"), an expression such as ``"rbf(sigma=2) + 0.5 * poly(degree=3)"``, a function k(x, y)
         of two rows or k(X, Y) of many, or an object such as ``gramian.kernels.RBF(sigma=2.0)``; see
         :func:`gramian.kernels.table`.
-    gamma : float, "median" or None, default=None
+    gamma : float, "scale", "median" or None, default=None
         Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2).
+        "scale" is ``1 / (n_features * X.var())``, as in scikit-learn's SVC, with the variance of all entries.
         "median", for rbf and laplacian, takes the median distance between at most 5000 evenly spaced rows as
         width.
     degree : int, default=3
@@ -103,11 +113,13 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     projection_coef_ : array of shape (n_samples, n_components_)
         Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``.
     X_fit_ : array of shape (n_samples, n_features)
-        The fitted rows (None for a precomputed kernel).
+        The fitted rows, in CSR where they were sparse (None for a precomputed kernel).
     n_components_, rank_ : int
         Number of components, and of those above the rank tolerance.
     kernel_ : Kernel or None
         The kernel with every parameter a number.
+    gamma_ : float or None
+        The gamma that was used; None where the kernel has none of its own, as a sum.
     component_choice_ : ComponentChoice or None
         What the rule said, where one was asked.
     repair_ : Repair or None
@@ -132,7 +144,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
 
     contents: ClassVar = DECOMPOSED | {
         "kernel_": Given(Kernel, "rows"),
-        "X_fit_": Given(Array("n d"), "rows"),
+        "X_fit_": Given(Array("n d", sparse=True), "rows"),
         "eigenvalues_": Array("k"),
         "eigenvectors_": Array("n k"),
         "explained_variance_": Array("k"),
@@ -199,24 +211,32 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         problem = self._problem(rows, self._kernel(rows), target)
         return plan(problem.costs, self._ask(rows, target, problem), everything=problem.everything)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Find the components of X in the kernel's feature space.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
+            precomputed kernel the matrix, (n_samples, n_samples).
         y : ignored
+        **metadata
+            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
         Raises
         ------
+        DataError
+            For sparse rows and a kernel that needs every entry of them.
         IndefiniteKernelError
             When an eigenvalue among those asked for is negative beyond rounding.
         """
+        refuse_metadata(self, metadata)
         self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
+        refuse_metadata(self, metadata)
         self._fit(X)
         scale = np.sqrt(self.eigenvalues_)
         vectors = self.eigenvectors_
@@ -224,30 +244,55 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
 
     def _rows(self, X: Any, minimum: int = 1) -> Rows:
         rows = as_rows(X, estimator="KernelPCA", minimum=minimum)
-        if rows.is_sparse:
+        if rows.is_sparse and self._precomputed:
             raise DataError(
-                "KernelPCA takes dense data; X is sparse. Pass X.toarray(), or use PCA, which keeps sparse "
-                "data sparse."
+                "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
+                "X.toarray(), or the rows themselves with the kernel's name."
             )
         return rows
 
-    def _kernel(self, rows: Rows) -> Kernel | None:
-        """The kernel with every parameter a number; None for a precomputed one."""
-        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
-            return None
-        kernel = kernel_from_name(
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    def _asked_kernel(self) -> Kernel:
+        """The kernel as its parameters say, without numbers from the data."""
+        return kernel_from_name(
             self.kernel,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             params=self.kernel_params,
         )
+
+    def _kernel(self, rows: Rows) -> Kernel | None:
+        """The kernel with every parameter a number; None for a precomputed one."""
+        if self._precomputed:
+            return None
+        kernel = self._asked_kernel()
+        kernel.admit_sparse(rows.in_memory())
         return kernel.resolve(rows.in_memory(), rows.feature_names)
 
     def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
         """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""
-        precision = 0.1 * check_tol(self.tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5
-        return kernel.bind(fitted, min(1e-9, precision), centered=bool(self.center))
+        return kernel.bind(fitted, self._precision(fitted), centered=bool(self.center))
+
+    def _precision(self, fitted: Any) -> float:
+        """The error of an entry, relative to the largest, that leaves ``tol`` to be reached."""
+        return float(min(1e-9, 0.1 * check_tol(self.tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5))
+
+    def _warn_of_products(self, bound: Evaluator, solved: Solved, fitted: Any) -> None:
+        """Say what helps where the products of sparse rows are why a certificate does not hold."""
+        error = bound.relative + bound.absolute / (bound.largest or 1.0)
+        held = solved.certificate is not None and solved.certificate.ok and solved.spectrum.rank > 0
+        if sparse.issparse(fitted) and not held and error > self._precision(fitted):
+            warnings.warn(
+                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values: rows lie "
+                "many widths of the kernel from 0. Pass X.toarray(), for which differences are summed, or "
+                "take a wider kernel.",
+                CertificateWarning,
+                stacklevel=4,
+            )
 
     def _target(self, rows: Rows) -> Target:
         return check_target(self.n_components, rows.shape[0], rows.shape, of="kernel components")
@@ -299,7 +344,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         kernel = self._kernel(rows)
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
-        preimage_method(self.preimage, kernel)
+        preimage_method(self.preimage, kernel, sparse=rows.is_sparse)
         problem = self._problem(rows, kernel, target)
         solver_rng, probe_rng = generators(self.random_state)
         ask = replace(self._ask(rows, target, problem), solver_rng=solver_rng, probe_rng=probe_rng)
@@ -311,6 +356,8 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         evaluator = None if kernel is None else self._bind(kernel, X_fit)
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
         solved = solve(problem, ask)
+        if evaluator is not None:
+            self._warn_of_products(evaluator, solved, X_fit)
         found = problem.coefficients(solved, target.count)
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
@@ -335,6 +382,11 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
             spectrum=problem.scaled(solved.spectrum),
         )
 
+    @property
+    def gamma_(self) -> float | None:
+        """The gamma that was used; None where the kernel has none of its own, as a sum."""
+        return getattr(self.kernel_, "gamma", None)
+
     # ------------------------------------------------------------ transform
 
     def transform(self, X: Any) -> Any:
@@ -342,8 +394,9 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            For a precomputed kernel the matrix k(new, fitted), (n_samples, n_fitted).
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Sparse or dense, whatever the model was fitted on. For a precomputed kernel the matrix
+            k(new, fitted), (n_samples, n_fitted).
 
         Notes
         -----
@@ -362,26 +415,25 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         work = self._block_scores(rows, from_numpy(alpha, like))
         n = rows.shape[0]
         slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
-        parts = parallel_map(work, slices) if is_numpy(rows.in_memory()) else [work(part) for part in slices]
+        parts = parallel_map(work, slices) if is_numpy(like) else [work(part) for part in slices]
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         scores = scores - from_numpy(offset, like)
-        return (
-            scores.astype(rows.dtype, copy=False)
-            if is_numpy(scores)
-            else xp.astype(scores, rows.in_memory().dtype)
-        )
+        return scores.astype(rows.dtype, copy=False) if is_numpy(scores) else xp.astype(scores, like.dtype)
 
     def _block_scores(self, rows: Rows, alpha: Any) -> Any:
         """Return the function that maps a slice of new rows to uncentred scores."""
         if self.kernel_ is None:
             return lambda part: to_float64(rows.in_memory()[part, :]) @ alpha
-        fitted = from_numpy(to_numpy(self.X_fit_), rows.like)
+        held = sparse.issparse(self.X_fit_)
+        fitted = self.X_fit_ if held else from_numpy(to_numpy(self.X_fit_), rows.like)
         evaluator = self._bind(self.kernel_, fitted)
         _, right = evaluator.encode(fitted)
+        # Sparse factors are NumPy's, wherever the new rows are.
+        factors = as_float64(alpha) if held else alpha
 
         def work(part: slice) -> Any:
-            left, _ = evaluator.encode(rows.in_memory()[part, :])
-            return cross_times(evaluator, left, right, alpha)
+            left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
+            return from_numpy(cross_times(evaluator, left, right, factors), rows.like)
 
         return work
 
@@ -393,5 +445,9 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        tags.input_tags.pairwise = self._precomputed
+        with suppress(GramianError):
+            tags.input_tags.sparse = (
+                not self._precomputed and self.n_components not in RULES and self._asked_kernel().takes_sparse
+            )
         return tags

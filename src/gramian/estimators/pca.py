@@ -33,7 +33,7 @@ from gramian.estimators.component_choice import (
     with_rule,
 )
 from gramian.estimators.fitted import held, remember
-from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits
+from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
     check_features,
@@ -200,7 +200,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Find the components of X.
 
         Parameters
@@ -208,6 +208,8 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
         y : ignored
+        **metadata
+            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
         Raises
         ------
@@ -218,11 +220,13 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         MemoryLimitError
             When no route fits into ``memory_limit``.
         """
+        refuse_metadata(self, metadata)
         self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
+        refuse_metadata(self, metadata)
         rows, found = self._fit(X)
         if found.scores is None:
             return self._projection().scores(rows)

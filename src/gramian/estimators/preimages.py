@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,11 @@ PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
 NO_ROWS = (
     "A precomputed kernel has no rows to go back to. Fit on the rows with the kernel itself, by name "
     "(kernel='rbf'), expression, object or function."
+)
+
+SPARSE = (
+    "A model fitted on sparse rows does not go back to rows, which would be dense. Fit on X.toarray() for "
+    "inverse_transform and denoise."
 )
 
 
@@ -56,7 +62,7 @@ class PreimageMethod:
         return f"{self.method}: {self.reason}"
 
 
-def preimage_method(asked: Any, kernel: Kernel | None) -> PreimageMethod:
+def preimage_method(asked: Any, kernel: Kernel | None, *, sparse: bool = False) -> PreimageMethod:
     """Return the method that a kernel allows and a user asked for.
 
     Parameters
@@ -64,6 +70,8 @@ def preimage_method(asked: Any, kernel: Kernel | None) -> PreimageMethod:
     asked : {"auto", "fixed-point", "gradient", "ridge"}
     kernel : Kernel or None
         With every parameter a number; None for a precomputed one.
+    sparse : bool
+        Whether the model holds sparse rows.
 
     Raises
     ------
@@ -77,10 +85,11 @@ def preimage_method(asked: Any, kernel: Kernel | None) -> PreimageMethod:
     fixed-point: the kernel depends on x - y alone and is smooth.
     """
     asked = check_choice("preimage", asked, PREIMAGES)
-    if kernel is None:
+    if kernel is None or sparse:
         if asked != "auto":
-            raise ParameterError(f"preimage={asked!r} needs rows. {NO_ROWS}")
-        return PreimageMethod("none", "a precomputed kernel has no rows.")
+            raise ParameterError(f"preimage={asked!r} needs rows. {NO_ROWS if kernel is None else SPARSE}")
+        held = "a precomputed kernel has no rows" if kernel is None else "the fitted rows are sparse"
+        return PreimageMethod("none", f"{held}.")
     if asked == "fixed-point" and not kernel.stationary:
         raise ParameterError(
             "preimage='fixed-point' needs a kernel of x - y alone, such as rbf, matern or rq, and "
@@ -119,7 +128,7 @@ class WithPreimages:
     def preimage_(self: Any) -> PreimageMethod:
         """Which method finds pre-images, and why; it follows ``set_params(preimage=...)`` without a fit."""
         check_is_fitted(self)
-        return preimage_method(self.preimage, self.kernel_)
+        return preimage_method(self.preimage, self.kernel_, sparse=issparse(self.X_fit_))
 
     def inverse_transform(self: Any, X: Any, return_error: bool = False) -> Any:
         """Return rows whose images in feature space are nearest to points with the given scores.
@@ -201,7 +210,7 @@ class WithPreimages:
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
-            raise DataError(NO_ROWS)
+            raise DataError(NO_ROWS if self.kernel_ is None else SPARSE)
 
     def _back(self: Any, Z: FloatArray, start: FloatArray | None, rows: Rows, return_error: bool) -> Any:
         method = self.preimage_.method

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.rules import ComponentChoice
@@ -180,6 +181,14 @@ def decode(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Parts:
     return {name: _decode(value, arrays) for name, value in values.items()}
 
 
+def _make_sparse(told: Parts) -> Any:
+    parts = told["parts"]
+    rows = sparse.csr_array(tuple(parts[name] for name in CSR), shape=parts["shape"])
+    rows.check_format(full_check=True)
+    return rows
+
+
+CSR = ("data", "indices", "indptr")
 FORMS = {
     "record": Form("record", lambda value: type(value).__name__ in _records, _tell_record, _make_record),
     "estimator": Form(
@@ -187,6 +196,12 @@ FORMS = {
         lambda value: isinstance(value, Saved),
         _tell_estimator,
         lambda told: restored(told["estimator"], told["parameters"], told["state"]),
+    ),
+    "sparse": Form(
+        "sparse",
+        sparse.issparse,
+        lambda X: {"sparse": "csr", "parts": {"shape": X.shape} | {name: getattr(X, name) for name in CSR}},
+        _make_sparse,
     ),
 }
 

@@ -24,6 +24,7 @@ from gramian.analysis.whitening_map import Whitening
 from gramian.arrays import as_float64, from_numpy, namespace
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
@@ -153,7 +154,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         self._check(rows)
         return self._pca().plan(rows)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Find the whitening of X.
 
         Parameters
@@ -161,6 +162,8 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
         y : ignored
+        **metadata
+            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
         Raises
         ------
@@ -170,11 +173,13 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         ParameterError
             A parameter outside of what it may be.
         """
+        refuse_metadata(self, metadata)
         self._fit(X, keep=False)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
         """Find the whitening of X and return X whitened, as :meth:`transform` does."""
+        refuse_metadata(self, metadata)
         rows, scores = self._fit(X, keep=self.method != "cholesky")
         return self._shaped(self._whitening().apply(rows, scores), rows.picture_shape)
 

@@ -15,14 +15,16 @@ from itertools import accumulate, pairwise
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from gramian.arrays import as_float64, from_numpy, namespace, to_float64, to_numpy
+from gramian.arrays import alike, as_csr, as_float64, dense, from_numpy, namespace, to_float64, to_numpy
 from gramian.checks import check_number, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import (
     FUNCTION_ULPS,
     TINY,
     UNIT,
+    beside,
     check_rows,
     exponential,
     is_number,
@@ -59,6 +61,10 @@ MAPS: dict[str, np.ufunc] = {
 }
 # Relative and absolute bound on the error of an entry, and a bound on the entry.
 Bounds = tuple[float, float, float]
+TAKE_SPARSE = (
+    "Those that do: linear, poly, sigmoid, cosine, rbf, rq, matern with nu=1.5 or 2.5, and sums, products, "
+    "multiples, powers, exp and normalized() of them."
+)
 
 
 class Kernel(ABC):
@@ -90,8 +96,8 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-        Y : array of shape (m, d), optional
+        X : array or sparse matrix of shape (n, d)
+        Y : array or sparse matrix of shape (m, d), optional
             X itself when left out; then the matrix is exactly symmetric and, for a stationary kernel,
             its diagonal exactly k(x, x).
 
@@ -101,15 +107,16 @@ class Kernel(ABC):
             float32 for float32 rows where its range holds the values, else float64. Values are computed in
             float64 either way.
         """
-        X = check_rows("X", X)
+        X = check_rows("X", X, accept_sparse=True)
         if not X.shape[0]:
             raise DataError("X has no rows: a Gram matrix needs at least one.")
         if Y is not None:
-            Y = check_rows("Y", Y)
+            Y = check_rows("Y", Y, accept_sparse=True)
             if X.shape[1] != Y.shape[1]:
                 raise DataError(
                     f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: a kernel takes two rows alike."
                 )
+            Y = alike(Y, X)
         return gram_matrix(self.bind(X), X, Y)
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
@@ -292,6 +299,24 @@ class Kernel(ABC):
         self.check()
         return self
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether inner products of rows are all it needs, so that sparse rows stay sparse."""
+        return False
+
+    def admit_sparse(self, X: Any) -> None:
+        """Refuse sparse rows where every entry of them is needed.
+
+        Raises
+        ------
+        DataError
+        """
+        if sparse.issparse(X) and not self.takes_sparse:
+            raise DataError(
+                f"{self!r} needs rows with all of their entries, and X is sparse: it takes no sparse rows. "
+                f"{TAKE_SPARSE} Or pass X.toarray(), where it fits into memory."
+            )
+
     def bind(
         self,
         X: Any,
@@ -315,6 +340,8 @@ class Kernel(ABC):
         names : sequence of str, optional
             Names of the columns.
         """
+        self.admit_sparse(X)
+        X = as_csr(X) if sparse.issparse(X) else X
         return self.resolve(X, names).bound_to(X, precision, centered)
 
     @abstractmethod
@@ -423,6 +450,10 @@ class Composite(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
 
+    @property
+    def takes_sparse(self) -> bool:
+        return all(part.takes_sparse for part in self.parts)
+
     def combine(self, *values: Any) -> Any:
         """Return the values, from those of the parts; the first may be written into."""
         return values[0]
@@ -527,8 +558,7 @@ class CompositeEvaluator(Evaluator):
         pairs = [part.encode(seen) for part in self.parts]
         if len(pairs) == 1:
             return pairs[0]
-        xp = namespace(pairs[0][0])
-        return xp.concat([p[0] for p in pairs], axis=1), xp.concat([p[1] for p in pairs], axis=1)
+        return beside(*(p[0] for p in pairs)), beside(*(p[1] for p in pairs))
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
@@ -583,6 +613,7 @@ class Constant(Kernel):
 
     name = "constant"
     general = "value"
+    takes_sparse = True
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
@@ -900,8 +931,8 @@ class NormalizedEvaluator(CompositeEvaluator):
         """Return the rows as factors of a tile, with a last column that scales them."""
         (part,) = self.parts
         left, right = part.encode(X)
-        xp = namespace(left)
         diagonal = to_float64(part.diagonal(X))
+        xp = namespace(diagonal)
         least = float(xp.min(diagonal)) if diagonal.shape[0] else 0.0
         if least < 0:
             raise DataError(
@@ -913,13 +944,13 @@ class NormalizedEvaluator(CompositeEvaluator):
             1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
             0.0 * diagonal,
         )[:, None]
-        return xp.concat([left, inverse], axis=1), xp.concat([right, inverse], axis=1)
+        return beside(left, inverse), beside(right, inverse)
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
         values = self.parts[0].tile(left[:, :-1], right[:, :-1], out)
-        values *= left[:, -1:]
-        values *= right[:, -1:].T
+        values *= dense(left[:, -1:])
+        values *= dense(right[:, -1:]).T
         return values
 
     def slopes(self, X: Any, right: Any) -> Slopes:
@@ -963,6 +994,7 @@ class OnColumns(Composite):
 
     name = "on"
     additive = True
+    takes_sparse = False
 
     def __init__(self, kernel: Kernel, columns: Any) -> None:
         self.kernel = kernel
@@ -1047,6 +1079,7 @@ class After(Composite):
 
     name = "after"
     additive = True
+    takes_sparse = False
 
     def __init__(self, kernel: Kernel, map: Any) -> None:
         self.kernel = kernel

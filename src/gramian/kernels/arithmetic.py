@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj
+from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from gramian.arrays import from_numpy, is_numpy, namespace, numpy_dtype, to_float64
+from gramian.arrays import as_csr, from_numpy, is_numpy, namespace, numpy_dtype, to_float64
 from gramian.checks import slices
 from gramian.errors import DataError
 
@@ -33,26 +34,32 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def check_rows(name: str, X: Any) -> Any:
-    """Return rows as a table of real finite numbers: an array as it is, anything else as float64."""
+def check_rows(name: str, X: Any, *, accept_sparse: bool = False) -> Any:
+    """Return rows as a table of real finite numbers: arrays as they are, sparse as CSR, else as float64."""
     try:
-        X = X if is_array_api_obj(X) else np.asarray(X, dtype=np.float64)
+        if accept_sparse and sparse.issparse(X):
+            X = as_csr(X)
+        elif not is_array_api_obj(X):
+            X = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
             f"{name} is not a table of numbers ({error}). Give an array of shape (n, d)."
         ) from error
     if X.ndim != 2:
         raise DataError(f"{name} has shape {tuple(X.shape)}, but a kernel takes rows: shape (n, d).")
-    kind = numpy_dtype(X).kind
+    entries = X.data if sparse.issparse(X) else X
+    kind = numpy_dtype(entries).kind
     if kind not in "biuf":
         raise DataError(f"{name} holds {X.dtype}, which is not real numbers.")
-    if kind == "f" and not bool(namespace(X).all(namespace(X).isfinite(X))):
+    if kind == "f" and not bool(namespace(entries).all(namespace(entries).isfinite(entries))):
         raise DataError(f"{name} has NaN or infinity, for which a kernel has no value.")
     return X
 
 
 def product(left: Any, right: Any, out: Any = None) -> Any:
-    """Return ``left @ right.T``."""
+    """Return ``left @ right.T``, dense."""
+    if sparse.issparse(left):
+        return (left @ right.T).toarray(out=out)
     return np.matmul(left, right.T, out=out) if is_numpy(left) else left @ right.T
 
 
@@ -76,18 +83,52 @@ def whole_power(T: Any, degree: int) -> Any:
 def squared_norms(X: Any) -> Any:
     """Return the squared Euclidean norm of every row."""
     X = to_float64(X)
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X) if is_numpy(X) else namespace(X).sum(X * X, axis=1)
 
 
 def largest_norm(X: Any) -> float:
     """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
     xp = namespace(X)
-    top = float(xp.max(xp.abs(X)))
+    top = float(np.abs(X.data).max(initial=0.0) if sparse.issparse(X) else xp.max(xp.abs(X)))
     if not 0 < top < np.inf:
         return top
     # Divided by the largest entry first, so that no square overflows.
-    X = X / top
-    return top * math.sqrt(float(xp.max(xp.sum(X * X, axis=1))))
+    return top * math.sqrt(float(xp.max(squared_norms(X / top))))
+
+
+def terms(X: Any) -> int:
+    """Return of how many products an inner product of two rows is the sum, at most."""
+    return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else int(X.shape[1])
+
+
+def times_columns(X: Any, factors: Any) -> Any:
+    """Return X with every column times its factor, or all of them times one."""
+    return X.multiply(factors).tocsr() if sparse.issparse(X) else X * from_numpy(factors, X)
+
+
+def over_rows(X: Any, divisors: Any) -> Any:
+    """Return X with every row divided by its divisor; by nothing where that is 0."""
+    divisors = namespace(X).where(divisors > 0, divisors, namespace(X).ones_like(divisors))
+    if not sparse.issparse(X):
+        return X / divisors[:, None]
+    entries = X.data / np.repeat(divisors, np.diff(X.indptr))
+    return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
+
+
+def largest_entries(X: Any) -> Any:
+    """Return the largest magnitude in every row."""
+    if sparse.issparse(X):
+        return abs(X).max(axis=1).toarray().ravel()
+    return namespace(X).max(namespace(X).abs(X), axis=1)
+
+
+def beside(*parts: Any) -> Any:
+    """Return tables of as many rows side by side, sparse where one of them is."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+    return namespace(parts[0]).concat(parts, axis=1)
 
 
 def ones(X: Any) -> Any:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian.arrays import (
     THIN,
@@ -100,7 +101,7 @@ def gram_matrix(bound: Evaluator, X: Any, Y: Any = None) -> Any:
     left, right = bound.encode(X)
     if Y is not None:
         right = bound.encode(Y)[1]
-    if not is_numpy(left):
+    if not is_numpy(left) and not sparse.issparse(left):
         K = bound.tile(left, right)
         return to_dtype(K if Y is not None else exact_diagonal(K, bound.diagonal(X)), dtype)
     K = np.empty((left.shape[0], right.shape[0]), dtype=dtype)

@@ -67,7 +67,7 @@ def kernel_from_name(
         (or of many), or an object.
     gamma, degree, coef0 : numbers
         Parameters of a name that stands alone, with scikit-learn's meanings; ``gamma="median"`` takes the
-        median distance between rows.
+        median distance between rows, "scale" ``1 / (d X.var())``.
     params : mapping, optional
         Keyword arguments of a function.
 
@@ -301,7 +301,9 @@ class _Reader:
             entries = value if isinstance(value, (tuple, list)) else [value]
             if all(entry is None or isinstance(entry, str) or is_number(entry) for entry in entries):
                 return tuple(entries) if isinstance(value, (tuple, list)) else value
-        raise self.fault(self.at(node), "a parameter is a number, a list of numbers, 'median' or None")
+        raise self.fault(
+            self.at(node), "a parameter is a number, a list of numbers, 'median', 'scale' or None"
+        )
 
 
 def _power(a: Any, b: Any) -> Any:

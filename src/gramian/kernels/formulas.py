@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from gramian.arrays import from_numpy, is_numpy, namespace, to_float64
+from gramian.arrays import is_numpy, namespace, to_float64
 from gramian.checks import check_number, slices
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.algebra import Constant, Kernel
@@ -24,24 +25,32 @@ from gramian.kernels.arithmetic import (
     TINY,
     UNIT,
     absolute_distances,
+    beside,
     exponential,
+    largest_entries,
     largest_norm,
     ones,
+    over_rows,
     product,
     squared_distances,
     squared_norms,
+    terms,
+    times_columns,
     whole_power,
 )
 from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
 from gramian.kernels.widths import (
+    SCALE_OR_NONE,
     check_factor,
     check_width,
     factor_text,
     gamma_of,
     is_median,
+    is_scale,
     median_distance,
+    resolved_factor,
     resolved_width,
     width_text,
 )
@@ -104,17 +113,20 @@ class Formula(Kernel):
 
     def bound_to(self, X: Any, precision: float, centered: bool) -> FormulaEvaluator:
         """Bind to fitted rows, distances expanded where that is accurate enough."""
-        d = int(X.shape[1])
-        shift = _mean(X) if self.expands or (centered and self.facts.shifts_out) else None
+        # A shift would fill sparse rows, and so would differences: they have their products, whose error
+        # is that of the entries stored, and of no mean taken off.
+        held, d = sparse.issparse(X), terms(X)
+        shifts = self.expands or (centered and self.facts.shifts_out)
+        shift = _mean(X) if shifts and not held else None
         norm = _longest(X, shift, self.weights())
         relative, absolute = self.evaluation_error(d, norm, direct=False)
-        direct = self.expands and not relative + absolute <= precision
+        direct = self.expands and not held and not relative + absolute <= precision
         if direct:
             # Differences of the rows as they are: a shift would round away what tells neighbours apart.
             shift = None
             relative, absolute = self.evaluation_error(d, norm, direct=True)
         size = self.size(norm)
-        if not np.isfinite(size):
+        if not np.isfinite(size) or (held and self.expands and not 4.0 * norm * norm < np.inf):
             raise DataError(
                 f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale the data first "
                 "(sklearn.preprocessing.StandardScaler)."
@@ -142,14 +154,17 @@ class FormulaEvaluator(Evaluator):
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile."""
-        self.kernel.admit(X)
-        X = to_float64(X)
-        return self.kernel.encode(X if self.shift is None else X - self.shift, self.direct)
+        return self.kernel.encode(self._rows(X), self.direct)
 
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""
+        return self.kernel.diagonal(self._rows(X))
+
+    def _rows(self, X: Any) -> Any:
         self.kernel.admit(X)
-        return self.kernel.diagonal(X if self.shift is None else to_float64(X) - self.shift)
+        if sparse.issparse(X):
+            return sparse.csr_array(X, dtype=np.float64)
+        return to_float64(X) if self.shift is None else to_float64(X) - self.shift
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
@@ -176,7 +191,7 @@ def _longest(X: Any, shift: Any, weights: Any) -> float:
         block = to_float64(X[rows, :])
         with np.errstate(over="ignore"):
             block = block if shift is None else block - shift
-            block = block if weights is None else block * from_numpy(weights, block)
+            block = block if weights is None else times_columns(block, weights)
         largest = max(largest, largest_norm(block))
     return largest
 
@@ -197,6 +212,7 @@ class Linear(Formula):
 
     name = "linear"
     general = formula = "x . y"
+    takes_sparse = True
     facts = Facts(
         proven("An inner product: its feature map is x itself."),
         Series.of([0.0, 1.0]),
@@ -232,8 +248,9 @@ class Linear(Formula):
 class Projective(Formula):
     """k(x, y) = f(gamma x . y + coef0)."""
 
-    gamma: float | None
+    gamma: Any
     coef0: float
+    takes_sparse = True
 
     @abstractmethod
     def profile(self, T: Any) -> Any:
@@ -246,16 +263,22 @@ class Projective(Formula):
     @property
     def inside(self) -> str:
         """What f is of, as it stands in a formula."""
-        return ("x . y / d" if self.gamma is None else f"{self.gamma:g} x . y") + f" + {self.coef0:g}"
+        factor = self.gamma if isinstance(self.gamma, str) else f"{self.factor:g}"
+        return ("x . y / d" if self.gamma is None else f"{factor} x . y") + f" + {self.coef0:g}"
+
+    @property
+    def factor(self) -> float:
+        """The factor of x . y; 1, whose sign it has, as long as the data have not said it."""
+        return 1.0 if self.gamma is None or isinstance(self.gamma, str) else float(self.gamma)
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        gamma = resolved_factor(self.gamma, X)
         return type(self)(**self.get_params(deep=False) | {"gamma": gamma})
 
     def reach(self, largest: float) -> float:
         """Bound |gamma x . y + coef0| for rows of norm up to ``largest``."""
-        return abs(self.gamma or 0.0) * largest * largest + abs(self.coef0)
+        return abs(float(self.gamma or 0.0)) * largest * largest + abs(float(self.coef0))
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         return X * self.gamma, X
@@ -284,8 +307,8 @@ class Polynomial(Projective):
     ----------
     degree : int
         Power, at least 1. A fractional power is no kernel (FitzGerald and Horn 1977).
-    gamma : float or None
-        Factor of the inner product, positive; None takes 1 / n_features.
+    gamma : float, "scale" or None
+        Factor of the inner product, positive; "scale" takes 1 / (n_features * X.var()), None 1 / n_features.
     coef0 : float
         Constant, at least 0: a negative one makes no kernel.
     """
@@ -293,7 +316,7 @@ class Polynomial(Projective):
     name = "poly"
     general = "(gamma x . y + coef0)^degree"
 
-    def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
+    def __init__(self, degree: int = 3, gamma: Any = None, coef0: float = 1.0) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
@@ -301,14 +324,13 @@ class Polynomial(Projective):
     def check(self) -> None:
         check_number("degree", self.degree, above=0, advice="Give a whole number such as 3.")
         check_number("coef0", self.coef0)
-        if self.gamma is not None:
-            check_number("gamma", self.gamma, above=0, advice="Or None for 1 / n_features.")
+        if self.gamma is not None and not is_scale(self.gamma):
+            check_number("gamma", self.gamma, above=0, advice=f"Or {SCALE_OR_NONE}")
 
     @property
     def facts(self) -> Facts:
-        gamma = 1.0 if self.gamma is None else float(self.gamma)
         with np.errstate(all="ignore"):
-            series = Series.of([float(self.coef0), gamma]).power(self.degree)
+            series = Series.of([float(self.coef0), self.factor]).power(self.degree)
         found = "" if series is None else series.refutation()
         if not float(self.degree).is_integer():
             power = f"A fractional power, {self.degree:g},"
@@ -386,15 +408,14 @@ class Cosine(Formula):
 
     name = "cosine"
     general = formula = "x . y / (||x|| ||y||)"
+    takes_sparse = True
     facts = Facts(proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), kinks="")
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        xp = namespace(X)
         # Dividing by the largest entry first keeps squares inside the range of float64.
-        size = xp.max(xp.abs(X), axis=1)[:, None]
-        X = X / xp.where(size > 0, size, xp.ones_like(size))
-        norms = xp.sqrt(squared_norms(X))[:, None]
-        X = X / xp.where(norms > 0, norms, xp.ones_like(norms))
+        X = over_rows(X, largest_entries(X))
+        norms = squared_norms(X)
+        X = over_rows(X, namespace(norms).sqrt(norms))
         return X, X
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
@@ -422,8 +443,8 @@ class Sigmoid(Projective):
 
     Parameters
     ----------
-    gamma : float or None
-        Factor of the inner product; None takes 1 / n_features.
+    gamma : float, "scale" or None
+        Factor of the inner product; "scale" takes 1 / (n_features * X.var()), None 1 / n_features.
     coef0 : float
         Constant.
     """
@@ -431,14 +452,14 @@ class Sigmoid(Projective):
     name = "sigmoid"
     general = "tanh(gamma x . y + coef0)"
 
-    def __init__(self, gamma: float | None = None, coef0: float = 1.0) -> None:
+    def __init__(self, gamma: Any = None, coef0: float = 1.0) -> None:
         self.gamma = gamma
         self.coef0 = coef0
 
     def check(self) -> None:
         check_number("coef0", self.coef0)
-        if self.gamma is not None:
-            check_number("gamma", self.gamma)
+        if self.gamma is not None and not is_scale(self.gamma):
+            check_number("gamma", self.gamma, advice=f"Or {SCALE_OR_NONE}")
 
     @property
     def facts(self) -> Facts:
@@ -457,7 +478,7 @@ class Sigmoid(Projective):
 
     def _series(self) -> Series:
         """By ``f' = gamma (1 - f^2)``."""
-        gamma = 1.0 if self.gamma is None else float(self.gamma)
+        gamma = self.factor
         f = [float(np.tanh(self.coef0))]
         sizes = [abs(f[0])]
         for m in range(ORDER):
@@ -487,7 +508,7 @@ class Sigmoid(Projective):
 class Radial(Formula):
     """k(x, y) = f(q) with ``q = sum c_j (x_j - y_j)^2`` and f(0) = 1."""
 
-    expands = True
+    expands = takes_sparse = True
     # Why it is a kernel.
     proof: str = ""
     # Bound on |f'|; f itself changes by at most (d + 7) u / e when q changes relatively by (d + 7) u.
@@ -508,24 +529,27 @@ class Radial(Formula):
         """Return f(-T), in place where that is possible; rounding can leave T a little above 0."""
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
-        xp = namespace(X)
         if direct:
             # Powers of two round nothing, so that rows close to each other keep their difference.
-            X = X * from_numpy(np.ldexp(1.0, self._exponents), X)
+            X = times_columns(X, np.ldexp(1.0, self._exponents))
             return X, X
-        X = X * from_numpy(np.sqrt(self.rates), X)
+        X = times_columns(X, np.sqrt(self.rates))
         # One product of these gives -q.
         norms = squared_norms(X)[:, None]
-        column = xp.ones_like(norms)
-        root = float(np.sqrt(2.0))
-        return xp.concat([root * X, -norms, column], axis=1), xp.concat([root * X, column, -norms], axis=1)
+        column = ones(X)[:, None]
+        X = float(np.sqrt(2.0)) * X
+        return beside(X, -norms, column), beside(X, column, -norms)
 
     @property
     def _exponents(self) -> Any:
         return np.frexp(np.sqrt(self.rates))[1] - 1
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        return self.profile(self._apart(left, right) if direct else product(left, right, out))
+        T = self._apart(left, right) if direct else product(left, right, out)
+        if sparse.issparse(left):
+            # Without a shift rounding can lift it far above 0, where no profile is bounded.
+            np.minimum(T, 0.0, out=T)
+        return self.profile(T)
 
     def _apart(self, left: Any, right: Any) -> Any:
         """Return -q, summed from differences of rows times powers of two."""
@@ -582,8 +606,9 @@ class RBF(Radial):
     sigma : float, sequence of d floats, "median" or None
         Width, in the units of the data; one for every feature where it is a sequence. "median" takes the
         median distance between (at most 5000 evenly spaced) rows.
-    gamma : float, "median" or None
-        The same as a factor; give one of the two. With neither, gamma is 1 / n_features.
+    gamma : float, "median", "scale" or None
+        The same as a factor; give one of the two. "scale" is 1 / (n_features * X.var()) with the variance of
+        all entries. With neither, gamma is 1 / n_features.
 
     Examples
     --------
@@ -620,7 +645,7 @@ class RBF(Radial):
         if is_median(self.gamma) or is_median(self.sigma):
             return RBF(gamma=gamma_of("gamma", median_distance(X)))
         if self.sigma is None:
-            return RBF(gamma=1.0 / X.shape[1] if self.gamma is None else float(self.gamma))
+            return RBF(gamma=resolved_factor(self.gamma, X))
         widths = resolved_width("sigma", self.sigma, X)
         return RBF(sigma=widths) if isinstance(widths, tuple) else RBF(gamma=gamma_of("sigma", widths))
 
@@ -653,9 +678,10 @@ class RBF(Radial):
         return values
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
-        if direct:
+        rounding = self.rounding(d, largest)
+        if direct or rounding > 1.0:
             return super().evaluation_error(d, largest, direct)
-        return float(np.expm1(min(self.rounding(d, largest), 1.0))) + FUNCTION_ULPS * UNIT, TINY
+        return float(np.expm1(rounding)) + FUNCTION_ULPS * UNIT, TINY
 
 
 class Matern(Radial):
@@ -706,6 +732,11 @@ class Matern(Radial):
         kink = "{kernel} has a kink wherever two rows are equal."
         # exp(-r) comes to a point there.
         return replace(super().facts, kinks=kink if self.nu == 0.5 else "")
+
+    @property
+    def takes_sparse(self) -> bool:  # type: ignore[override]
+        """Not where the root of a rounded distance would lose half of its digits."""
+        return self.nu != 0.5
 
     @property
     def rates(self) -> Any:
@@ -796,9 +827,9 @@ class Laplacian(Formula):
 
     Parameters
     ----------
-    gamma : float, "median" or None
-        Inverse width; None takes 1 / n_features, "median" 1 / the median of ||x - y||_1 over (at most 5000
-        evenly spaced) rows.
+    gamma : float, "median", "scale" or None
+        Inverse width; None takes 1 / n_features, "scale" 1 / (n_features * X.var()), "median" 1 / the median
+        of ||x - y||_1 over (at most 5000 evenly spaced) rows.
     """
 
     name = "laplacian"
@@ -828,7 +859,7 @@ class Laplacian(Formula):
         self.check()
         if is_median(self.gamma):
             return Laplacian(1.0 / median_distance(X, "cityblock"))
-        return Laplacian(1.0 / X.shape[1] if self.gamma is None else float(self.gamma))
+        return Laplacian(resolved_factor(self.gamma, X))
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         # The factor comes last, so that rows close to each other keep their difference.
@@ -845,8 +876,8 @@ class ChiSquared(Formula):
 
     Parameters
     ----------
-    gamma : float
-        Factor, positive.
+    gamma : float or "scale"
+        Factor, positive; "scale" takes 1 / (n_features * X.var()).
 
     References
     ----------
@@ -867,11 +898,16 @@ class ChiSquared(Formula):
         floor=0.0,
     )
 
-    def __init__(self, gamma: float = 1.0) -> None:
+    def __init__(self, gamma: Any = 1.0) -> None:
         self.gamma = gamma
 
     def check(self) -> None:
-        check_number("gamma", self.gamma, above=0)
+        if not is_scale(self.gamma):
+            check_number("gamma", self.gamma, above=0, advice="Or 'scale' for 1 / (n_features * X.var()).")
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        self.check()
+        return ChiSquared(resolved_factor(self.gamma, X))
 
     @property
     def formula(self) -> str:

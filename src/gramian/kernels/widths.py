@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from gramian.arrays import as_float64
+from gramian.arrays import as_float64, is_numpy, namespace, to_float64
 from gramian.checks import check_number, evenly
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
 MEDIAN = "median"
+SCALE = "scale"
 MEDIAN_ROWS = 5000
+LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
+SCALE_OR_NONE = "'scale' for 1 / (n_features * X.var()), or None for 1 / n_features."
 
 
 def median_distance(X: Any, metric: str = "euclidean") -> float:
@@ -21,7 +25,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
 
     Parameters
     ----------
-    X : array of shape (n, d)
+    X : array or sparse matrix of shape (n, d)
         Of more than 5000 rows, 5000 evenly spaced ones are taken.
     metric : {"euclidean", "cityblock"}
 
@@ -39,15 +43,19 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     ----------
     Garreau, Jitkrittum, Kanagawa (2018), Large sample analysis of the median heuristic.
     """
-    rows = as_float64(X)[evenly(X.shape[0], MEDIAN_ROWS)]
-    distances = _euclidean(rows) if metric == "euclidean" else pdist(rows, metric)
+    places = evenly(X.shape[0], MEDIAN_ROWS)
+    rows = X[places, :] if sparse.issparse(X) else as_float64(X)[places]
+    if sparse.issparse(X):
+        distances = _of_sparse(rows)
+    else:
+        distances = _euclidean(rows) if metric == "euclidean" else pdist(rows, metric)
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0.0:
         apart = distances[distances > 0]
         median = float(np.median(apart)) if apart.size else 0.0
     if not 0 < median < np.inf:
         raise DataError(
-            f"The median distance of {len(rows)} rows is {median:g}, which is no width. "
+            f"The median distance of {rows.shape[0]} rows is {median:g}, which is no width. "
             "Give gamma or sigma as a number."
         )
     return median
@@ -68,6 +76,45 @@ def _euclidean(rows: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
+def _of_sparse(rows: Any) -> FloatArray:
+    """Distances of all pairs of sparse rows, by their products; of equal rows exactly 0."""
+    products = (rows @ rows.T).toarray()
+    norms = np.diag(products)
+    lower = np.tril_indices(len(norms), -1)
+    both = (norms[:, None] + norms[None, :])[lower]
+    squares = np.maximum(both - 2.0 * products[lower], 0.0)
+    apart = squares > 0
+    if apart.any() and np.median(squares[apart] / both[apart]) < LOST:
+        raise DataError(
+            "Products of these sparse rows leave no digits of the median distance: they lie far from 0. Give "
+            "gamma or sigma as a number, or pass X.toarray()."
+        )
+    return np.asarray(np.sqrt(squares))
+
+
+def scale_factor(X: Any) -> float:
+    """Return 1 / (d var) with the variance of all entries of rows, zeros of sparse ones among them.
+
+    It is what scikit-learn's SVC calls gamma="scale": 1 where all entries are equal.
+    """
+    n, d = X.shape
+    with np.errstate(over="ignore"):
+        if sparse.issparse(X):
+            mean = float(X.data.sum()) / (n * d)
+            squares = float(np.square(X.data - mean).sum()) + (n * d - X.data.size) * mean * mean
+            variance = squares / (n * d)
+        elif is_numpy(X):
+            variance = float(np.var(X, dtype=np.float64))
+        else:
+            variance = float(namespace(X).var(to_float64(X)))
+        factor = 1.0 / (d * variance) if variance else 1.0
+    if not 0 < factor < np.inf:
+        raise DataError(
+            f"gamma='scale' is 1 / ({d} * X.var()), and X.var() is {variance:.3g}. Scale the data."
+        )
+    return factor
+
+
 def check_width(name: str, value: Any, optional: bool = False) -> None:
     """Refuse what is neither a positive number nor a sequence of them nor "median"."""
     if (optional and value is None) or is_median(value):
@@ -80,9 +127,16 @@ def check_width(name: str, value: Any, optional: bool = False) -> None:
 
 
 def check_factor(gamma: Any) -> None:
-    """Refuse what is neither a positive number nor "median" nor None."""
-    if gamma is not None and not is_median(gamma):
-        check_number("gamma", gamma, above=0, advice="Or 'median', or None for 1 / n_features.")
+    """Refuse what is neither a positive number nor "median" nor "scale" nor None."""
+    if gamma is not None and not is_median(gamma) and not is_scale(gamma):
+        check_number("gamma", gamma, above=0, advice=f"Or 'median', {SCALE_OR_NONE}")
+
+
+def resolved_factor(gamma: Any, X: Any) -> float:
+    """Return the number that gamma stands for: itself, 1 / (d var), or 1 / d for None."""
+    if is_scale(gamma):
+        return scale_factor(X)
+    return 1.0 / int(X.shape[1]) if gamma is None else float(gamma)
 
 
 def resolved_width(name: str, value: Any, X: Any) -> Any:
@@ -115,11 +169,16 @@ def is_median(value: Any) -> bool:
     return isinstance(value, str) and value == MEDIAN
 
 
+def is_scale(value: Any) -> bool:
+    """Return whether a factor is asked for by the variance of the entries."""
+    return isinstance(value, str) and value == SCALE
+
+
 def factor_text(gamma: Any) -> str:
     """Return a factor as it stands in a formula."""
     if gamma is None:
         return "(1/d) "
-    if is_median(gamma):
+    if isinstance(gamma, str):
         return "gamma "
     return "" if gamma == 1 else f"{gamma:g} "
 

@@ -26,6 +26,8 @@ SCRATCH = 16 << 20
 PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
 WORKERS = 8
 ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
+# A value of sparse rows takes as long as one of dense rows of so many columns, and of more an entry.
+SPARSE_WIDTH, SPARSE_ENTRY = 800, 40
 SPARSE = 0.05  # share of the entries that a sparse table is taken to have
 
 

@@ -167,7 +167,7 @@ def cross_times(evaluator: Evaluator, new: Any, fitted: Any, coefficients: Any, 
     """
     xp = namespace(coefficients)
     total = None
-    scratch = np.empty((new.shape[0], min(size, fitted.shape[0]))) if is_numpy(new) else None
+    scratch = np.empty((new.shape[0], min(size, fitted.shape[0]))) if is_numpy(coefficients) else None
     for start in range(0, fitted.shape[0], size):
         part = slice(start, min(fitted.shape[0], start + size))
         out = None

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import is_numpy, namespace, parallel_map, to_numpy
+from gramian.arrays import dense, is_numpy, namespace, parallel_map, to_numpy
 from gramian.checks import slices
 from gramian.errors import DataError
 from gramian.rows.table import Table
@@ -40,7 +40,7 @@ class Block:
     @property
     def dense(self) -> Any:
         """The numbers as a dense array: a view where they are one already."""
-        return self.values.toarray() if sparse.issparse(self.values) else self.values
+        return dense(self.values)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gramian.arrays import as_csr
 from gramian.rows.array import check_by_sklearn
 from gramian.rows.rows import Block, Rows
 
@@ -35,7 +36,7 @@ class SparseRows(Rows):
             For anything that is not a table of real numbers with so many rows.
         """
         checked = check_by_sklearn(X, estimator, minimum, accept_sparse="csr")
-        values = checked.astype(np.float64, copy=False)
+        values = as_csr(checked.astype(np.float64, copy=False))
         borrowed = any(
             np.may_share_memory(kept, given)
             for name in ("data", "indices", "indptr")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.stats import false_discovery_control
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
@@ -29,6 +30,7 @@ from gramian.analysis.tried import (
 )
 from gramian.checks import check_choice, check_integer, check_number, check_share, counted, listed
 from gramian.errors import DataError, ParameterError
+from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import generators
 from gramian.records import FloatArray
 from gramian.selection.labels import Labelled, as_labelled
@@ -187,25 +189,36 @@ class FeatureFilter(ColumnSelector):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Rank the features and choose how many to keep.
 
         Parameters
         ----------
-        X : array-like, frame, Path or Scan of shape (n_samples, n_features)
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Of a sparse matrix some columns are made dense at a time: those that are scored together, and
+            those that ``estimator`` is validated on. A function as ``score_func`` is given the CSC matrix.
         y : array-like of shape (n_samples,), optional
             Classes or numbers; not needed for a file that is read with ``label=``. Text, booleans and whole
             numbers of few distinct values are classes, unless the estimator says otherwise.
+        **metadata
+            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
         Raises
         ------
         DataError
-            NaN, a single class, sparse data, negative values for chi2, too few rows for cross-validation.
+            NaN, a single class, sparse data with ``redundancy="mrmr"``, negative values for chi2, too few
+            rows for cross-validation.
         ParameterError
             A parameter outside of what it may be.
         """
+        refuse_metadata(self, metadata)
         check_settings(self)
         data = as_labelled(X, y, estimator=self, discrete=kind_of_label(self.estimator))
+        if sparse.issparse(data.X) and self.redundancy is not None:
+            raise DataError(
+                "redundancy='mrmr' compares every feature with every other one, all of them dense, and X is "
+                "sparse. Pass X.toarray(), or leave redundancy out."
+            )
         d = data.X.shape[1]
         asked = number_of_features(self.k, d)
         self.task_ = "numbers" if data.classes is None else "classes"
@@ -242,7 +255,7 @@ class FeatureFilter(ColumnSelector):
         X, y = data.X, data.original
         if self.estimator is None:
             # The default standardises, so that a power of two changes nothing but what overflows.
-            X = near_one(X)
+            X = X if sparse.issparse(X) else near_one(X)
             if self.scoring is None and not discrete:
                 y = near_one(y[:, None])[:, 0]
         scorer = scorer_of(estimator, self.scoring)

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 from sklearn.utils import check_random_state
 
-from gramian.arrays import parallel_map
+from gramian.arrays import dense, memory_limit_bytes, parallel_map
 from gramian.checks import slices
 from gramian.records import FloatArray
+from gramian.selection.labels import column_of
 
 Codes = npt.NDArray[np.signedinteger[Any]]
 # Entries handled together: sorting and gathering stay within the cache of a core.
 TOGETHER = 1 << 16
 NOISE = 1e-10
+MEMORY_SHARE = 4  # the noise of sparse columns may take a quarter of the memory limit, as dense columns would
 # Offsets beyond this many standard deviations are subtracted, or the noise, which is relative to the mean
 # magnitude, would be larger than what it is to decide.
 FAR = 100.0
 
 
 def information(
-    X: npt.NDArray[Any],
+    X: Any,
     y: npt.NDArray[Any],
     *,
     classes: bool,
@@ -39,7 +42,7 @@ def information(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or CSC matrix of shape (n, d)
     y : ndarray of shape (n,)
         Codes from 0 of classes, or numbers.
     classes : bool
@@ -63,24 +66,37 @@ def information(
     found = np.zeros((1 + permutations, d))
     continuous = np.flatnonzero(~discrete)
     # In the order in which scikit-learn draws, so that equal values are told apart as there.
-    noise = stream.standard_normal((n, len(continuous)))
+    parts = slices(len(continuous), max(1, TOGETHER // n))
+    apart = sparse.issparse(X) and 8 * n * len(continuous) > memory_limit_bytes(None) // MEMORY_SHARE
+    noise = _noise(n, parts, stream, apart)
     label = y if classes else noisy(y[None, :], stream.standard_normal((1, n)))[0]
     shuffle = np.random.default_rng(stream.randint(0, 2**31 - 1, size=4))
     target = (_Classes if classes else _Numbers)(label, permutations, k, shuffle)
 
     def of_some(part: slice) -> None:
         places = continuous[part]
-        values = X[:, places].T.astype(np.float64, order="C")
-        found[:, places] = target.with_continuous(noisy(values, noise[:, part].T))
+        values = dense(X[:, places]).T.astype(np.float64, order="C")
+        found[:, places] = target.with_continuous(noisy(values, noise(part).T))
         found[:, places[values.min(axis=1) == values.max(axis=1)]] = 0.0
 
     def of_one(place: int) -> None:
-        codes = codes_of(X[:, place])
+        codes = codes_of(column_of(X, place))
         found[:, place] = target.with_discrete(codes) if codes.max() > 0 else 0.0
 
-    parallel_map(of_some, slices(len(continuous), max(1, TOGETHER // n)), most=most)
+    parallel_map(of_some, parts, most=most)
     parallel_map(of_one, np.flatnonzero(discrete).tolist(), most=most)
     return found
+
+
+def _noise(
+    n: int, parts: Sequence[slice], stream: np.random.RandomState, apart: bool
+) -> Callable[[slice], FloatArray]:
+    """Return what gives the noise of some columns, shape (n, b): cut from one table, or drawn apart."""
+    if not apart:
+        drawn = stream.standard_normal((n, parts[-1].stop if parts else 0))
+        return lambda part: drawn[:, part]
+    seeds = dict(zip((part.start for part in parts), stream.randint(0, 2**31 - 1, len(parts)), strict=True))
+    return lambda part: np.random.RandomState(seeds[part.start]).standard_normal((n, part.stop - part.start))
 
 
 def _permuted(label: npt.NDArray[Any], permutations: int, rng: np.random.Generator) -> npt.NDArray[Any]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from gramian.arrays import to_numpy
-from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import remember_features
 from gramian.records import FloatArray
 from gramian.rows import as_rows
@@ -26,8 +27,8 @@ class Labelled:
 
     Attributes
     ----------
-    X : ndarray of shape (n, d)
-        float32 or float64, as it came.
+    X : ndarray or CSC matrix of shape (n, d)
+        float32 or float64, as it came; float64 where it is sparse.
     y : ndarray of shape (n,)
         int64 codes 0 .. c-1 of a discrete label, otherwise float64 numbers.
     classes : ndarray of shape (c,) or None
@@ -36,7 +37,7 @@ class Labelled:
         Of the features; x0, x1, ... where they have none, as scikit-learn counts them.
     """
 
-    X: FloatArray
+    X: Any
     y: np.ndarray[Any, Any]
     classes: np.ndarray[Any, Any] | None
     names: tuple[str, ...]
@@ -59,7 +60,7 @@ def as_labelled(
     Parameters
     ----------
     X : array-like, frame, Path, Scan or Rows of shape (n_samples, n_features)
-        Anything that the decompositions take, but not sparse. The labels of a file that was read with
+        Anything that the decompositions take. The labels of a file that was read with
         ``label=`` are used where ``y`` is None.
     y : array-like of shape (n_samples,) or None
         Labels: text, booleans or numbers.
@@ -72,14 +73,10 @@ def as_labelled(
     Raises
     ------
     DataError
-        For sparse rows, a missing label, NaN, labels of another length, a single class.
+        For a missing label, NaN, labels of another length, a single class.
     """
     name = estimator if isinstance(estimator, str) else type(estimator).__name__
     rows = as_rows(X, estimator=name, minimum=2)
-    if rows.is_sparse:
-        raise InputTypeError(
-            f"{name} does not take sparse data yet. Use X.toarray(), or choose columns of it first."
-        )
     if y is None and rows.table is not None:
         y = rows.table.labels
     if y is None:
@@ -91,7 +88,8 @@ def as_labelled(
         remember_features(estimator, X, rows)
     values, classes = as_target(y, rows.shape[0], discrete=discrete)
     names = rows.feature_names or tuple(f"x{j}" for j in range(rows.shape[1]))
-    return Labelled(to_numpy(rows.in_memory()), values, classes, names)
+    held = rows.in_memory()
+    return Labelled(sparse.csc_array(held) if rows.is_sparse else to_numpy(held), values, classes, names)
 
 
 def as_target(
@@ -135,6 +133,22 @@ def as_target(
             "Selecting by a label needs at least two."
         )
     return codes.astype(np.int64), classes
+
+
+def column_of(X: Any, j: int) -> np.ndarray[Any, Any]:
+    """Return one column, dense, of an array or a CSC matrix.
+
+    Examples
+    --------
+    >>> column_of(sparse.csc_array([[0.0, 2.0], [1.0, 0.0]]), 1)
+    array([2., 0.])
+    """
+    if not sparse.issparse(X):
+        return np.asarray(X[:, j])
+    column = np.zeros(X.shape[0])
+    stored = slice(X.indptr[j], X.indptr[j + 1])
+    column[X.indices[stored]] = X.data[stored]
+    return column
 
 
 def looks_discrete(y: np.ndarray[Any, Any]) -> bool:

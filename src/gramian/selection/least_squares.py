@@ -12,6 +12,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import cho_solve
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
@@ -60,6 +61,7 @@ def least_squares_scorer(
         ``LinearRegression`` or ``Ridge`` of scikit-learn, alone or after a ``StandardScaler`` in a pipeline,
         without the constraint to positive coefficients, and with a solver that does not iterate.
     X : ndarray of shape (n, d)
+        None of a sparse matrix: all columns of it would be made dense.
     y : ndarray of shape (n,)
         Numbers.
     folds : sequence of (train, test)
@@ -73,7 +75,7 @@ def least_squares_scorer(
     """
     model = _recognised(estimator)
     known = scoring is None or isinstance(scoring, str)
-    if model is None or not known or scoring not in SCORES or y.dtype.kind not in "fiu":
+    if model is None or not known or scoring not in SCORES or y.dtype.kind not in "fiu" or sparse.issparse(X):
         return None
     score = SCORES[scoring]
     if score is _r2 and min(len(test) for _, test in folds) < 2:

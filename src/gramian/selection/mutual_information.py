@@ -13,9 +13,10 @@ from joblib import effective_n_jobs
 from gramian.analysis.tried import bar, data_frame
 from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
+from gramian.estimators.habits import NEVER_OVERWRITTEN, knowing
 from gramian.records import FloatArray
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
-from gramian.selection.labels import Labelled, as_labelled, looks_discrete
+from gramian.selection.labels import Labelled, as_labelled, column_of, looks_discrete
 
 SHOWN = 30
 PROBED = 64  # rows that tell most columns of fractions from those of whole numbers
@@ -102,6 +103,13 @@ class MutualInformation:
         return "\n".join([*lines, *self.notes])
 
 
+HABITS = {
+    "discrete_features": "discrete= says the same, by name too; 'auto' looks at the values of each column",
+    "copy": NEVER_OVERWRITTEN,
+}
+
+
+@knowing(HABITS, "mutual_info_classif")
 def mutual_information(
     X: Any,
     y: Any = None,
@@ -122,7 +130,8 @@ def mutual_information(
 
     Parameters
     ----------
-    X : array-like, frame, Path or Scan of shape (n_samples, n_features)
+    X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+        Of a sparse matrix some columns are made dense at a time.
     y : array-like of shape (n_samples,), optional
         Labels; not needed for a file that is read with ``label=``.
     discrete : "auto", bool, or array of bools, positions or names
@@ -157,6 +166,8 @@ def mutual_information(
     Equal values: to every continuous variable, scaled to unit standard deviation, normal noise of 1e-10 of
     its mean magnitude (at least 1e-10) is added, the same that scikit-learn adds for the same
     ``random_state``; an offset beyond 100 standard deviations is subtracted before. A constant feature has 0.
+    For continuous columns of a sparse matrix that would, dense, take more than a quarter of the memory limit
+    (``GRAMIAN_MEMORY_LIMIT``) it is drawn for a few columns at a time, as from another ``random_state``.
 
     Bias: the plug-in estimate is too high by about ``(r - 1)(c - 1) / (2 n)`` for r and c distinct values. A
     nearest-neighbour estimate varies around 0 for independent variables and is cut off there.
@@ -204,7 +215,7 @@ def mutual_information(
 def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
     d = data.X.shape[1]
     if isinstance(discrete, str) and discrete == "auto":
-        return np.array([_looks_discrete(data.X[:, j]) for j in range(d)])
+        return np.array([_looks_discrete(column_of(data.X, j)) for j in range(d)])
     if isinstance(discrete, (bool, np.bool_)):
         return np.full(d, bool(discrete))
     try:
@@ -229,7 +240,7 @@ def _looks_discrete(column: npt.NDArray[Any]) -> bool:
 
 
 def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> None:
-    n = len(data.X)
+    n = data.X.shape[0]
     if data.classes is None:
         if k >= n:
             raise ParameterError(f"n_neighbors={k} but there are {n} rows. Give at most {n - 1}.")
@@ -242,15 +253,17 @@ def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> No
 
 def _notes(data: Labelled, kinds: npt.NDArray[np.bool_], k: int, values: FloatArray) -> Iterator[str]:
     if data.classes is None:
-        limits = [entropy(codes_of(column)) for column in data.X.T[kinds]]
-        yield from _above("their own entropy", np.flatnonzero(kinds), np.array(limits), data, values)
+        places = np.flatnonzero(kinds)
+        limits = [entropy(codes_of(column_of(data.X, j))) for j in places.tolist()]
+        yield from _above("their own entropy", places, np.array(limits), data, values)
         return
     if not kinds.all():
         yield from _small_classes(data, k)
     limit = np.full(len(values), entropy(data.y))
     yield from _above("that of the label", np.arange(len(values)), limit, data, values)
     if kinds.any():
-        worst = max(plug_in_bias(codes_of(column), data.y) for column in data.X.T[kinds])
+        places = np.flatnonzero(kinds)
+        worst = max(plug_in_bias(codes_of(column_of(data.X, j)), data.y) for j in places.tolist())
         yield f"Estimates of discrete features that tell nothing are about {worst:.2g} nats or less, not 0."
 
 

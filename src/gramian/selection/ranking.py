@@ -15,11 +15,12 @@ from scipy.stats import rankdata
 from gramian.errors import DataError
 from gramian.records import FloatArray
 from gramian.selection.information import information, random_stream
+from gramian.selection.labels import column_of
 from gramian.selection.mutual_information import MutualInformation, mutual_information
 from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score, unit_columns
 from gramian.selection.validating import score_name
 
-Values = npt.NDArray[Any]
+Values = Any  # an array or a CSC matrix
 Places = npt.NDArray[np.intp]
 
 SCORES = ("mutual-information", "f", "chi2", "correlation")
@@ -308,7 +309,7 @@ def pooled_p_values(
     return p_values, most
 
 
-def alike(X: npt.NDArray[Any], discrete: npt.NDArray[np.bool_]) -> Places:
+def alike(X: Values, discrete: npt.NDArray[np.bool_]) -> Places:
     """Return a number for the kind of every feature: 0 if constant, else by distinct values and discreteness.
 
     All numbers of distinct values above 20 count as one.
@@ -320,8 +321,8 @@ def alike(X: npt.NDArray[Any], discrete: npt.NDArray[np.bool_]) -> Places:
     [0, 5, 5, 6]
     """
     kinds = np.zeros(X.shape[1], dtype=np.intp)
-    for j, column in enumerate(X.T):
-        distinct = 1 + np.count_nonzero(np.diff(np.sort(column)))
+    for j in range(X.shape[1]):
+        distinct = 1 + np.count_nonzero(np.diff(np.sort(column_of(X, j))))
         if distinct > 1:
             kinds[j] = 2 * min(int(distinct), FEW + 1) + discrete[j]
     return kinds

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betainc, chdtrc
 
-from gramian.arrays import parallel_map
+from gramian.arrays import dense, parallel_map
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
-Values = npt.NDArray[Any]
+Values = Any  # an array, or a CSC matrix, of which a block of columns at a time is made dense
 
 BLOCK_ENTRIES = 1 << 20
 NO_FREEDOM = (
@@ -176,13 +175,14 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
             "score='chi2' compares the sums of counts in classes, but the label is a number. "
             "Take score='f', 'correlation' or 'mutual-information'."
         )
-    negative = np.flatnonzero((X < 0).any(axis=0))
+    least = dense(X.min(axis=0)).ravel()
+    negative = np.flatnonzero(least < 0)
     if negative.size:
         j = int(negative[0])
         name = names[j] if names is not None else f"x{j}"
         raise DataError(
             f"score='chi2' reads features as counts, but column {name!r} has the negative value "
-            f"{X[:, j].min():g}. Negative values in data passed to chi2 have no meaning: take another score, "
+            f"{least[j]:g}. Negative values in data passed to chi2 have no meaning: take another score, "
             "or leave such columns out."
         )
     _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
@@ -270,6 +270,6 @@ def _by_columns(X: Values, work: Callable[[FloatArray], FloatArray]) -> FloatArr
     width = max(1, BLOCK_ENTRIES // n)
 
     def piece(start: int) -> FloatArray:
-        return work(np.ascontiguousarray(X[:, start : start + width].T, dtype=np.float64))
+        return work(np.ascontiguousarray(dense(X[:, start : start + width]).T, dtype=np.float64))
 
     return np.concatenate(parallel_map(piece, range(0, d, width)), axis=1)

@@ -107,6 +107,11 @@ def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience:
         For a number that cannot be reached, and a patience without use or below 1.
     """
     name, d, held = "n_features_to_select", space.n_features, len(space.fixed)
+    if isinstance(wanted, str) and wanted == "auto":
+        raise ParameterError(
+            f"{name}='auto' is scikit-learn's: half of the features is 0.5, and 'best' or "
+            "'one-se' find their number. Or import SequentialFeatureSelector from gramian.compat.sklearn."
+        )
     if isinstance(wanted, str):
         rule: Rule = "best" if check_choice(name, wanted, ("best", "one-se")) == "best" else "one-se"
         enough = None if patience is None else check_integer("patience", patience)

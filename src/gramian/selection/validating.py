@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import check_scoring
@@ -226,7 +227,7 @@ class Validation:
     """What stays the same for all candidates. It is sent to other processes."""
 
     estimator: Any
-    X: FloatArray
+    X: Any
     y: np.ndarray[Any, Any]
     folds: Sequence[Fold]
     scorer: Scorer
@@ -240,11 +241,17 @@ class Validation:
         DataError
             Names subset, fold and cause.
         """
-        (train, test), X, y = self.folds[fold], self.X, self.y
+        (train, test), y = self.folds[fold], self.y
         subset = listed(self.names[j] for j in columns.tolist())
         where = f"on {{{subset}}} in fold {fold + 1} of {len(self.folds)}"
-        known, new = (X[np.ix_(train, columns)], y[train]), (X[np.ix_(test, columns)], y[test])
+        known, new = (self._cut(train, columns), y[train]), (self._cut(test, columns), y[test])
         return fitted_score(self.estimator, self.scorer, known, new, where)
+
+    def _cut(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        if not sparse.issparse(self.X):
+            return np.asarray(self.X[np.ix_(rows, columns)])
+        # The few that are looked at, dense: every estimator takes that.
+        return np.asarray(self.X[:, columns].toarray()[rows])
 
     def scores(self, columns: IntArray) -> FloatArray:
         """Fit and score some of the columns in every fold, shape (n_folds,)."""

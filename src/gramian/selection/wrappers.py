@@ -8,15 +8,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.tried import Choice
 from gramian.checks import check_choice, duration
 from gramian.errors import DataError, ParameterError
+from gramian.estimators.habits import KnowsHabits, refuse_metadata
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.remembered import Memory, fingerprint, remembering
@@ -37,7 +39,7 @@ log = logging.getLogger(__name__)
 SECONDS = 0.5  # between two messages within a step
 
 
-class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
+class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector):
     """Select features by adding or removing, at each step, the one that gives the best validated score.
 
     All subsets are too many to try: 2^d. The greedy search fits of the order of d^2, and keeps the best
@@ -139,6 +141,11 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     (array([2, 3]), 0.967)
     """
 
+    _habits: ClassVar = {
+        "tol": 'leave it out: "best" and "one-se" look at every size, and patience=3 stops after three steps '
+        "without a better subset",
+    }
+
     def __init__(
         self,
         estimator: Any,
@@ -172,14 +179,17 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Search, and select.
 
         Parameters
         ----------
-        X : array-like, frame, Path, Scan or Rows of shape (n_samples, n_features)
+        X : array-like, frame, sparse matrix, Path, Scan or Rows of shape (n_samples, n_features)
+            The estimator is fitted on dense columns: of a sparse matrix those of a candidate are made dense.
         y : array-like of shape (n_samples,)
             Classes for a classifier, otherwise numbers. May be left out for a file read with ``label=``.
+        **metadata
+            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
         Returns
         -------
@@ -187,6 +197,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
             Ctrl-C keeps what was found: the best subset so far is selected, ``interrupted_`` is True, and
             KeyboardInterrupt goes on. With ``warm_start=True`` another fit continues there.
         """
+        refuse_metadata(self, metadata)
         scorer = scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward"))
         data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)))
@@ -221,7 +232,8 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         return found
 
     def _mark(self, data: Labelled) -> tuple[Any, ...]:
-        rows = np.ascontiguousarray(data.X)
+        X = data.X
+        rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else np.ascontiguousarray(X)
         return fingerprint(rows, data.original, self.estimator, self.scoring, self.cv, bool(self.validate))
 
     def _recalled(self, data: Labelled) -> Memory:

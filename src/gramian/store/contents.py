@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
+from scipy.sparse import issparse
 
 Bound = dict[str, Any]
 
@@ -30,17 +31,21 @@ class Array:
         No entry is below it.
     kinds : str
         Kinds of its dtype; ``"O"`` is text.
+    sparse : bool
+        Whether a sparse matrix will do.
     """
 
     shape: str
     least: float = -math.inf
     kinds: str = "f"
+    sparse: bool = False
 
     def check(self, name: str, value: Any, bound: Bound) -> None:
         """Raise a ValueError unless the value is such an array."""
         if not self.shape and _plain(value, float, None, ()):
             value = np.asarray(value, dtype=float)
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in self.kinds:
+        entries = value.data if self.sparse and issparse(value) else value
+        if not isinstance(entries, np.ndarray) or entries.dtype.kind not in self.kinds:
             raise ValueError(
                 f"{name} is {_told(value)}, not an array of {'text' if self.kinds == 'O' else 'numbers'}"
             )
@@ -53,9 +58,9 @@ class Array:
             raise ValueError(f"{name} has the shape {value.shape}, not ({', '.join(names)}) with {known}")
         if self.kinds == "O":
             return
-        if not np.isfinite(value).all():
+        if not np.isfinite(entries).all():
             raise ValueError(f"{name} has entries that are infinite or no numbers")
-        if (value < self.least).any():
+        if (entries < self.least).any():
             raise ValueError(f"{name} has entries below {self.least:g}")
 
 

@@ -1,0 +1,208 @@
+"""Kernel PCA of scipy.sparse rows: the numbers of dense ones, without ever making them dense."""
+
+import tracemalloc
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import check_estimator
+
+import gramian
+from gramian import KernelPCA, choose_components
+from gramian.arrays import to_numpy
+from gramian.errors import CertificateWarning, DataError, ModelFileError, ParameterError, RankWarning
+from gramian.kernels import RBF
+
+RNG = np.random.default_rng(0)
+X = sp.random(80, 40, 0.15, format="csr", random_state=RNG)
+NEW = sp.random(7, 40, 0.15, format="csr", random_state=RNG)
+KERNELS = [
+    "linear",
+    "poly",
+    "rbf",
+    "cosine",
+    "rq",
+    "matern",
+    "rbf(gamma='median')",
+    "2 * rbf(sigma=1) + 0.5 * poly(degree=2)",
+    "(rbf * linear).normalized()",
+    "exp(cosine) ** 2",
+]
+
+
+def test_sparse_rows_give_the_model_of_dense_ones():
+    for kernel, solver, center in product(KERNELS, ["dense", "krylov"], [True, False]):
+        settings = {"kernel": kernel, "solver": solver, "center": center, "random_state": 0}
+        model, dense = KernelPCA(3, **settings).fit(X), KernelPCA(3, **settings).fit(X.toarray())
+        assert model.certificate_.ok
+        np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-6)
+        scores = dense.transform(NEW.toarray())
+        for one in (model, dense):
+            for new in (NEW, NEW.tocsc(), sp.csr_array(NEW), NEW.toarray()):
+                np.testing.assert_allclose(one.transform(new), scores, atol=1e-4)
+        np.testing.assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-4)
+
+
+def test_new_rows_of_any_kind_for_a_model_of_sparse_ones(array_kind):
+    model = KernelPCA(2, kernel="rbf").fit(X)
+    scores = model.transform(array_kind.make(NEW.toarray()))
+    assert type(scores) is type(array_kind.make(NEW.toarray()))
+    np.testing.assert_allclose(to_numpy(scores), model.transform(NEW), atol=1e-5)
+    dense = KernelPCA(2, kernel="rbf").fit(array_kind.make(X.toarray()))
+    np.testing.assert_allclose(np.abs(dense.transform(NEW)), np.abs(model.transform(NEW)), atol=1e-4)
+
+
+def test_the_fitted_rows_are_the_models_own():
+    given = X.copy()
+    model = KernelPCA(2, kernel="rbf").fit(given)
+    before = model.transform(NEW)
+    given.data[:] = 0
+    assert sp.issparse(model.X_fit_)
+    assert model.X_fit_.format == "csr"
+    np.testing.assert_array_equal(model.transform(NEW), before)
+    np.testing.assert_array_equal(model.X_fit_.toarray(), X.toarray())
+
+
+def test_float32_stays_float32():
+    model = KernelPCA(2, kernel="rbf").fit(X.astype(np.float32))
+    assert model.eigenvectors_.dtype == model.transform(NEW.astype(np.float32)).dtype == np.float32
+
+
+def test_rows_are_never_made_dense():
+    n, d, held = 20_000, 100_000, 10
+    places = RNG.integers(0, d, n * held)
+    rows = sp.csr_array((RNG.random(n * held), places, np.arange(0, n * held + 1, held)), shape=(n, d))
+    few = rows[::7][:3000]
+    for kernel in ["linear", "rbf(gamma='scale')", "cosine + rbf(sigma='median')"]:
+        tracemalloc.start()
+        model = KernelPCA(2, kernel=kernel, tol=1e-3, random_state=0, memory_limit="200MB").fit(few)
+        model.transform(rows[:2000])
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        # The matrix of 3000 x 3000 distances that a median is of, thrice; the rows would take 2400 MB.
+        assert peak < 320e6, (kernel, peak)
+
+
+def test_what_needs_the_rows_themselves_says_so():
+    for kernel in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0, 1)", "linear.after(log1p)", np.dot]:
+        for ask in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
+            with pytest.raises(DataError, match=r"Those that do: linear, poly, .* Or pass X.toarray\(\)"):
+                ask(X)
+    with pytest.raises(DataError, match="takes a matrix with all of its entries, and X is sparse"):
+        KernelPCA(2, kernel="precomputed").fit(X @ X.T)
+    # New rows are made dense block by block for a model of dense ones.
+    model = KernelPCA(2, kernel="laplacian").fit(X.toarray())
+    np.testing.assert_allclose(model.transform(NEW), model.transform(NEW.toarray()), rtol=1e-12)
+
+
+def test_there_is_no_way_back_to_sparse_rows():
+    model = KernelPCA(2, kernel="rbf").fit(X)
+    assert str(model.preimage_) == "none: the fitted rows are sparse."
+    for back in (model.inverse_transform, model.denoise):
+        with pytest.raises(DataError, match=r"Fit on X\.toarray\(\) for inverse_transform"):
+            back(model.transform(X))
+    with pytest.raises(ParameterError, match=r"needs rows\. A model fitted on sparse rows"):
+        KernelPCA(2, preimage="ridge").fit(X)
+
+
+def test_rules_that_need_the_rows_say_so():
+    found = choose_components(KernelPCA(kernel="rbf"), X)
+    assert "X is sparse" in found["parallel"].sentence
+    assert "X is sparse" in found["cv"].sentence
+    assert found["fraction"].number > 1
+    with pytest.raises(ParameterError, match="X is sparse"):
+        KernelPCA("parallel").fit(X)
+
+
+def test_a_saved_model_comes_back(tmp_path):
+    model = KernelPCA(3, kernel="rbf(gamma='median')").fit(X)
+    model.save(tmp_path / "m.gramian")
+    twin = gramian.load(tmp_path / "m.gramian")
+    np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
+    assert sp.issparse(twin.X_fit_)
+    assert str(twin.certificate_) == str(model.certificate_)
+    # Three arrays, not n times d numbers.
+    assert (tmp_path / "m.gramian").stat().st_size < 8 * X.shape[0] * X.shape[1]
+    # What is no matrix is refused, though its checksum is right.
+    for name, wrong in {"indices": -1, "indptr": 10**6, "data": np.nan}.items():
+        broken = KernelPCA(3, kernel="rbf").fit(X)
+        getattr(broken.X_fit_, name)[-1] = wrong
+        broken.save(tmp_path / "b.gramian")
+        with pytest.raises(ModelFileError, match=r"b\.gramian"):
+            gramian.load(tmp_path / "b.gramian")
+
+
+def test_tags_say_which_kernels_take_sparse_rows():
+    for kernel, takes in {"rbf": True, "laplacian": False, "precomputed": False, "no such": False}.items():
+        assert KernelPCA(kernel=kernel).__sklearn_tags__().input_tags.sparse is takes
+    assert not KernelPCA("parallel").__sklearn_tags__().input_tags.sparse
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_scikit_learns_checks_of_sparse_rows(kernel):
+    results = check_estimator(KernelPCA(kernel=kernel), on_fail=None, on_skip=None)
+    ours = [r for r in results if "sparse" in r["check_name"]]
+    assert ours
+    assert [r for r in ours if r["status"] == "failed"] == []
+
+
+def centred(K):
+    return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+
+
+@settings(max_examples=60)
+@given(
+    n=st.integers(30, 70),
+    d=st.integers(1, 6),
+    k=st.integers(1, 5),
+    groups=st.integers(1, 20),
+    gap=st.floats(0, 7),
+    width=st.floats(-2, 3),
+    noise=st.sampled_from([0.0, 1e-3, 1.0]),
+    offset=st.sampled_from([0.0, 1e4, 1e7]),
+    solver=st.sampled_from(["dense", "krylov"]),
+    seed=st.integers(0, 10**6),
+)
+def test_what_a_certificate_says_is_true(n, d, k, groups, gap, width, noise, offset, solver, seed):
+    """Groups, copies and offsets of any size: where products lose digits, the certificate says it."""
+    rng = np.random.default_rng(seed)
+    centres = 10.0**gap * rng.standard_normal((groups, d)) * (rng.random((groups, d)) < 0.7)
+    rows = centres[rng.integers(0, groups, n)] + noise * rng.standard_normal((n, d)) + offset
+    sigma = 10.0**width
+    wide = rows.astype(np.longdouble)
+    squares = ((wide[:, None, :] - wide[None, :, :]) ** 2).sum(axis=2)
+    K = np.exp(-squares / (2 * np.longdouble(sigma) ** 2)).astype(np.float64)
+    eigenvalues = np.linalg.eigvalsh(centred(K))[::-1]
+    rounding = 1e-12 * eigenvalues[0] + 1e-13
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CertificateWarning)
+        warnings.simplefilter("ignore", RankWarning)
+        model = KernelPCA(k, kernel=RBF(sigma=sigma), solver=solver, random_state=seed)
+        model.fit(sp.csr_array(rows))
+    certificate = model.certificate_
+    for value, radius in zip(certificate.values, certificate.radii, strict=True):
+        assert np.abs(eigenvalues - value).min() <= radius + rounding
+    assert certificate.completeness.bound >= eigenvalues[k] - rounding
+    assert np.isfinite(model.transform(sp.csr_array(rows))).all()
+    if certificate.ok:
+        np.testing.assert_allclose(certificate.values, eigenvalues[:k], atol=1e-5 * eigenvalues[0] + rounding)
+
+
+def test_what_products_cannot_tell_apart_is_warned_of():
+    """Rows 1e-3 apart at a distance of 1e7: dense rows have differences summed instead."""
+    rows = np.repeat([[0.0, 1e7], [1e7, 0.0]], 15, axis=0) + 1e-3 * RNG.standard_normal((30, 2))
+    near = np.repeat([[0.0, 3e4], [3e4, 0.0]], 15, axis=0) + RNG.standard_normal((30, 2))
+    for X, sigma, left in [(rows, 1e-3, "1.0e+00"), (near, 1.0, "e-06")]:
+        model = KernelPCA(3, kernel=RBF(sigma=sigma), random_state=0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(sp.csr_array(X))
+        said = [str(w.message) for w in caught if w.category is CertificateWarning]
+        assert left in said[0]
+        assert "Pass X.toarray(), for which differences are summed" in said[0]
+        assert caught[0].filename == __file__
+        assert model.fit(X).certificate_.ok

@@ -1,0 +1,121 @@
+"""Kernels of sparse rows: never made dense, equal to those of dense rows, and within their stated error."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from exact_kernels import clusters, excess, expressions
+from gramian.errors import DataError, GramianError
+from gramian.kernels import (
+    RBF,
+    Constant,
+    Cosine,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    kernel_from_name,
+)
+
+RNG = np.random.default_rng(3)
+X = sp.random(40, 30, 0.2, format="csr", random_state=RNG)
+TAKEN = [
+    Linear(),
+    Cosine(),
+    Constant(2.0),
+    Polynomial(degree=2),
+    Sigmoid(gamma=0.1),
+    RBF(sigma=1.5),
+    RBF(sigma=tuple(np.linspace(0.5, 2.0, 30))),
+    RBF(gamma="median"),
+    Matern(2.0),
+    Matern("median", nu=2.5),
+    RationalQuadratic(1.0, alpha=0.5),
+]
+
+
+def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_ones():
+    Y = sp.random(9, 30, 0.2, format="coo", random_state=RNG)
+    empty = sp.vstack([X, sp.csr_matrix((2, 30))])
+    for kernel in [*TAKEN, *(k.normalized() for k in TAKEN), 0.5 + RBF() * Linear() ** 2, Cosine().exp()]:
+        for rows, make in product((X, empty), (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_matrix)):
+            expected = kernel.gram(rows.toarray())
+            np.testing.assert_allclose(kernel.gram(make(rows)), expected, rtol=1e-11, atol=1e-13)
+        crossed = kernel.gram(X.toarray(), Y.toarray())
+        for one, other in [(X, Y), (X.toarray(), Y), (X, Y.toarray())]:
+            np.testing.assert_allclose(kernel.gram(one, other), crossed, rtol=1e-11, atol=1e-13)
+
+
+def test_entries_stored_in_parts_are_added():
+    parts = sp.csr_matrix((np.ones(4), [1, 1, 0, 0], [0, 3, 4]), shape=(2, 3))
+    before = parts.copy()
+    assert RBF(gamma=1.0).gram(parts)[0, 1] == pytest.approx(np.exp(-4.0))
+    assert np.array_equal(parts.indices, before.indices)
+    assert RBF(gamma=1.0).bind(X.tocsc()).relative == RBF(gamma=1.0).bind(X).relative
+
+
+def test_a_kernel_that_needs_all_entries_names_those_that_do_not():
+    for name in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0)", "linear.after(log1p)", "linear + chi2"]:
+        with pytest.raises(DataError, match=r"no sparse rows\. Those that do: linear, .* pass X.toarray\(\)"):
+            kernel_from_name(name).gram(X)
+    with pytest.raises(DataError, match="X is sparse"):
+        kernel_from_name(lambda x, y: float(x @ y)).gram(X)
+
+
+def test_rows_that_are_no_numbers_are_refused():
+    for bad, message in [(np.nan, "NaN"), (1j, "real numbers")]:
+        with pytest.raises(DataError, match=message):
+            Linear().gram(sp.csr_array(np.array([[bad, 0.0]])))
+
+
+@settings(max_examples=60)
+@given(kernel=expressions(), seed=st.integers(0, 10**6))
+def test_the_error_bound_of_any_expression_on_sparse_rows(kernel, seed):
+    assume(kernel.takes_sparse)
+    rng = np.random.default_rng(seed)
+    rows = sp.csr_array(np.where(rng.random((5, 3)) < 0.6, rng.lognormal(0, 2, (5, 3)), 0.0))
+    try:
+        found = excess(kernel, rows)
+    except GramianError:
+        return  # no value on these rows, sparse or dense
+    assert found <= 1
+
+
+def test_the_error_bound_holds_without_a_shift_for_clusters_far_apart():
+    """Where dense rows have their mean taken off, or differences summed."""
+    kernels = [
+        RBF(sigma=1.0),
+        RBF(sigma=(0.3, 2.0, 1.0)),
+        Matern(1.0),
+        Matern(0.5, nu=2.5),
+        Linear(),
+        Cosine(),
+    ]
+    kernels += [RationalQuadratic(1.0, 3.0), RationalQuadratic(0.1, 0.5), RBF(sigma=1.0).normalized() + 1.0]
+    for kernel, offset, gap, near in product(kernels, (0.0, 1e4, 1e8), (0.0, 3.0, 1e6), (1.0, 1e-9)):
+        rows = clusters(gap, offset, near)
+        rows[np.abs(rows) < 0.3] = 0.0
+        assert excess(kernel, sp.csr_array(rows)) <= 1, (kernel, offset, gap, near)
+
+
+def test_the_median_distance_of_sparse_rows():
+    copies = sp.vstack([X, sp.csr_matrix(np.ones((40, 1))) @ X[:1], 1e6 * X[:1]]).tocsr()
+    for rows in (X, copies):
+        expected = RBF(gamma="median").resolve(rows.toarray()).gamma
+        assert RBF(gamma="median").resolve(rows).gamma == pytest.approx(expected, rel=1e-9)
+    far = sp.csr_array(1e8 + RNG.standard_normal((9, 2)))
+    with pytest.raises(DataError, match=r"leave no digits of the median distance.* X.toarray\(\)"):
+        RBF(gamma="median").resolve(far)
+
+
+def test_numbers_at_the_ends_of_the_range():
+    for scale in [1e-200, 1e-160, 1e60, 1e140]:
+        for kernel in [Linear(), Cosine(), RBF(sigma=1.0), Matern(), RationalQuadratic()]:
+            assert excess(kernel, sp.csr_array(scale * X[:6].toarray())) <= 1, (scale, kernel)
+    with pytest.raises(DataError, match=r"overflows on this data: rows reach a norm of .* Scale the data"):
+        RBF(sigma=1.0).gram(sp.csr_array(1e200 * X.toarray()))
