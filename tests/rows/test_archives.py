@@ -134,10 +134,16 @@ def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
         MemoryLimitError, match=r"takes more than the 100 kB of memory .* when it is unpacked"
     ):
         scan(tmp_path / "x.idx.gz").read()
-    write_h5ad(tmp_path / "x.h5ad", sparse.csr_matrix((4, 10_000), dtype=np.float64))
-    with pytest.raises(MemoryLimitError, match=r"x\.h5ad::X holds 4 x 10000 float64"):
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1 MB")
+    write_h5ad(tmp_path / "x.h5ad", sparse.csr_matrix((40, 10_000), dtype=np.float64))
+    with pytest.raises(MemoryLimitError, match=r"x\.h5ad::X holds 40 x 10000 float64"):
         scan(tmp_path / "x.h5ad").read()
     assert scan(tmp_path / "x.h5ad", rows="2:3").read().values.shape == (1, 10_000)
+    with h5py.File(tmp_path / "x.h5ad", "a") as file:
+        del file["var/_index"]
+        file["var"].create_dataset("_index", 10**9, h5py.string_dtype(), chunks=1000)
+    with pytest.raises(MemoryLimitError, match="/var/_index holds 1000000000 text, which takes 64 GB"):
+        scan(tmp_path / "x.h5ad").read()
 
 
 def test_complex_numbers_are_refused(tmp_path):

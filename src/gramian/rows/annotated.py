@@ -83,7 +83,7 @@ def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[s
         require_room(dense, f"{source}::X")
         return np.asarray(X[part]), ()
     kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
-    found = kind((X["data"][()], X["indices"][()], X["indptr"][()]), shape=_shape(X))
+    found = kind(tuple(_read(X[name]) for name in ("data", "indices", "indptr")), shape=_shape(X))
     found.check_format(full_check=True)  # what points outside of the matrix would be written there
     dense = Stored(shape, found.dtype, found.toarray)
     require(dense, f"{source}::X")
@@ -92,8 +92,14 @@ def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[s
     return found[part].toarray(), (f"sparse X, {share:.0%} of it not zero, was made dense",)
 
 
+def _read(dataset: Any) -> npt.NDArray[Any]:
+    found = stored(dataset)
+    require_room(found, dataset.name)
+    return found.read()
+
+
 def _index(frame: Any) -> tuple[str, ...]:
-    return tuple(map(str, stored(frame[frame.attrs["_index"]]).read().tolist()))
+    return tuple(map(str, _read(frame[frame.attrs["_index"]]).tolist()))
 
 
 def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]:
@@ -105,10 +111,10 @@ def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]
         )
     column = frame[name]
     if hasattr(column, "dtype"):
-        return stored(column).read()
+        return _read(column)
     if "categories" not in column:
         raise DataError(
             f"{source}: column {name!r} of obs is neither numbers, text nor categories. Use another."
         )
-    categories = stored(column["categories"]).read()
-    return np.asarray(np.append(categories.astype(np.str_), "")[column["codes"][()]])
+    categories = _read(column["categories"])
+    return np.asarray(np.append(categories.astype(np.str_), "")[_read(column["codes"])])

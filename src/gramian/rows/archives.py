@@ -16,6 +16,7 @@ from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
 Use = Literal["table", "labels"]
 
 _KEYS_SHOWN = 12
+TEXT = 64  # bytes of a short text of any length
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,8 @@ def require_room(stored: Stored, source: str) -> None:
     ------
     MemoryLimitError
     """
-    need, limit = math.prod(stored.shape) * max(1, stored.dtype.itemsize), memory_limit_bytes(None)
+    need = math.prod(stored.shape) * (stored.dtype.itemsize or TEXT)
+    limit = memory_limit_bytes(None)
     if need > limit:
         raise MemoryLimitError(
             f"{source} holds {stored}, which takes {amount(need)}, and {amount(limit)} of memory may be "
