@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import pytest
 import typer
 
 from gramian.cli.app import app
@@ -24,9 +25,10 @@ def test_help_of_every_command(gramian):
         assert ran.out.startswith(f"Usage: gramian {command}")
 
 
-def test_help_imports_nothing_heavy():
+@pytest.mark.parametrize("asked", ["--help", "--version"])
+def test_nothing_heavy_is_imported_for_help_and_version(asked):
     program = (
-        "import sys; from gramian.cli import main; main(['--help']); "
+        f"import sys; from gramian.cli import main; main([{asked!r}]); "
         "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'rich', 'PIL'}; "
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )

@@ -17,6 +17,7 @@ from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.faces.drawing import drawn_others
 from gramian.faces.gallery import Gallery
+from gramian.loading import load
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -79,10 +80,36 @@ EVERYBODY = {f"p{i:02}": 3 for i in range(1, PEOPLE + 1)}
 # ------------------------------------------------------------------ enroll
 
 
+def test_enrolling_says_what_rates_of_strangers_cost(enrolled, faces):
+    last = enrolled.out.splitlines()[-1]
+    assert last.startswith("At 0.05 (extrapolated) about 1 in 20 pictures of strangers gets a name and ")
+    assert " % of new pictures of your people are refused; at 0.01 (extrapolated) 1 in 100 and " in last
+    assert last.endswith(" identify takes 0.05, the default with 8 people; --far another.")
+    with Gallery.open("g.db") as gallery:
+        gallery.configure(far=0.25)
+    ran = faces("enroll", "m.gramian", "g.db", "people")
+    assert ran.out.endswith(" identify takes 0.25, as stored in the gallery; --far another.\n")
+    told = faces("enroll", "m.gramian", "g.db", "people", "--json").json
+    assert (told["far"], [one["far"] for one in told["trade"]]) == (0.25, [0.25, 0.01, 0.001])
+    refused = [one["predicted_false_reject"] for one in told["trade"]]
+    assert refused == sorted(refused)
+    assert [one["extrapolated"] for one in told["trade"]] == [False, True, True]
+
+
+def test_enrolling_the_first_person_where_discriminants_are_wanted(place, faces):
+    Gallery.create("g.db", load("m.gramian"), discriminant=True).close()
+    ran = faces("enroll", "m.gramian", "g.db", "people/p01", "--person", "p01")
+    assert ran.code == 0
+    assert "warning: enrolled, but nobody can be recognised yet. " in ran.err
+    assert people() == {"p01": 3}
+    told = faces("enroll", "m.gramian", "g.db", "people/p01", "--person", "p01", "--json").json
+    assert (told["far"], told["trade"]) == (None, [])
+
+
 def test_a_folder_of_folders(enrolled, place):
     assert people() == EVERYBODY
     assert "p01  3 enrolled\np02  3 enrolled\n" in enrolled.out
-    assert enrolled.out.endswith("24 pictures of 8 people enrolled: g.db\n")
+    assert "\n24 pictures of 8 people enrolled: g.db\n" in enrolled.out
     with Gallery.open("g.db") as gallery:
         assert gallery.originals("p01") == ()
 
@@ -397,7 +424,7 @@ def test_enrolled_pictures_are_recognised(enrolled, faces):
     assert all(answer["score"] >= answer["threshold"] for answer in ran.json["answers"])
     assert all(answer["runner_up"] != answer["person"] for answer in ran.json["answers"])
     calibration = ran.json["calibration"]
-    assert (calibration["far"], calibration["people"]) == (0.001, PEOPLE)
+    assert (calibration["far"], calibration["far_asked"], calibration["people"]) == (0.05, None, PEOPLE)
     assert calibration["threshold"] == ran.json["answers"][0]["threshold"]
 
 
@@ -409,8 +436,10 @@ def test_one_line_a_picture_and_what_the_threshold_is(enrolled, faces):
     assert "p02" in lines[0]
     assert lines[1].startswith("others/tree.png: ")
     assert lines[2] == ""
-    assert lines[3].startswith("8 people enrolled; a likeness of ")
-    assert "By that 0.1 % of the pictures of strangers are predicted to get a name, and " in lines[3]
+    assert lines[3].startswith(
+        "8 people enrolled; at far 0.05 (the default with so many people) a likeness of "
+    )
+    assert "By that 5 % of the pictures of strangers are predicted to get a name, and " in lines[3]
     assert lines[3].endswith(" % of new pictures of people enrolled to be refused.")
     ran = faces("verify", "m.gramian", "g.db", "people/p02/4.png", "--person", "p02")
     assert "of the pictures of other people are predicted to be taken for p02, and" in ran.out
@@ -458,6 +487,8 @@ def test_a_larger_share_of_false_accepts_lowers_the_threshold(enrolled, faces):
     def calibration(*options):
         return faces("identify", "m.gramian", "g.db", "new/p01", "--json", *options).json["calibration"]
 
+    ran = faces("identify", "m.gramian", "g.db", "people/p02/4.png", "--far", "0.2")
+    assert "8 people enrolled; at far 0.2 a likeness of " in ran.out
     strict, lax = calibration("--far", "0.001"), calibration("--far", "0.2")
     assert (strict["far"], lax["far"]) == (0.001, 0.2)
     assert lax["threshold"] < strict["threshold"]

@@ -41,3 +41,9 @@ def test_long_work_shows_what_the_solver_says(monkeypatch):
     assert "pass 3" in shown
     assert "a remark" in shown
     assert logging.getLogger("gramian").level == level
+
+
+def test_what_a_file_holds_does_not_rule_the_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    say("the array a\x1b[2Jb\nis not there")
+    assert sys.stderr.getvalue() == "the array a\\x1b[2Jb is not there\n"

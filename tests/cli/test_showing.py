@@ -1,3 +1,8 @@
+import numpy as np
+
+from gramian import PolynomialMap
+
+
 def test_info_tells_what_a_model_is(flower_model, gramian):
     ran = gramian("info", flower_model)
     assert ran.code == 0
@@ -24,6 +29,16 @@ def test_info_of_pictures_and_kernels(folder, gramian):
     assert "Kernel: rbf(gamma=" in gramian("info", "k.gramian").out
     assert gramian("fit", "faces.npz::X", "-o", "p.gramian").code == 0
     assert "30 pixels (pictures 6 high, 5 wide)" in gramian("info", "p.gramian").out
+
+
+def test_info_of_a_map_of_features(folder, gramian):
+    PolynomialMap(degree=3).fit(np.eye(3)).save("map.gramian")
+    ran = gramian("info", "map.gramian")
+    assert ran.code == 0
+    assert ran.out.startswith("PolynomialMap(")
+    assert "degree=3" in ran.out
+    assert "Written by gramian" in ran.out
+    assert gramian("info", "map.gramian", "--json").json["model"]["kind"] == "PolynomialMap"
 
 
 def test_info_of_what_is_no_model(folder, gramian):

@@ -247,6 +247,8 @@ def test_mutual_information_is_scikit_learns():
         theirs = getattr(sklearn.feature_selection, name)(data, target, random_state=0)
         np.testing.assert_allclose(mine, theirs, atol=2e-2)
         assert getattr(ours, name)(sp.csr_matrix(data > 1), target).shape == (data.shape[1],)
+        with pytest.raises(ValueError, match="Found array with dim 3"):
+            getattr(ours, name)(data[:, :, None], target)
 
 
 # ------------------------------------------------------------------------ the runner

@@ -209,6 +209,14 @@ def test_a_larger_rate_needs_less(world):
     assert len(set(thresholds)) == 4
 
 
+def test_the_default_refuses_fewer_of_ones_own(world):
+    default, strict = world.recogniser(), world.recogniser(far=0.001)
+    assert (default.far, default.far_, default.verify_far_) == (None, 0.05, 0.005)
+    assert (strict.far_, strict.verify_far_) == (0.001, 0.001)
+    assert default.predicted_false_reject_ < strict.predicted_false_reject_
+    assert default.predicted_false_accept_ <= 0.05
+
+
 def test_a_rate_that_cannot_be_counted_says_so(world):
     notes = world.recogniser(far=0.001).notes_
     assert len(notes) == 1

@@ -1,6 +1,7 @@
 """Thresholds by their definition, and the rates that they keep."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -198,6 +199,43 @@ def test_strangers_get_names_as_rarely_as_promised():
     assert max(promised) <= far
     assert np.mean(named) == pytest.approx(far, abs=0.015)
     assert np.mean(taken) == pytest.approx(far, abs=0.015)
+
+
+def test_without_a_rate_the_least_that_can_be_counted_is_taken():
+    """Of strangers left out: 1 - (N / (N + 1)) ** (1 / share), as they meet fewer people than there are."""
+    for people, expected in [(4, 0.05), (12, 0.05), (30, 0.036), (100, 0.011)]:
+        found = calibrated(*some_people(people, 2), None)
+        assert (found.identify.far, found.identify.observed) == (expected, people > 12)
+        assert [one.far for one in found.trade] == [expected, 0.01, 0.001]
+        assert found.trade[0].value == found.identify.value < found.trade[1].value < found.trade[2].value
+    assert calibrated(*some_people(30, 2), None).verify.far == 0.002
+    assert calibrated(*some_people(100, 2), None).verify.far == 0.001
+
+
+def test_without_a_rate_strangers_get_names_as_rarely_as_said():
+    named, taken, fars = [], [], []
+    for seed in range(40):
+        vectors, people = some_people(30, 3, seed)
+        found = calibrated(vectors, people, None)
+        rng = np.random.default_rng(1000 + seed)
+        strange = Nearest(vectors, people).similarity(faces_of(rng.standard_normal((300, 3)), rng))
+        named.append((strange.max(axis=1) >= found.identify.value).mean())
+        taken.append((strange >= found.verify.value).mean())
+        fars.append((found.identify.far, found.verify.far))
+    for rates, (far,) in zip((named, taken), zip(*set(fars), strict=True), strict=True):
+        assert np.mean(rates) <= far + 2 * np.std(rates) / np.sqrt(40)
+        assert np.mean(rates) > far / 3
+
+
+def test_the_trade_is_told_in_a_sentence():
+    text = str(calibrated(*some_people(30, 3), None))
+    first, second, third = re.sub(r"\d+ %", "N %", text).split("; ")
+    assert first.startswith(
+        "At 0.036 about 1 in 28 pictures of strangers gets a name and N % of new pictures"
+    )
+    assert second == "at 0.01 (extrapolated) 1 in 100 and N %"
+    assert third == "at 0.001 (extrapolated) 1 in 1,000 and N %."
+    assert "gets a name and an unknown share of new" in str(calibrated(*some_people(30, 1), 0.2))
 
 
 def test_own_pictures_are_refused_a_little_more_rarely_than_predicted():

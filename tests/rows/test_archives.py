@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.rows.scan import scan
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -118,6 +118,56 @@ def test_damaged_files(tmp_path):
         (tmp_path / name).write_bytes(b"x,y\n1,2\n" * 99)
         with pytest.raises(FileError, match="of another kind"):
             scan(tmp_path / name).read()
+
+
+def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("X", (10**7, 10**5), "f4", chunks=(1000, 1000))
+    savemat(tmp_path / "x.mat", {"X": sparse.csc_matrix(([1.0], ([0], [0])), shape=(10**6, 10**6))})
+    for name in ("x.h5", "x.mat"):
+        with pytest.raises(MemoryLimitError, match=r"000 x 100000\d? float\d\d, which takes .* may be used"):
+            scan(tmp_path / name).read()
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "100 kB")
+    data = idx(np.zeros((1000, 200), np.uint8), 8)
+    (tmp_path / "x.idx.gz").write_bytes(gzip.compress(data))
+    with pytest.raises(
+        MemoryLimitError, match=r"takes more than the 100 kB of memory .* when it is unpacked"
+    ):
+        scan(tmp_path / "x.idx.gz").read()
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1 MB")
+    write_h5ad(tmp_path / "x.h5ad", sparse.csr_matrix((40, 10_000), dtype=np.float64))
+    with pytest.raises(MemoryLimitError, match=r"x\.h5ad::X holds 40 x 10000 float64"):
+        scan(tmp_path / "x.h5ad").read()
+    assert scan(tmp_path / "x.h5ad", rows="2:3").read().values.shape == (1, 10_000)
+    with h5py.File(tmp_path / "x.h5ad", "a") as file:
+        del file["var/_index"]
+        file["var"].create_dataset("_index", 10**9, h5py.string_dtype(), chunks=1000)
+    with pytest.raises(MemoryLimitError, match="/var/_index holds 1000000000 text, which takes 64 GB"):
+        scan(tmp_path / "x.h5ad").read()
+
+
+def test_complex_numbers_are_refused(tmp_path):
+    savemat(tmp_path / "x.mat", {"X": X * 1j})
+    with pytest.raises(DataError, match="::X holds complex numbers"):
+        scan(tmp_path / "x.mat").read()
+
+
+def test_annotated_matrices_that_disagree_with_themselves(tmp_path):
+    path = tmp_path / "x.h5ad"
+    for place, value in [("obs/_index", ["a"]), ("var/_index", ["a"] * 9), ("obs/depth", [1, 2])]:
+        write_h5ad(path, X)
+        with h5py.File(path, "a") as file:
+            del file[place]
+            file[place] = np.array(value, dtype=object if place.endswith("index") else int)
+        with pytest.raises(DataError, match=r"is damaged: X is 4 x 3, with "):
+            scan(path, label="depth").read()
+    # What points outside of the matrix would be written there, where other things are.
+    for part, value in [("indices", 99), ("indices", -5), ("indptr", 99)]:
+        write_h5ad(path, sparse.csr_matrix(X))
+        with h5py.File(path, "a") as file:
+            file[f"X/{part}"][1] = value
+        with pytest.raises(FileError, match="damaged"):
+            scan(path).read()
 
 
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch):

@@ -105,6 +105,9 @@ def test_labels_without_names_go_by_order(write, tmp_path):
         assert table.labels.tolist() == ["u", "v", "u"]
         assert any("'u', taken as a label" in note for note in table.notes) == (name == "lines.txt")
     assert scan(data, labels_from=path, rows="1:").read().labels.tolist() == ["v", "u"]
+    twice = scan(write("n.csv", "id,x\na,1\nb,2\n"), labels_from=f"{write('y.csv', 'id,k')}:k")
+    write("y.csv", "id,k\nb,u\nb,v\n")
+    assert any("y.csv:k has no unique names of rows: its labels go by order" in n for n in twice.read().notes)
     with pytest.raises(
         DataError, match=r"y\.csv has 2 labels for another number of rows .* 3 are used.*by order"
     ):

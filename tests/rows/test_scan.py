@@ -116,6 +116,7 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"columns": "x,y", "drop": "y"}, ParameterError, "name 'y' more than once. A column has one use"),
         ({"id": "x", "label": "x"}, ParameterError, "name 'x' more than once"),
         ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed: 'mean'"),
+        ({"na_values": "\udcff"}, ParameterError, "na_values=.*holds no names"),
         ({"na_values": []}, ParameterError, r"na_values=\[\] holds no names"),
         ({"size": "0x5"}, InputTypeError, "not two integers of at least 1"),
         ({"size": (3, 4, 5)}, InputTypeError, "not two integers"),

@@ -4,6 +4,7 @@ import datetime
 import gzip
 import io
 import sys
+import zipfile
 
 import numpy as np
 import openpyxl
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc
 
-from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.rows.scan import scan
 
 
@@ -73,6 +74,27 @@ def test_excel_files_that_cannot_be_read(tmp_path, monkeypatch):
         scan(path).read()
 
 
+def rewritten(path, old, new):
+    """Change the first sheet of a workbook as no spreadsheet program would."""
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, part in parts.items():
+            book.writestr(name, part.replace(old, new) if "sheet1" in name else part)
+
+
+def test_sheets_that_claim_to_be_huge(tmp_path, monkeypatch):
+    path = write_book(tmp_path / "x.xlsx", a=[["x", "y"], [1, 2], [3, 4]])
+    rewritten(path, b'ref="A1:B3"', b'ref="A1:XFD1048576"')
+    assert scan(path).read().values.tolist() == [[1, 2], [3, 4]]
+    rewritten(path, b"</sheetData>", b'<row r="999999999999"><c r="A1"><v>7</v></c></row></sheetData>')
+    assert scan(path).read().values.tolist() == [[1, 2], [3, 4]]
+    rewritten(path, b"<v>1</v>", b"<v>1" + b"0" * 10**6 + b"</v>")
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4 MB")
+    with pytest.raises(MemoryLimitError, match=r"takes up to 5.* MB to read, and 4 MB of memory may be used"):
+        scan(path).read()
+
+
 GCT2 = "#1.2\n2\t2\nName\tDescription\t1001\t1002\n7\tfirst, gene\t1.5\t2\n8\tna\t3\tNA\n"
 GCT3 = (
     "#1.3\n2\t2\t1\t2\nid\tsymbol\ts1\ts2\nclass\tna\tA\tB\nbatch\tna\t1\t2\n"
@@ -97,7 +119,14 @@ def test_gct(tmp_path):
 
 
 def test_files_that_are_no_gct(tmp_path):
-    for text in ("x\ty\n1\t2\n", "#1.2\n2\n", "#1.3\n2\t2\n", "#1.2", "#1.2\n2\t2\n"):
+    for text in (
+        "x\ty\n1\t2\n",
+        "#1.2\n2\n",
+        "#1.3\n2\t2\n",
+        "#1.2",
+        "#1.2\n2\t2\n",
+        f"#1.2\n{'9' * 5000}\t2\nx\n",
+    ):
         (tmp_path / "x.gct").write_text(text)
         with pytest.raises(FileError, match="is truncated, or no GCT file"):
             scan(tmp_path / "x.gct").read()

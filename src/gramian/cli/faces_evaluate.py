@@ -53,7 +53,12 @@ def evaluate(
     light: Annotated[str | None, option("--light", "HOW", "none, log, equalise or dog. [equalise]")] = None,
     shift: Shift = 0.0,
     far: Annotated[
-        float | None, option("--far", "SHARE", "Share of strangers that may be taken for someone. [0.001]")
+        float | None,
+        option(
+            "--far",
+            "SHARE",
+            "Share of strangers that may be taken for someone. [what the people enrolled can show]",
+        ),
     ] = None,
     leave_out: Annotated[
         int, option("--leave-out", "N", "People left out of the gallery, as strangers.")

@@ -85,11 +85,13 @@ def enroll(
             [file for one in given for file in one.faces.files] if keep_pictures else None,
             sources=[source for one in given for source in one.names],
         )
-    facts = _enrolled_facts(gallery, enrolled, given, strange) | {"skipped": _skipped_facts(skipped)}
+    recogniser = _recogniser(gallery, space)
+    facts = _enrolled_facts(gallery, enrolled, given, strange)
+    facts |= _trade(recogniser) | {"skipped": _skipped_facts(skipped)}
     if as_json:
         print_json(facts)
     else:
-        _print_lines(_enrolled_lines(facts, enrolled))
+        _print_lines([*_enrolled_lines(facts, enrolled), *_trade_lines(recogniser)])
 
 
 def _named(person: str) -> str:
@@ -164,6 +166,42 @@ def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
         lines.append(f"{set_cell_size(entry['person'], width)}  {entry['enrolled']} enrolled{known}")
     skipped = f", {len(facts['skipped'])} skipped" if facts["skipped"] else ""
     return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
+
+
+def _recogniser(gallery: str, space: Any) -> Any:
+    """Return the recogniser of a gallery, or None where its settings do not suit who is in it yet."""
+    from gramian.faces.gallery import Gallery
+
+    with Gallery.open(gallery, space, read_only=True) as opened, progress("finding thresholds"):
+        try:
+            return opened.recogniser()
+        except DataError as error:
+            say(f"gramian: warning: enrolled, but nobody can be recognised yet. {error}")
+    return None
+
+
+def _trade(recogniser: Any) -> dict[str, Any]:
+    if recogniser is None:
+        return {"far": None, "trade": []}
+    trade = [
+        {
+            "far": one.far,
+            "predicted_false_accept": one.false_accept,
+            "predicted_false_reject": one.false_reject,
+            "extrapolated": not one.observed,
+        }
+        for one in recogniser.calibration_.trade
+    ]
+    return {"far": recogniser.far_, "trade": trade}
+
+
+def _trade_lines(recogniser: Any) -> list[str]:
+    if recogniser is None:
+        return []
+    chosen = "as stored in the gallery"
+    if recogniser.far is None:
+        chosen = f"the default with {counted(len(recogniser.people_), 'person', 'people')}"
+    return ["", f"{recogniser.calibration_} identify takes {recogniser.far_:g}, {chosen}; --far another."]
 
 
 # ------------------------------------------------------------------ pictures
@@ -397,6 +435,7 @@ def _calibration(recogniser: Any, person: str | None) -> dict[str, Any]:
         "people": len(recogniser.people_),
         "threshold": used.value,
         "far": used.far,
+        "far_asked": recogniser.far,
         "predicted_false_accept": used.false_accept,
         "predicted_false_reject": used.false_reject,
         "extrapolated": not used.observed,
@@ -415,8 +454,9 @@ def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
     if rejected is not None:
         own = f"{100 * rejected:.3g} % of new pictures of people enrolled to be refused"
     many = counted(facts["people"], "person", "people")
+    chosen = " (the default with so many people)" if facts["far_asked"] is None else ""
     first = (
-        f"{many} enrolled; a likeness of {facts['threshold']:.3g} is needed. "
+        f"{many} enrolled; at far {facts['far']:g}{chosen} a likeness of {facts['threshold']:.3g} is needed. "
         f"By that {100 * facts['predicted_false_accept']:.3g} % of the pictures of {whom}, and {own}."
     )
     return [first, *facts["notes"]]

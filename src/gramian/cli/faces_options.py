@@ -41,7 +41,8 @@ Far = Annotated[
     option(
         "--far",
         "SHARE",
-        "Share of strangers that may be taken for someone. [0.001, or as stored in the gallery]",
+        "Share of strangers that may be taken for someone. [as stored in the gallery, or what its people can "
+        "show]",
     ),
 ]
 Shift = Annotated[

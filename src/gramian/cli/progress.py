@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from gramian.faces.names import shown
+
 DELAY = 1.0
 _shown: list[Any] = []
 
 
 def say(text: str) -> None:
     """Write one line of plain text to standard error, above a progress line if there is one."""
-    text = " ".join(text.split())
+    text = shown(" ".join(text.split()))
     # What was done counts, whether or not somebody reads about it.
     with suppress(OSError):
         if _shown:

@@ -13,29 +13,32 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
-    from gramian.report.facts import component_facts, model_facts
+    from gramian.report.facts import component_facts, model_facts, plain
     from gramian.store import read_model as read_stored
 
     fitted = read_model(model)
     path = model_path(model)
     written_by = read_stored(path).versions
-    facts = model_facts(fitted)
-    told = {
-        "file": str(path),
-        "bytes": path.stat().st_size,
-        "model": facts,
-        "components": component_facts(fitted),
-        "versions": written_by,
-    }
+    told: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": written_by}
+    if hasattr(fitted, "certificate_"):
+        told |= {"model": model_facts(fitted), "components": component_facts(fitted)}
+        lines = [*_lines(told["model"]), "", *model_lines(fitted)]
+    else:  # a map of features has no components
+        parameters = plain(fitted.get_params(deep=False))
+        told["model"] = {"kind": type(fitted).__name__, "parameters": parameters}
+        lines = [_made(told["model"])]
     writers = ", ".join(f"{name} {number}" for name, number in written_by.items())
-    lines = [*_lines(facts), "", *model_lines(fitted), "", f"Written by {writers}."]
-    answer(as_json, told, "\n".join(lines))
+    answer(as_json, told, "\n".join([*lines, "", f"Written by {writers}."]))
+
+
+def _made(facts: dict[str, Any]) -> str:
+    parameters = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
+    return f"{facts['kind']}({parameters})"
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     from gramian.report.facts import size_text
 
-    parameters = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
     size = size_text(facts["n_features"], facts["picture_shape"])
     kernel = f"Kernel: {facts['kernel']}" if facts["kernel"] else None
     repair = f"Repair: {facts['repair']}" if facts["repair"] else None
@@ -44,5 +47,5 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{facts['n_components']:,} components, rank {facts['rank']:,}."
     )
     names = f"Columns: {listed(facts['feature_names'])}" if facts["feature_names"] else None
-    lines = [f"{facts['kind']}({parameters})", kernel, facts["validity"], repair, fitted, names]
+    lines = [_made(facts), kernel, facts["validity"], repair, fitted, names]
     return [line for line in lines if line]

@@ -295,6 +295,8 @@ def mutual_info_regression(
 
 def _information(X: Any, y: Any, classes: bool, discrete: Any, shared: dict[str, Any]) -> Any:
     """Values of shape (n_features,), or None where scikit-learn has to answer."""
+    if getattr(X, "ndim", 2) != 2:
+        return None
     # gramian's "auto" looks at the values of a column.
     discrete = sp.issparse(X) if isinstance(discrete, str) and discrete == "auto" else discrete
     if sp.issparse(X) and discrete is not True:

@@ -175,7 +175,7 @@ class Evaluation:
     ----------
     protocol : dict
         What was done: pictures, people, how many pictures are copies of others, enrolled, splits, left out,
-        light, and the recogniser's parameters.
+        light, the recogniser's parameters, and the rates of false accepts taken for ``far``.
     at : tuple of AtCount
         For each number of components.
     best : int
@@ -251,7 +251,7 @@ class Evaluation:
             ]
             for row in self.at
         ]
-        title = f"Who it is, and at the threshold for {100 * self.protocol['far']:g} % of strangers"
+        title = f"Who it is, and at the threshold for {100 * self.protocol['far_taken']:g} % of strangers"
         return [title, *self._table([*heads, "predicted refused %"], rows)]
 
     def _verification(self) -> list[str]:
@@ -267,7 +267,7 @@ class Evaluation:
         ]
         title = (
             "One to one: false rejects % at a rate of false accepts, and at the threshold for "
-            f"{100 * self.protocol['far']:g} %"
+            f"{100 * self.protocol['verify_far_taken']:g} %"
         )
         return [title, *self._table(heads, rows)]
 
@@ -319,7 +319,7 @@ def evaluate_faces(
     distance: str = "cosine",
     discriminant: bool | str = "auto",
     match: str = "nearest",
-    far: float = 0.001,
+    far: float | None = None,
     leave_out: int = 0,
     others: Faces | None = None,
     random_state: Any = 0,
@@ -409,6 +409,7 @@ def evaluate_faces(
         "light": light,
         "shift": shift,
         **comparing,
+        **found[-1].fars,
         "others": f"{len(others)} pictures of {others.source}",
     }
     return _summary(found, protocol, counts, people, (*notes, *dict.fromkeys(found[-1].notes)))
@@ -424,6 +425,7 @@ class _Measured:
     rows: list[dict[str, Any]]
     wrong: list[Counter[tuple[int, int]]]
     model: dict[str, Any]
+    fars: dict[str, float]
     notes: tuple[str, ...]
 
 
@@ -447,6 +449,7 @@ def _measure(
     unknown = space.transform(faces.pictures[split.strangers]) if split.strangers.any() else None
     errors = space.errors(tested, counts), space.errors(others, counts)
     rows, wrong = [], []
+    fars: dict[str, float] = {}
     notes: tuple[str, ...] = ()
     for place, count in enumerate(counts):
         recogniser = Recogniser(**comparing, n_components=count)
@@ -455,13 +458,14 @@ def _measure(
         rows.append(row | _faces_known(errors[0][:, place], errors[1][:, place]))
         wrong.append(mistakes)
         notes = recogniser.notes_
+        fars = {"far_taken": recogniser.far_, "verify_far_taken": recogniser.verify_far_}
     threshold, unlike = space.face_threshold_, (space.face_score(tested), space.face_score(others))
     model = {
         "faces_kept": float((unlike[0] <= threshold).mean()),
         "others_refused": float((unlike[1] > threshold).mean()),
         "told_apart": _told_apart(*unlike),
     }
-    return _Measured(rows, wrong, model, notes)
+    return _Measured(rows, wrong, model, fars, notes)
 
 
 def _recognised(

@@ -92,9 +92,10 @@ class Recogniser:
         people have two pictures: fewer leave so few directions that any stranger is like somebody.
     match : {"nearest", "mean"}, default="nearest"
         A person is as alike as the most alike picture, or as the mean of the pictures.
-    far : float, default=0.001
+    far : float or None, default=None
         Share of strangers' pictures that may get a name; in a verification, share of other people's pictures
-        that may be taken for a given person.
+        that may be taken for a given person. None takes the least that the people enrolled can show, from
+        0.001 to 0.05: for identification about 1 in as many as are enrolled, for verification less.
     n_components : int or None, default=None
         Use the first components only.
 
@@ -102,15 +103,17 @@ class Recogniser:
     ----------
     people_ : tuple of str
         Sorted.
+    far_, verify_far_ : float
+        ``far`` as it was taken for identification and for verification.
     threshold_, verify_threshold_ : float
         The likeness that identification and verification need.
     predicted_false_accept_ : float
-        The share of strangers' pictures expected to get a name, at most ``far``.
+        The share of strangers' pictures expected to get a name, at most ``far_``.
     predicted_false_reject_ : float or None
         The share of new pictures of enrolled people expected to be refused by ``threshold_``; None where
         nobody has two pictures.
     calibration_ : Calibration
-        Both thresholds with their rates.
+        Both thresholds with their rates; prints as a sentence what other settings of ``far`` would do.
     n_impostor_, n_genuine_ : int
         Number of pictures that stood for strangers, and for new pictures of enrolled people.
     discriminant_ : LinearDiscriminantAnalysis or None
@@ -123,7 +126,7 @@ class Recogniser:
     The defaults are those that do best in docs/faces_evaluation.md. People who are left out stand for
     strangers, but a model that was fitted on their pictures knows them: where it was fitted on the very
     pictures that are enrolled, with nearly as many components, and these are whitened, more strangers than
-    ``far`` get a name.
+    ``far_`` get a name.
 
     References
     ----------
@@ -148,7 +151,7 @@ class Recogniser:
         distance: str = "cosine",
         discriminant: bool | str = "auto",
         match: str = "nearest",
-        far: float = 0.001,
+        far: float | None = None,
         n_components: int | None = None,
     ) -> None:
         self.distance = distance
@@ -218,7 +221,8 @@ class Recogniser:
             raise ParameterError(
                 f"discriminant={self.discriminant!r} is not known. Give True, False or 'auto'."
             )
-        check_share("far", self.far, "It is a share of strangers. Give for instance 0.001.")
+        if self.far is not None:
+            check_share("far", self.far, "It is a share of strangers. Give for instance 0.01.")
         if self.n_components is not None:
             advice = f"Vectors have {available} components; None takes all." if available else ""
             check_integer("n_components", self.n_components, 1, available, advice)
@@ -262,8 +266,10 @@ class Recogniser:
             return self._matcher_of(kept[mask], codes[mask], model)
 
         perfect = 1.0 if self._matcher.cosine else 0.0
-        found = calibrate(kept, codes, build, far=float(self.far), perfect=perfect, variances=variances)
+        far = None if self.far is None else float(self.far)
+        found = calibrate(kept, codes, build, far=far, perfect=perfect, variances=variances)
         self.calibration_: Calibration = found
+        self.far_, self.verify_far_ = found.identify.far, found.verify.far
         self.threshold_ = found.identify.value
         self.verify_threshold_ = found.verify.value
         self.predicted_false_accept_ = found.identify.false_accept

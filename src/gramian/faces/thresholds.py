@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ PAIRS = 1 << 23
 POSITIONS = 5
 # By simulation: docs/decisions/0011-thresholds-of-few-people.md.
 SHARE, EACH, LEAST = 0.05, 5, 10
+# The rate where none is asked for lies between these; the trade is told at OTHERS too.
+LEAST_FAR, MOST_FAR = 0.001, 0.05
+OTHERS = 0.01, 0.001
 NEAR = 1e-6  # distances below this share of the tail's are taken for it: one person under two names
 
 
@@ -181,6 +185,16 @@ class Comparisons:
         """Number of couples of somebody who was left out and somebody who was not."""
         return round(self.n_pairs * self.n_strangers / max(1, len(self.who)))
 
+    @property
+    def identification_far(self) -> float:
+        """The least rate of strangers with a name that they can show, among all people."""
+        return -math.expm1(-math.log1p(1 / max(1, self.n_strangers)) / self.share)
+
+    @property
+    def verification_far(self) -> float:
+        """The least rate of others taken for a given person that they can show."""
+        return 1 / (self.n_couples + 1)
+
 
 def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
     """Compare enrolled pictures with each other, as if each had not been enrolled.
@@ -294,7 +308,7 @@ class Threshold:
     value : float
         Answers need at least this.
     far : float
-        The rate of false accepts asked for.
+        The rate of false accepts asked for, or chosen by :func:`supported`.
     false_accept : float
         The rate predicted: at most ``far``.
     false_reject : float or None
@@ -323,18 +337,63 @@ class Calibration:
         For the most alike of all people: ``far`` is the share of strangers' pictures that get a name.
     verify : Threshold
         For one person: ``far`` is the share of other people's pictures taken for a given person.
+    trade : tuple of Threshold
+        For the most alike of all people, at this rate and at others, falling.
     n_impostor, n_genuine : int
         Number of pictures of left-out people, and of pictures compared with others of the same person.
     """
 
     identify: Threshold
     verify: Threshold
+    trade: tuple[Threshold, ...]
     n_impostor: int
     n_genuine: int
 
+    def __str__(self) -> str:
+        if not self.identify.false_accept:
+            return ALL_ALIKE
+        first, *others = self.trade
+        return (
+            "; ".join(
+                [
+                    f"At {_rate(first)} about {_chance(first)} pictures of strangers gets a name and "
+                    f"{_refused(first)} of new pictures of your people are refused",
+                    *(f"at {_rate(one)} {_chance(one)} and {_refused(one)}" for one in others),
+                ]
+            )
+            + "."
+        )
+
+
+def _rate(one: Threshold) -> str:
+    return f"{one.far:g}" + ("" if one.observed else " (extrapolated)")
+
+
+def _chance(one: Threshold) -> str:
+    return f"1 in {round(1 / one.far):,}"
+
+
+def _refused(one: Threshold) -> str:
+    return "an unknown share" if one.false_reject is None else f"{100 * one.false_reject:.0f} %"
+
+
+def supported(least: float) -> float:
+    """Return the rate of false accepts that is taken where none is asked for.
+
+    The least that the people enrolled can show, rounded up to a thousandth: a smaller one rests on a tail
+    that nobody has seen, and costs many of one's own. Not below 0.001; and not above 0.05, as hardly anybody
+    wants every tenth stranger taken for a friend: where few people cannot show that, it is extrapolated.
+
+    Examples
+    --------
+    >>> [supported(1 / (people + 1)) for people in (5, 30, 200, 5000)]
+    [0.05, 0.033, 0.005, 0.001]
+    """
+    return min(MOST_FAR, max(LEAST_FAR, math.ceil(least * 1000 - 1e-9) / 1000))
+
 
 def calibrate(
-    vectors: Any, people: Codes, build: Build, *, far: float, perfect: float, variances: FloatArray
+    vectors: Any, people: Codes, build: Build, *, far: float | None, perfect: float, variances: FloatArray
 ) -> Calibration:
     """Find the thresholds of a gallery.
 
@@ -342,7 +401,8 @@ def calibrate(
     ----------
     vectors, people, build
         As in :func:`held_out`.
-    far : float
+    far : float or None
+        None takes what the people enrolled can show: :func:`supported`.
     perfect : float
         The likeness of a vector to itself.
     variances : ndarray of shape (k,), float64
@@ -352,25 +412,28 @@ def calibrate(
     found = held_out(vectors, people, build)
     n_people = int(people.max()) + 1
     notes: tuple[str, ...] = ()
+    identified: Callable[[float], Threshold]
+    verified: Callable[[float], Threshold]
     if n_people < FEW:
         simulated = _simulated(build(np.ones(len(people), dtype=bool)), variances)
-        identify = _by_simulation(simulated.max(axis=1), found.strangers, far, perfect, found.own)
-        verify = _by_simulation(simulated.ravel(), found.pairs, far, perfect, found.own)
+        identified = partial(_by_simulation, simulated.max(axis=1), found.strangers, found.own, perfect)
+        verified = partial(_by_simulation, simulated.ravel(), found.pairs, found.own, perfect)
         notes += (_few(n_people),)
     elif _all_alike(found.pairs):
-        # Whatever is asked, the answer would be chance: nobody is recognised.
-        nobody = float(np.nextafter(perfect, np.inf))
-        identify = verify = Threshold(nobody, far, 0.0, _below(found.own, nobody), False)
+        identified = verified = partial(_nobody, found.own, perfect)
         notes += (ALL_ALIKE,)
     else:
-        identify = _identification(found, far, n_people, perfect)
-        verify = _verification(found, far, perfect)
+        identified = partial(_identification, found, n_people, perfect)
+        verified = partial(_verification, found, perfect)
     notes += () if len(found.own) else (NOBODY_TWICE,)
-    identify, verify = (replace(one, notes=one.notes + notes) for one in (identify, verify))
-    return Calibration(identify, verify, len(found.strangers), len(found.own))
+    rate = supported(found.identification_far) if far is None else far
+    verify = verified(supported(found.verification_far) if far is None else far)
+    at = {one: identified(one) for one in sorted({rate, *OTHERS}, reverse=True)}
+    identify, verify = (replace(one, notes=one.notes + notes) for one in (at[rate], verify))
+    return Calibration(identify, verify, tuple(at.values()), len(found.strangers), len(found.own))
 
 
-def _identification(found: Comparisons, far: float, n_people: int, perfect: float) -> Threshold:
+def _identification(found: Comparisons, n_people: int, perfect: float, far: float) -> Threshold:
     """Return the threshold for the most alike of all people."""
     # As many chances as people, none more likely than that of one comparison.
     value, _ = _one_to_one(found, -math.expm1(math.log1p(-far) / n_people), perfect)
@@ -385,7 +448,7 @@ def _identification(found: Comparisons, far: float, n_people: int, perfect: floa
     return Threshold(value, far, predicted, _below(found.own, value), counted is not None, notes)
 
 
-def _verification(found: Comparisons, far: float, perfect: float) -> Threshold:
+def _verification(found: Comparisons, perfect: float, far: float) -> Threshold:
     """Return the threshold for one person."""
     value, predicted = _one_to_one(found, far, perfect)
     observed = far * (found.n_couples + 1) >= 1
@@ -404,7 +467,7 @@ def _one_to_one(found: Comparisons, rate: float, perfect: float) -> tuple[float,
 
 
 def _by_simulation(
-    simulated: FloatArray, scores: FloatArray, far: float, perfect: float, own: FloatArray
+    simulated: FloatArray, scores: FloatArray, own: FloatArray, perfect: float, far: float
 ) -> Threshold:
     """Return the threshold for simulated strangers, and not below the few real ones."""
     counted = counted_threshold(simulated, far)
@@ -415,6 +478,12 @@ def _by_simulation(
     if len(scores) and scores.max() >= value:
         value = float(np.nextafter(scores.max(), np.inf))
     return Threshold(value, far, predicted, _below(own, value), False)
+
+
+def _nobody(own: FloatArray, perfect: float, far: float) -> Threshold:
+    """Return a threshold that nobody passes: whatever is asked, the answer would be chance."""
+    value = float(np.nextafter(perfect, np.inf))
+    return Threshold(value, far, 0.0, _below(own, value), False)
 
 
 def _below(own: FloatArray, value: float) -> float | None:

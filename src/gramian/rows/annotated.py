@@ -1,5 +1,6 @@
 """Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out."""
 
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import sparse
 
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
-from gramian.rows.archives import Stored, require
+from gramian.rows.archives import Stored, require, require_room
 from gramian.rows.hdf5 import opened_hdf5, stored
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 
@@ -23,7 +24,9 @@ def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
     FileError
         If the file is truncated or of another kind.
     DataError
-        If it has no matrix X of numbers with names.
+        If it has no matrix X of numbers with names, or sizes disagree.
+    MemoryLimitError
+        If the rows that are wanted take more memory than may be used.
     ParameterError
         If the choice names what does not exist.
     MissingExtraError
@@ -45,9 +48,15 @@ def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
         obs = opened["obs"]
         labels = None if choice.label is None else _column(obs, choice.label, "label", source)
         names = _index(obs) if choice.id is None else map(str, _column(obs, choice.id, "id", source).tolist())
-        rows = pick_rows(_shape(opened["X"])[0], choice.rows, source)
+        row_names, shape = tuple(names), _shape(opened["X"])
+        many = len(row_names) if labels is None else labels.size
+        if shape != (len(row_names), len(features)) or many != len(row_names):
+            raise DataError(
+                f"{source} is damaged: X is {' x '.join(map(str, shape))}, with {len(row_names)} names of "
+                f"rows, {many} labels and {len(features)} names of columns. Write it again."
+            )
+        rows = pick_rows(len(row_names), choice.rows, source)
         values, notes = _matrix(opened["X"], rows, source)
-        row_names = tuple(names)
         if repeated:
             notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
         return Table(
@@ -67,19 +76,30 @@ def _shape(X: Any) -> tuple[int, ...]:
 
 
 def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
-    part = slice(rows.start, rows.stop, rows.step)
+    part, shape = slice(rows.start, rows.stop, rows.step), (len(rows), _shape(X)[1])
     if hasattr(X, "dtype"):
-        require(stored(X), f"{source}::X", "table")
+        dense = replace(stored(X), shape=shape)
+        require(dense, f"{source}::X")
+        require_room(dense, f"{source}::X")
         return np.asarray(X[part]), ()
     kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
-    found = kind((X["data"][()], X["indices"][()], X["indptr"][()]), shape=_shape(X))
-    require(Stored(found.shape, found.dtype, found.toarray), f"{source}::X", "table")
+    found = kind(tuple(_read(X[name]) for name in ("data", "indices", "indptr")), shape=_shape(X))
+    found.check_format(full_check=True)  # what points outside of the matrix would be written there
+    dense = Stored(shape, found.dtype, found.toarray)
+    require(dense, f"{source}::X")
+    require_room(dense, f"{source}::X")
     share = found.nnz / max(1, found.shape[0] * found.shape[1])
     return found[part].toarray(), (f"sparse X, {share:.0%} of it not zero, was made dense",)
 
 
+def _read(dataset: Any) -> npt.NDArray[Any]:
+    found = stored(dataset)
+    require_room(found, dataset.name)
+    return found.read()
+
+
 def _index(frame: Any) -> tuple[str, ...]:
-    return tuple(map(str, stored(frame[frame.attrs["_index"]]).read().tolist()))
+    return tuple(map(str, _read(frame[frame.attrs["_index"]]).tolist()))
 
 
 def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]:
@@ -91,10 +111,10 @@ def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]
         )
     column = frame[name]
     if hasattr(column, "dtype"):
-        return stored(column).read()
+        return _read(column)
     if "categories" not in column:
         raise DataError(
             f"{source}: column {name!r} of obs is neither numbers, text nor categories. Use another."
         )
-    categories = stored(column["categories"]).read()
-    return np.asarray(np.append(categories.astype(np.str_), "")[column["codes"][()]])
+    categories = _read(column["categories"])
+    return np.asarray(np.append(categories.astype(np.str_), "")[_read(column["codes"])])

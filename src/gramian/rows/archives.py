@@ -9,11 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, FileError, GramianError
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
 
 Use = Literal["table", "labels"]
 
 _KEYS_SHOWN = 12
+TEXT = 64  # bytes of a short text of any length
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ def pick_array(
     ------
     DataError
         If the key is unknown or missing, or its array cannot be what it is wanted for.
+    MemoryLimitError
+        If it takes more memory than may be used.
 
     Examples
     --------
@@ -91,6 +96,7 @@ def pick_array(
         raise DataError(f"{source} has no array {key!r}. It holds {_described(names, look)}.")
     found = look(key)
     require(found, f"{source}::{key}", use)
+    require_room(found, f"{source}::{key}")
     array = found.read()
     return (array if use == "table" else array.reshape(-1)), notes
 
@@ -125,6 +131,22 @@ def require(stored: Stored, source: str, use: Use = "table") -> None:
     if 0 in stored.shape:
         what = "rows" if stored.shape[0] == 0 else "columns"
         raise DataError(f"{source} holds {stored}: there are no {what}. At least one is needed.")
+
+
+def require_room(stored: Stored, source: str) -> None:
+    """Refuse an array that takes more memory than may be used: a header promises that in a few bytes.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    need = math.prod(stored.shape) * (stored.dtype.itemsize or TEXT)
+    limit = memory_limit_bytes(None)
+    if need > limit:
+        raise MemoryLimitError(
+            f"{source} holds {stored}, which takes {amount(need)}, and {amount(limit)} of memory may be "
+            "used. Save a part of it or smaller numbers such as float32, or raise GRAMIAN_MEMORY_LIMIT."
+        )
 
 
 def _only(names: Sequence[str], look: Callable[[str], Stored], source: str, use: Use) -> str:

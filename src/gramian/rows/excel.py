@@ -3,11 +3,17 @@
 import csv
 import io
 import warnings
+from itertools import islice
 from typing import IO, Any
+from zipfile import ZipFile
 
-from gramian.checks import listed
-from gramian.errors import DataError, MissingExtraError, ParameterError
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount, listed
+from gramian.errors import DataError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.rows.archives import damage
+
+ROWS = 1 << 20  # that a sheet can have
+TIMES = 5  # as much memory as the unpacked file: cells, and their text
 
 
 def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[bytes, tuple[str, ...]]:
@@ -33,6 +39,8 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
         If the sheet is empty.
     ParameterError
         If there is no such sheet.
+    MemoryLimitError
+        If it takes more memory than may be used.
     MissingExtraError
         If openpyxl is not installed.
     """
@@ -40,6 +48,13 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
         from openpyxl import load_workbook
     except ModuleNotFoundError as error:
         raise MissingExtraError("excel", "openpyxl", "reading Excel files") from error
+    with damage(source), ZipFile(file) as packed:
+        need = TIMES * sum(part.file_size for part in packed.infolist())
+    if need > (limit := memory_limit_bytes(None)):
+        raise MemoryLimitError(
+            f"{source} takes up to {amount(need)} to read, and {amount(limit)} of memory may be used. Save "
+            "the sheet as CSV, or raise GRAMIAN_MEMORY_LIMIT."
+        )
     with damage(source), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and forms, which no number depends on
         book = load_workbook(file, read_only=True, data_only=True)
@@ -47,7 +62,10 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
         if sheet is not None and sheet not in names:
             raise ParameterError(f"{source} has no sheet {sheet!r}. Its sheets are {listed(names)}.")
         chosen = names[0] if sheet is None else sheet
-        rows = [row for row in book[chosen].iter_rows(values_only=True) if any(map(_filled, row))]
+        # A sheet may claim a million rows that hold nothing but formats.
+        book[chosen].reset_dimensions()
+        every = islice(book[chosen].iter_rows(values_only=True), ROWS)
+        rows = [row for row in every if any(map(_filled, row))]
     if not rows:
         raise DataError(f"{source}: the sheet {chosen!r} is empty. Its sheets are {listed(names)}.")
     width = max(place + 1 for row in rows for place, cell in enumerate(row) if _filled(cell))

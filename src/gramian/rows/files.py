@@ -18,7 +18,9 @@ from typing import IO, Any
 
 import numpy.typing as npt
 
-from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount
+from gramian.errors import FileError, InputTypeError, MemoryLimitError, ParameterError, reason, shortened
 from gramian.rows.annotated import read_annotated
 from gramian.rows.archives import Use
 from gramian.rows.decoding import PictureFile, readable
@@ -366,10 +368,18 @@ def _pictures(pictures: Sequence[PictureFile], choice: Choice, source: str) -> T
 def _unpacked(data: bytes, source: str) -> bytes:
     if not data.startswith(b"\x1f\x8b"):
         return data
+    limit = memory_limit_bytes(None)
     try:
-        data = gzip.decompress(data)
+        with gzip.open(io.BytesIO(data)) as packed:
+            data = packed.read(limit)
+            more = packed.read(1)
     except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{source} is truncated or damaged gzip ({error}). Make or copy it again.") from error
+    if more:
+        raise MemoryLimitError(
+            f"{source} takes more than the {amount(limit)} of memory that may be used when it is unpacked. "
+            "Pack a part of it, or raise GRAMIAN_MEMORY_LIMIT."
+        )
     if not data:
         raise FileError(f"{source} is empty: 0 bytes when unpacked. Make or copy it again.")
     return data

@@ -9,6 +9,7 @@ from gramian.errors import FileError
 from gramian.rows.delimited import Layout, parse_delimited, to_utf8
 from gramian.rows.table import Choice
 
+DIGITS = 18  # of a number of rows or columns, at most
 _SIZES = {b"#1.2": 2, b"#1.3": 4}
 
 
@@ -26,7 +27,7 @@ def read_gct(data: bytes, choice: Choice, source: str) -> tuple[list[Any], list[
     """
     data, notes = to_utf8(data, source)
     first, sizes, table = (*data.split(b"\n", 2), b"", b"")[:3]
-    numbers = [int(size) for size in sizes.split() if size.isdigit()]
+    numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= DIGITS]
     if len(numbers) != _SIZES.get(first.strip()) or not table.strip():
         raise FileError(
             f"{source} is truncated, or no GCT file: those begin with a line #1.2 or #1.3, then one of their "

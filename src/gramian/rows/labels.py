@@ -86,6 +86,8 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
                 "they go together by order: give one label for each row of the file."
             )
         notes = (*table.notes, *labels.notes)
+        if table.row_names is not None:
+            notes = (*notes, f"{place} has no unique names of rows: its labels go by order")
         return replace(table, labels=labels.values[list(wanted)], label_name=labels.name, notes=notes)
     twice = [name for name, count in Counter(labels.row_names).items() if count > 1]
     if twice:

@@ -6,6 +6,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.errors import DataError
 from gramian.rows.archives import Stored, Use, damage, pick_array
 from gramian.rows.hdf5 import datasets_in, opened_hdf5, stored
 
@@ -56,6 +57,8 @@ def read_mat(
     def read(name: str) -> npt.NDArray[Any]:
         file.seek(0)
         found = loadmat(file, variable_names=[name])[name]
+        if np.iscomplexobj(found):
+            raise DataError(f"{source}::{name} holds complex numbers. Save its real or its imaginary part.")
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
     with damage(source):

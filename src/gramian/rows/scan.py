@@ -228,7 +228,8 @@ def _check_name(option: str, name: Any) -> str | None:
 
 
 def _is_name(name: Any) -> bool:
-    return isinstance(name, str) and name != ""
+    # Bytes of a command line that are no text are no name either.
+    return isinstance(name, str) and name != "" and name == name.encode("utf-8", "ignore").decode()
 
 
 def check_size(size: Any) -> tuple[int, int] | None:
