@@ -1,8 +1,13 @@
 import io
 import logging
+import re
 import sys
 import time
 
+import numpy as np
+import pytest
+
+from gramian.checks import told
 from gramian.cli import progress as module
 from gramian.cli.progress import progress, say
 
@@ -41,3 +46,36 @@ def test_long_work_shows_what_the_solver_says(monkeypatch):
     assert "pass 3" in shown
     assert "a remark" in shown
     assert logging.getLogger("gramian").level == level
+
+
+def test_counted_work_shows_how_much_is_done_and_the_time_left(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(module, "DELAY", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress("reading"):
+        while module._shown[-1].bar is None:
+            time.sleep(0.01)
+        for name in "header", "picture":
+            for _ in told(range(10), name):
+                time.sleep(0.05)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sys.stderr.getvalue())
+    assert re.search(r"reading \.\.\. header \d of 10 .*about .* left", shown)
+    assert re.search(r"reading \.\.\. picture \d of 10 .*about .*\d:\d\d:\d\d left", shown)
+
+
+def test_the_parts_of_work_are_counted(folder, gramian, caplog):
+    pytest.importorskip("PIL")
+    from gramian.plots import Picture
+
+    (folder / "faces").mkdir()
+    for number, pixels in enumerate(np.load("faces.npz")["X"][:3]):
+        Picture(pixels).save(folder / "faces" / f"{number}.png")
+    caplog.set_level(logging.DEBUG, logger="gramian")
+    assert gramian("fit", "faces", "--components", "2", "-o", "f.gramian").code == 0
+    rings = ("choose-kernel", "flowers.csv", "--label", "species", "--candidate")
+    assert gramian(*rings, "linear", "--candidate", "rbf").code == 0
+    said = [record.getMessage() for record in caplog.records if hasattr(record, "parts")]
+    assert [s for s in said if "picture" in s] == ["picture 1 of 3", "picture 2 of 3", "picture 3 of 3"]
+    assert any(re.match(r"full, about 0\.\d+ s", text) for text in said)
+    assert [text.partition(":")[0] for text in said if "kernel" in text] == ["kernel 1 of 2", "kernel 2 of 2"]
