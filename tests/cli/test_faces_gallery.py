@@ -409,7 +409,7 @@ def test_one_line_a_picture_and_what_the_threshold_is(enrolled, faces):
     assert "p02" in lines[0]
     assert lines[1].startswith("others/tree.png: ")
     assert lines[2] == ""
-    assert lines[3].startswith("8 people enrolled; a likeness of ")
+    assert lines[3].startswith("8 people enrolled; a similarity score of ")
     assert "By that 0.1 % of the pictures of strangers are predicted to get a name, and " in lines[3]
     assert lines[3].endswith(" % of new pictures of people enrolled to be refused.")
     ran = faces("verify", "m.gramian", "g.db", "people/p02/4.png", "--person", "p02")

@@ -416,7 +416,7 @@ def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
         own = f"{100 * rejected:.3g} % of new pictures of people enrolled to be refused"
     many = counted(facts["people"], "person", "people")
     first = (
-        f"{many} enrolled; a likeness of {facts['threshold']:.3g} is needed. "
+        f"{many} enrolled; a similarity score of {facts['threshold']:.3g} is needed. "
         f"By that {100 * facts['predicted_false_accept']:.3g} % of the pictures of {whom}, and {own}."
     )
     return [first, *facts["notes"]]

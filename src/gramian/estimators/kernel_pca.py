@@ -99,7 +99,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     explained_variance_ : ndarray of shape (n_components_,), float64
         Eigenvalues divided by ``n_samples - 1``, so that the linear kernel gives those of PCA.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64, or None
-        Shares of the variance in feature space; None where the kernel is not proven valid.
+        Ratios of these variances to the total in feature space; None where the kernel is not proven valid.
     projection_coef_ : array of shape (n_samples, n_components_)
         Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``.
     X_fit_ : array of shape (n_samples, n_features)
