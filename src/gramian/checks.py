@@ -176,9 +176,11 @@ def told(items: Sequence[T], doing: str, level: int = logging.DEBUG) -> Iterator
     >>> list(told("abc", "letter"))
     ['a', 'b', 'c']
     """
+    total = len(items)
     for done, item in enumerate(items):
-        LOG.log(level, f"{doing} %d of %d", done + 1, len(items), extra={"parts": (done, len(items))})
+        LOG.log(level, f"{doing} %d of %d", done + 1, total, extra={"parts": (doing, done, total)})
         yield item
+    LOG.debug(f"{doing}: done", extra={"parts": (doing, total, total)})
 
 
 # ------------------------------------------------------------------- ranges

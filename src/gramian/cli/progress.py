@@ -29,7 +29,7 @@ class _Line(logging.Handler):
         super().__init__()
         self.bar: Any = None
         self._doing, self._part, self._said = doing, "", ""
-        self._done, self._total = 0, 0
+        self._counted, self._done, self._total = "", 0, 0
         self._timer = threading.Timer(DELAY, self._appear)
         self._timer.daemon = True
 
@@ -38,12 +38,15 @@ class _Line(logging.Handler):
         self._timer.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take note of a message, and of how many parts are done; 0 of 0 is work that is not counted."""
-        done, total = getattr(record, "parts", (-1, -1))
-        if total > 0 or (total == 0 and not self._total):
-            if self.bar is not None and (done < self._done or total != self._total):
+        """Take note of a message, and of how many parts are done; 0 of 0 is work that is not counted.
+
+        What is counted inside of a part that is counted itself is only said.
+        """
+        counted, done, total = getattr(record, "parts", (None, 0, 0))
+        if counted == self._counted or (counted is not None and self._done == self._total):
+            if self.bar is not None and counted != self._counted:
                 self.bar.reset(self.bar.task_ids[0])
-            self._done, self._total = done, total
+            self._counted, self._done, self._total = counted, done, total
             self._part, self._said = record.getMessage(), ""
         else:
             self._said = record.getMessage()

@@ -99,7 +99,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     item: Ranked | None = waiting[0]
     while item is not None:
         waiting.remove(item)
-        log.debug("%s, about %s", item.route.solver, duration(item.cost.seconds), extra={"parts": (0, 0)})
+        log.debug("%s, about %s", item.route.solver, duration(item.cost.seconds), extra={"parts": ("", 0, 0)})
         began = time.perf_counter()
         solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
         ran = replace(plan_of(item, waiting, problem.costs, ask), took=time.perf_counter() - began)

@@ -362,7 +362,10 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         work = self._block_scores(rows, from_numpy(alpha, like))
         n = rows.shape[0]
         slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
-        parts = parallel_map(work, slices) if is_numpy(rows.in_memory()) else [work(part) for part in slices]
+        if is_numpy(rows.in_memory()):
+            parts = parallel_map(work, slices, part="block of rows")
+        else:
+            parts = [work(part) for part in slices]
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         scores = scores - from_numpy(offset, like)
         return (

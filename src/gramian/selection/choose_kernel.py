@@ -284,7 +284,7 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
 
 def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
     """Judge one kernel; that it cannot be judged must not hide the others."""
-    LOG.info(f"kernel {place} of {total}: {one.kernel!r}", extra={"parts": (place - 1, total)})
+    LOG.info(f"kernel {place} of {total}: {one.kernel!r}", extra={"parts": ("kernel", place - 1, total)})
     model = one if one.random_state is not None else clone(one).set_params(random_state=judge.seed)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
