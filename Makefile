@@ -8,7 +8,7 @@ BIN = .venv/bin
 FITS = 10000
 
 help:
-	@echo "make demo   eigenfaces and kernel PCA on a small data set; writes ./gramian-demo/"
+	@echo "make demo   PCA and kernel PCA on handwritten digits, then drawn faces; writes ./gramian-demo/"
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
@@ -21,6 +21,7 @@ help:
 
 demo: .venv/installed-core
 	$(BIN)/gramian demo
+	$(BIN)/gramian faces demo -o gramian-demo/faces
 
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py

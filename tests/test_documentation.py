@@ -1,4 +1,7 @@
-"""Runs the Python in README.md and docs/: a page's blocks in order, in one namespace."""
+"""Runs the Python in README.md and docs/: a page's blocks in order, in one namespace.
+
+What a block prints is compared with the text block that follows it immediately, if there is one.
+"""
 
 import doctest
 import re
@@ -8,11 +11,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_code_runs(page, tmp_path, monkeypatch):
+def test_code_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     namespace = {"__name__": page.stem}
@@ -23,12 +27,15 @@ def test_code_runs(page, tmp_path, monkeypatch):
         else:
             # Blank lines in front, so that a traceback names the line of the page.
             exec(compile("\n" * first_line + match[1], str(page), "exec"), namespace)
+            printed = capsys.readouterr().out
+            assert match[2] is None or doctest.OutputChecker().check_output(match[2], printed, OPTIONS), (
+                printed
+            )
 
 
 def run_session(source, namespace, page, first_line):
-    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     example = doctest.DocTestParser().get_doctest(source, namespace, page.name, page, first_line)
-    runner = doctest.DocTestRunner(optionflags=options, verbose=False)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
     report = []
     failed = runner.run(example, out=report.append, clear_globs=False).failed
     namespace.update(example.globs)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import slices
+from gramian.checks import slices, told
 from gramian.errors import ParameterError
 from gramian.records import FloatArray
 
@@ -263,23 +263,29 @@ def blas_threads() -> Iterator[int]:
         _guard.leave()
 
 
-def parallel_map(work: Callable[[T], R], items: Iterable[T], *, most: int | None = None) -> list[R]:
+def parallel_map(
+    work: Callable[[T], R], items: Iterable[T], *, most: int | None = None, part: str = ""
+) -> list[R]:
     """Apply ``work`` to every item on as many threads as BLAS may use, one BLAS thread each.
 
     Results come in the order of ``items``. The first exception stops what has not started yet.
-    ``most`` is the largest number of threads.
+    ``most`` is the largest number of threads; ``part``, if given, what the log counts.
     """
+
+    def counted(parts: list[Any]) -> Iterable[Any]:
+        return told(parts, part) if part else parts
+
     todo = list(items)
     if len(todo) <= 1:
         return [work(item) for item in todo]
     with blas_threads() as workers:
         workers = min(workers, most or workers)
         if workers == 1:
-            return [work(item) for item in todo]
+            return [work(item) for item in counted(todo)]
         pool = ThreadPoolExecutor(min(workers, len(todo)))
         try:
             futures = [pool.submit(copy_context().run, work, item) for item in todo]
-            return [future.result() for future in futures]
+            return [future.result() for future in counted(futures)]
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -6,15 +6,18 @@ Light on purpose: the shell answers ``--help`` without NumPy.
 from __future__ import annotations
 
 import difflib
+import logging
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 from gramian.errors import ParameterError
 
 NAMES_SHOWN = 8
+T = TypeVar("T")
+LOG = logging.getLogger("gramian")
 
 
 # ----------------------------------------------------------------- parameters
@@ -163,6 +166,21 @@ def amount(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} GB"
+
+
+def told(items: Sequence[T], doing: str, level: int = logging.DEBUG) -> Iterator[T]:
+    """Yield items, and tell the log which of how many is next; the command line shows it as a bar.
+
+    Examples
+    --------
+    >>> list(told("abc", "letter"))
+    ['a', 'b', 'c']
+    """
+    total = len(items)
+    for done, item in enumerate(items):
+        LOG.log(level, f"{doing} %d of %d", done + 1, total, extra={"parts": (doing, done, total)})
+        yield item
+    LOG.debug(f"{doing}: done", extra={"parts": (doing, total, total)})
 
 
 # ------------------------------------------------------------------- ranges

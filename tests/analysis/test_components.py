@@ -70,7 +70,7 @@ def table(k):
 
 def test_a_summary_prints_as_a_table():
     lines = str(table(2)).splitlines()
-    assert lines[0].split() == ["standard", "deviation", "share", "cumulative"]
+    assert lines[0].split() == ["standard", "deviation", "explained", "variance", "ratio", "cumulative"]
     assert lines[1].split() == ["PC1", "2", "0.5000", "0.5000"]
     assert lines[2].split() == ["PC2", "1", "0.5000", "1.0000"]
     assert repr(table(2)) == str(table(2))

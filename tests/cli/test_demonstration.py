@@ -27,5 +27,11 @@ def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     assert "Certificate:" in ran.out
     page = (tmp_path / "demo" / "summary.md").read_text()
     assert "| features | linear (ridge) | 5 nearest neighbours |" in page
-    for part in ("pca/components.png", "pca/summary.md", "kernel-pca/scores.svg"):
+    for part in (
+        "pca/components.png",
+        "pca/summary.md",
+        "kernel-pca/scores.svg",
+        "data/genes.csv",
+        "data/faces/p01/1.png",
+    ):
         assert (tmp_path / "demo" / part).is_file()

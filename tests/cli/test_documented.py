@@ -1,4 +1,7 @@
-"""docs/cli.md has a section, the options and an example for every command, and the examples run."""
+"""Console blocks of the README and docs/ can be pasted: they run, and print what the page shows.
+
+docs/cli.md has besides a section, the options and an example for every command.
+"""
 
 import doctest
 import importlib.util
@@ -6,6 +9,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,27 +18,36 @@ from pathlib import Path
 import pytest
 import typer
 
-from gramian.cli import demonstration
+from gramian.cli import demonstration, faces_demo
 from gramian.cli.app import app
 from gramian.cli.demonstration import digits_table
+from gramian.cli.examples import write_examples
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 TEXT = (DOCS / "cli.md").read_text(encoding="utf-8")
 COMMANDS = tuple(typer.main.get_command(app).commands)
 
 
-def examples():
-    """Return every example of the page, in order, with the output that it shows."""
-    for block in re.findall(r"^```console\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL):
+def examples(text):
+    """Return every example of a page, in order, with the output that it shows."""
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             line, _, shown = part.partition("\n")
             yield line, shown
 
 
+PAGES = {
+    path.relative_to(ROOT).as_posix(): found
+    for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+    if (found := list(examples(path.read_text(encoding="utf-8"))))
+}
+
+
 def test_every_command_has_a_section_and_an_example():
     for command in COMMANDS:
         assert f"\n## {command}\n" in TEXT
-        assert any(re.search(rf"\bgramian {command}\b", line) for line, _ in examples())
+        assert any(re.search(rf"\bgramian {command}\b", line) for line, _ in examples(TEXT))
 
 
 def test_the_options_on_the_page_are_those_there_are():
@@ -46,6 +59,9 @@ def test_the_options_on_the_page_are_those_there_are():
 
 def through_pipes(line, gramian, monkeypatch):
     """Run a line stage by stage: gramian in this process, other programs by a shell."""
+    if line.startswith("cd "):
+        monkeypatch.chdir(line[3:])
+        return 0, "", ""
     given = b""
     for stage in line.split(" | "):
         if stage.startswith("gramian "):
@@ -59,15 +75,27 @@ def through_pipes(line, gramian, monkeypatch):
     return code, out, err
 
 
-def test_the_examples_run_and_show_what_the_page_shows(folder, gramian, monkeypatch):
+@pytest.fixture(scope="module")
+def example_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    write_examples(folder)
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_run_and_show_what_the_page_shows(page, example_files, tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
+    monkeypatch.chdir(tmp_path)
+    if PAGES[page][0][0] != "gramian demo":  # which writes them
+        shutil.copytree(example_files, tmp_path, dirs_exist_ok=True)
     digits = digits_table()
     few = replace(digits, values=digits.values[:250], labels=digits.labels[:250])
     monkeypatch.setattr(demonstration, "digits_table", lambda: few)
+    monkeypatch.setattr(faces_demo, "TRAINED", 30)
     checker = doctest.OutputChecker()
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for line, shown in examples():
-        if os.name == "nt" and "|" in line:
+    for line, shown in PAGES[page]:
+        if os.name == "nt" and not all(s.startswith(("gramian ", "cd ")) for s in line.split(" | ")):
             continue
         code, out, err = through_pipes(line, gramian, monkeypatch)
         assert code == 0, f"{line}\n{err}"

@@ -437,7 +437,7 @@ def test_one_line_a_picture_and_what_the_threshold_is(enrolled, faces):
     assert lines[1].startswith("others/tree.png: ")
     assert lines[2] == ""
     assert lines[3].startswith(
-        "8 people enrolled; at far 0.05 (the default with so many people) a likeness of "
+        "8 people enrolled; at far 0.05 (the default with so many people) a similarity score of "
     )
     assert "By that 5 % of the pictures of strangers are predicted to get a name, and " in lines[3]
     assert lines[3].endswith(" % of new pictures of people enrolled to be refused.")

@@ -67,7 +67,7 @@ def test_fit_as_json(work, gramian):
         == len(facts["eigenvalues"])
         == FaceSpace(0.9, light="log").fit(FACES).n_components_
     )
-    assert 0.9 <= facts["share_of_variance"] < 1
+    assert 0.9 <= facts["explained_variance_ratio"] < 1
     assert facts["fingerprint"] == package.load("m.gramian").fingerprint_
 
 

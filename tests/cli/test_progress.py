@@ -1,8 +1,14 @@
 import io
 import logging
+import re
 import sys
 import time
 
+import numpy as np
+import pytest
+
+from gramian import KernelPCA
+from gramian.checks import told
 from gramian.cli import progress as module
 from gramian.cli.progress import progress, say
 
@@ -47,3 +53,57 @@ def test_what_a_file_holds_does_not_rule_the_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     say("the array a\x1b[2Jb\nis not there")
     assert sys.stderr.getvalue() == "the array a\\x1b[2Jb is not there\n"
+
+
+def test_counted_work_shows_how_much_is_done_and_the_time_left(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(module, "DELAY", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress("reading"):
+        while module._shown[-1].bar is None:
+            time.sleep(0.01)
+        for name in "header", "picture":
+            for _ in told(range(10), name):
+                time.sleep(0.05)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sys.stderr.getvalue())
+    assert re.search(r"reading \.\.\. header \d of 10 .*about .* left", shown)
+    assert re.search(r"reading \.\.\. picture \d of 10 .*about .*\d:\d\d:\d\d left", shown)
+
+
+def test_parts_of_a_part_do_not_take_its_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(module, "DELAY", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress("trying"):
+        line = module._shown[-1]
+        for kernel in told(range(3), "kernel"):
+            for _ in told(range(5), "block"):
+                assert (line._counted, line._done, line._total) == ("kernel", kernel, 3)
+        list(told(range(5), "block"))
+        assert (line._counted, line._done, line._total) == ("block", 5, 5)
+
+
+def test_blocks_of_new_rows_are_counted(caplog):
+    model = KernelPCA(2).fit(np.eye(5))
+    caplog.set_level(logging.DEBUG, logger="gramian")
+    model.transform(np.tile(np.eye(5), (1000, 1)))
+    said = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"block of rows 1 of \d+", said[0])
+
+
+def test_the_parts_of_work_are_counted(folder, gramian, caplog):
+    pytest.importorskip("PIL")
+    from gramian.plots import Picture
+
+    (folder / "faces").mkdir()
+    for number, pixels in enumerate(np.load("faces.npz")["X"][:3]):
+        Picture(pixels).save(folder / "faces" / f"{number}.png")
+    caplog.set_level(logging.DEBUG, logger="gramian")
+    assert gramian("fit", "faces", "--components", "2", "-o", "f.gramian").code == 0
+    rings = ("choose-kernel", "flowers.csv", "--label", "species", "--candidate")
+    assert gramian(*rings, "linear", "--candidate", "rbf").code == 0
+    said = [record.getMessage() for record in caplog.records if hasattr(record, "parts")]
+    assert [s for s in said if "picture " in s] == ["picture 1 of 3", "picture 2 of 3", "picture 3 of 3"]
+    assert any(re.match(r"full, about 0\.\d+ s", text) for text in said)
+    assert [text.partition(":")[0] for text in said if "kernel" in text] == ["kernel 1 of 2", "kernel 2 of 2"]

@@ -643,8 +643,8 @@ def test_summary_is_the_table_of_variances():
     model = PCA(3).fit(SPECTRA["separated"])
     table = model.summary()
     np.testing.assert_allclose(table.standard_deviation**2, model.explained_variance_)
-    np.testing.assert_array_equal(table.share, model.explained_variance_ratio_)
-    np.testing.assert_allclose(table.cumulative, np.cumsum(table.share))
+    np.testing.assert_array_equal(table.explained_variance_ratio, model.explained_variance_ratio_)
+    np.testing.assert_allclose(table.cumulative, np.cumsum(table.explained_variance_ratio))
     assert [row[0] for row in table.rows()] == ["PC1", "PC2", "PC3"]
     assert "standard deviation" in str(table)
 

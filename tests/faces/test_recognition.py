@@ -421,7 +421,7 @@ def test_a_person():
     found = _answer(NAMED, 0.5, None, None)
     assert (found.kind, found.person, found.runner_up) == ("person", "Ann", "Bob")
     assert (found.score, found.runner_up_score, found.threshold) == (0.8, 0.3, 0.5)
-    assert str(found) == "Ann (likeness 0.8, 0.5 is needed; next is Bob with 0.3)"
+    assert str(found) == "Ann (similarity score 0.8, 0.5 is needed; next is Bob with 0.3)"
 
 
 def test_the_threshold_itself_is_enough():
@@ -432,26 +432,26 @@ def test_an_unknown_person_has_a_nearest_one():
     found = _answer(NAMED, 0.9, None, None)
     assert (found.kind, found.person, found.score) == ("unknown", None, 0.8)
     assert (found.runner_up, found.runner_up_score) == ("Ann", 0.8)
-    assert str(found) == "unknown (likeness 0.8 to the nearest, Ann, 0.9 is needed)"
+    assert str(found) == "unknown (similarity score 0.8 to the nearest, Ann, 0.9 is needed)"
 
 
 def test_the_only_person_has_nobody_beside():
     found = _answer(NAMED[:1], 0.5, None, None)
     assert (found.runner_up, found.runner_up_score) == (None, None)
-    assert str(found) == "Ann (likeness 0.8, 0.5 is needed)"
+    assert str(found) == "Ann (similarity score 0.8, 0.5 is needed)"
 
 
 def test_a_verification_names_nobody_else():
     found = _answer(NAMED[:1], 0.9, None, None, asked=True)
     assert (found.kind, found.person, found.runner_up) == ("unknown", None, None)
-    assert str(found) == "unknown (likeness 0.8, 0.9 is needed)"
+    assert str(found) == "unknown (similarity score 0.8, 0.9 is needed)"
 
 
 def test_not_a_face_comes_first():
     for score in [0.31, float("nan")]:
         found = _answer(NAMED, 0.5, score, 0.3)
         assert (found.kind, found.person, found.face_threshold) == ("not-a-face", None, 0.3)
-        assert str(found).startswith("not a face (unlikeness ")
+        assert str(found).startswith("not a face (distance from face space ")
 
 
 def test_a_face_may_reach_the_threshold():

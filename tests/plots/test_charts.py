@@ -59,7 +59,7 @@ def test_constant_scores_can_be_drawn():
 
 def test_bars_are_percent(tmp_path):
     chart = bars(np.array([0.7, 0.3]), ["PC1", "PC2"], title="Variances", y_title="%")
-    assert {"PC1", "PC2", "0", "100", "running sum"} <= set(texts(chart))
+    assert {"PC1", "PC2", "0", "100", "each", "cumulative"} <= set(texts(chart))
     chart.save(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text() == chart.svg == chart._repr_svg_()
 

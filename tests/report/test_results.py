@@ -3,6 +3,7 @@ import pytest
 
 import gramian
 from gramian.errors import MissingExtraError
+from gramian.plots.pictures import signed
 from gramian.report import Fitted, results, write_results
 from gramian.report.results import grey_limits, loadings
 from gramian.rows.table import Table
@@ -46,6 +47,15 @@ def test_a_second_fit_replaces_what_is_its_own(tmp_path):
     written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3)), format="parquet"))
     assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {*written.files, "mine.txt"}
     assert not list(tmp_path.glob("components/*"))
+
+
+def test_small_pictures_are_enlarged_for_people(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    made = fitted(RNG.normal(size=(9, 8, 8)))
+    write_results(tmp_path, made)
+    shown = np.asarray(Image.open(tmp_path / "components" / "PC1.png"))
+    assert shown.shape == np.asarray(Image.open(tmp_path / "mean.png")).shape == (96, 96)
+    np.testing.assert_array_equal(shown[::12, ::12], signed(made.model.components_[0].reshape(8, 8)))
 
 
 def test_too_many_loadings_are_left_out_and_it_is_said(tmp_path, monkeypatch):

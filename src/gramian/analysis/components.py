@@ -69,15 +69,15 @@ class Summary:
     ----------
     names : list of str
         PC1, PC2, ...
-    standard_deviation, share, cumulative : ndarray of shape (k,)
-        Square roots of the variances; their shares of the total variance; the sums of the shares.
+    standard_deviation, explained_variance_ratio, cumulative : ndarray of shape (k,)
+        Square roots of the variances; their ratios to the total variance; the sums of the ratios.
     choice : ComponentChoice or None
         The rule that found the number of components, and why.
     """
 
     names: list[str]
     standard_deviation: FloatArray
-    share: FloatArray
+    explained_variance_ratio: FloatArray
     cumulative: FloatArray
     choice: ComponentChoice | None = None
 
@@ -87,17 +87,17 @@ class Summary:
             zip(
                 self.names,
                 self.standard_deviation.tolist(),
-                self.share.tolist(),
+                self.explained_variance_ratio.tolist(),
                 self.cumulative.tolist(),
                 strict=True,
             )
         )
 
     def __str__(self) -> str:
-        lines = [f"{'':6} {'standard deviation':>20} {'share':>9} {'cumulative':>11}"]
+        lines = [f"{'':6} {'standard deviation':>20} {'explained variance ratio':>26} {'cumulative':>11}"]
         shown = self.rows()
-        for name, deviation, share, total in shown[:30]:
-            lines.append(f"{name:6} {deviation:20.6g} {share:9.4f} {total:11.4f}")
+        for name, deviation, ratio, total in shown[:30]:
+            lines.append(f"{name:6} {deviation:20.6g} {ratio:26.4f} {total:11.4f}")
         if len(shown) > 30:
             lines.append(f"... and {len(shown) - 30} more")
         if self.choice is not None:

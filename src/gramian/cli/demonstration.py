@@ -5,12 +5,13 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+from gramian.cli.examples import write_examples
 from gramian.cli.fitting import fit_table
 from gramian.cli.options import out
 from gramian.cli.outputs import check_place, component_table
-from gramian.cli.progress import progress
+from gramian.cli.progress import progress, say
 
-SHARE = 0.95
+RATIO = 0.95
 FOLDS = 5
 SEED = 0
 
@@ -18,9 +19,11 @@ SEED = 0
 def demo(
     out: Annotated[str, out("FOLDER", "Where the results go. [gramian-demo]")] = "gramian-demo",
 ) -> None:
-    """Try everything on handwritten digits.
+    """Try PCA and kernel PCA on handwritten digits.
 
-    PCA and kernel PCA, compared by what a classifier makes of them, with a folder of results for each.
+    1,797 pictures of 8 x 8 grey values, which come with scikit-learn: plans, certificates, folders of results
+    and what a classifier makes of them. Writes small files to try commands on too, in FOLDER/data.
+    Faces are shown by gramian faces demo.
     """
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
@@ -35,12 +38,17 @@ def demo(
         table = digits_table()
     print(f"Data: {table.source}, {len(table.values):,} pictures of 8 x 8 grey values.\n")
     models = {
-        "pca": PCA(SHARE, random_state=SEED),
-        "kernel-pca": KernelPCA(SHARE, kernel="rbf", gamma="median", random_state=SEED),
+        "pca": PCA(RATIO, random_state=SEED),
+        "kernel-pca": KernelPCA(RATIO, kernel="rbf", gamma="median", random_state=SEED),
     }
     for part, model in models.items():
         _fit_part(model, table, folder / part, part)
     _compare_and_write(table, models, folder)
+    with progress("writing example files"):
+        notes = write_examples(folder / "data")
+    for note in notes:
+        say(f"gramian: {note}")
+    print(f"Example files to try commands on: {folder / 'data'}")
     print(f"Done in {time.perf_counter() - start:.0f} seconds. Open {folder / 'summary.md'}.")
 
 
@@ -126,7 +134,7 @@ def _compare_and_write(table: Any, models: dict[str, Any], folder: Path) -> None
     kinds = list(scores["raw"])
     rows = {title: [_accuracy(found) for found in scores[key].values()] for key, title in titles.items()}
     width = max(map(len, rows))
-    print(f"Share of digits recognised ({FOLDS}-fold cross-validation, standard error in brackets):\n")
+    print(f"Digits recognised ({FOLDS}-fold cross-validation, standard error in brackets):\n")
     print(" " * width + "".join(f"{kind:>24}" for kind in kinds))
     for title, row in rows.items():
         print(f"{title:{width}}" + "".join(f"{text:>24}" for text in row))
@@ -151,14 +159,14 @@ def _page(table: Any, models: dict[str, Any], comparison: list[str]) -> str:
         f"- [PCA](pca/summary.md): {headline(models['pca'], table)}",
         f"- [Kernel PCA](kernel-pca/summary.md): {headline(models['kernel-pca'], table)}",
         "",
-        f"Both keep {100 * SHARE:g} % of the variance. The kernel is {models['kernel-pca'].kernel_}, whose "
+        f"Both keep {100 * RATIO:g} % of the variance. The kernel is {models['kernel-pca'].kernel_}, whose "
         "width is the median distance between two pictures.",
         "",
         "![Mean and components of the PCA](pca/components.png)",
         "",
         "## What a classifier makes of them",
         "",
-        f"Share of digits recognised in {FOLDS}-fold cross-validation, with its standard error over the "
+        f"Digits recognised in {FOLDS}-fold cross-validation, with its standard error over the "
         "folds. The decompositions are fitted inside the folds.",
         "",
         *comparison,

@@ -456,7 +456,8 @@ def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
     many = counted(facts["people"], "person", "people")
     chosen = " (the default with so many people)" if facts["far_asked"] is None else ""
     first = (
-        f"{many} enrolled; at far {facts['far']:g}{chosen} a likeness of {facts['threshold']:.3g} is needed. "
+        f"{many} enrolled; at far {facts['far']:g}{chosen} a similarity score of {facts['threshold']:.3g} is "
+        "needed. "
         f"By that {100 * facts['predicted_false_accept']:.3g} % of the pictures of {whom}, and {own}."
     )
     return [first, *facts["notes"]]

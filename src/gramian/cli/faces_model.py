@@ -38,7 +38,8 @@ def fit(
     ],
     reading: FacesReading,
     components: Annotated[
-        str, option("--components", "K", "A number such as 300, or the share of variance to keep. [0.95]")
+        str,
+        option("--components", "K", "A number such as 300, or the explained variance ratio. [0.95]"),
     ] = "0.95",
     kernel: Annotated[
         str | None, option("--kernel", "KERNEL", "Kernel PCA, such as rbf. PCA without it.")
@@ -209,7 +210,7 @@ def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
         "shift": model.shift,
         "kernel": plain(model.kernel),
         "components": model.n_components_,
-        "share_of_variance": None if shares is None else float(shares.sum()),
+        "explained_variance_ratio": None if shares is None else float(shares.sum()),
         "eigenvalues": plain(model.eigenvalues_),
         "face_threshold": plain(model.face_threshold_),
         "face_keep": model.face_keep_,

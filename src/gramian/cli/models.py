@@ -82,7 +82,7 @@ def _check_applicable(options: Model) -> None:
 
 
 def read_components(text: str | None, rules: Sequence[str] = ()) -> int | float | str | None:
-    """Read a number of components, a share of the variance, or the name of a rule.
+    """Read a number of components, an explained variance ratio, or the name of a rule.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def read_components(text: str | None, rules: Sequence[str] = ()) -> int | float 
         return None
     if text in rules:
         return text
-    advice = "Give a number such as 10, or a share of the variance between 0 and 1 such as 0.95."
+    advice = "Give a number such as 10, or an explained variance ratio between 0 and 1 such as 0.95."
     if rules:
         advice += f" Or a rule: {', '.join(rules)}."
     return number_or_share("--components", text, advice)

@@ -115,7 +115,7 @@ class Model:
         option(
             "--components",
             "K",
-            "A number such as 10, the share of variance to keep, such as 0.95, or a rule: parallel, cv, "
+            "A number such as 10, an explained variance ratio such as 0.95, or a rule: parallel, cv, "
             "and for PCA mle, sign-flip, gavish-donoho. [all]",
         ),
     ] = None
@@ -155,7 +155,11 @@ class Model:
     seed: Seed = 0
     memory_limit: Annotated[
         Text,
-        option("--memory-limit", "BYTES", "Working memory, such as 4GB. [80 % of the machine's]"),
+        option(
+            "--memory-limit",
+            "BYTES",
+            "Working memory, such as 4GB; the data and the results come on top. [80 % of the machine's]",
+        ),
     ] = None
     repair: Annotated[
         Text,

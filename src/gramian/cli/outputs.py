@@ -147,10 +147,10 @@ def component_table(model: Any, count: int = LISTED) -> list[str]:
     """Return the first components as lines of a text table."""
     from gramian.report.facts import component_rows
 
-    rows = [["", "eigenvalue", "std. dev.", "share", "sum"], *component_rows(model, count)]
+    rows = [["", "eigenvalue", "std. dev.", "ratio", "cumulative"], *component_rows(model, count)]
     lines = [
-        f"{name:8}{value:>14}{deviation:>14}{share:>10}{total:>10}"
-        for name, value, deviation, share, total in rows
+        f"{name:8}{value:>14}{deviation:>14}{ratio:>10}{total:>12}"
+        for name, value, deviation, ratio, total in rows
     ]
     if model.n_components_ > count:
         lines.append(f"... and {model.n_components_ - count} more")

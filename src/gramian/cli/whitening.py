@@ -32,7 +32,8 @@ def whiten(
         str, option("--method", "NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]")
     ] = "zca",
     components: Annotated[
-        str | None, option("--components", "K", "Directions to keep, or the share of variance. [all]")
+        str | None,
+        option("--components", "K", "Directions to keep, or the explained variance ratio. [all]"),
     ] = None,
     regularization: Annotated[
         str | None,

@@ -65,7 +65,7 @@ class KernelProblem:
     given : bool
         Whether the matrix is the user's own.
     fraction : bool
-        Whether a share of the variance is wanted.
+        Whether an explained variance ratio is wanted.
     """
 
     rows: Rows
@@ -137,7 +137,7 @@ class KernelProblem:
         elif target.fraction is not None:
             if total is None:
                 raise ParameterError(
-                    f"n_components={target.fraction} asks for a share of the variance, which a "
+                    f"n_components={target.fraction} asks for an explained variance ratio, which a "
                     f"kernel with negative eigenvalues does not have (smallest: {found.smallest:.4g}). "
                     "Ask for an integer."
                 )

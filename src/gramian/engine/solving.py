@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from gramian.analysis.certificates import certify, may_have_missed
+from gramian.checks import duration
 from gramian.engine.planning import Ranked, plan_of, ranked
 from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
@@ -98,6 +99,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     item: Ranked | None = waiting[0]
     while item is not None:
         waiting.remove(item)
+        log.debug("%s, about %s", item.route.solver, duration(item.cost.seconds), extra={"parts": ("", 0, 0)})
         began = time.perf_counter()
         solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
         ran = replace(plan_of(item, waiting, problem.costs, ask), took=time.perf_counter() - began)

@@ -109,7 +109,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     explained_variance_ : ndarray of shape (n_components_,), float64
         Eigenvalues divided by ``n_samples - 1``, so that the linear kernel gives those of PCA.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64, or None
-        Shares of the variance in feature space; None where the kernel is not proven valid.
+        Ratios of these variances to the total in feature space; None where the kernel is not proven valid.
     projection_coef_ : array of shape (n_samples, n_components_)
         Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``.
     X_fit_ : array of shape (n_samples, n_features)
@@ -415,7 +415,10 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         work = self._block_scores(rows, from_numpy(alpha, like))
         n = rows.shape[0]
         slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
-        parts = parallel_map(work, slices) if is_numpy(like) else [work(part) for part in slices]
+        if is_numpy(like):
+            parts = parallel_map(work, slices, part="block of rows")
+        else:
+            parts = [work(part) for part in slices]
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         scores = scores - from_numpy(offset, like)
         return scores.astype(rows.dtype, copy=False) if is_numpy(scores) else xp.astype(scores, like.dtype)

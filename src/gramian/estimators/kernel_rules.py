@@ -71,7 +71,7 @@ def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
         f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} carry "
         f"{100 * shares[-1]:.4g} %."
     )
-    return ComponentChoice("fraction", number, numbered(1, {"share": shares}), said)
+    return ComponentChoice("fraction", number, numbered(1, {"cumulative": shares}), said)
 
 
 def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoice:

@@ -61,7 +61,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         keep; a rule that finds the number (see :func:`gramian.choose_components`), at least 1; None keeps all
         ``min(n_samples, n_features)``.
     center : bool, default=True
-        Subtract column means. Without it everything is about second moments: shares of energy.
+        Subtract column means. Without it everything is about second moments: ratios of energy.
     scale : None, "unit", "pareto" or array-like of shape (n_features,), default=None
         Divide centred columns by their standard deviation, by its square root, or by given numbers.
         Constant columns are left as they are and listed in ``constant_features_``.
@@ -90,7 +90,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
     explained_variance_ : ndarray of shape (n_components_,), float64
         Variance of the scores, in squared units of the (scaled) data.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64
-        Shares of the total variance.
+        Ratios of these variances to the total.
     singular_values_ : ndarray of shape (n_components_,), float64
         Singular values of the centred (scaled) data.
     mean_ : array of shape (n_features,)
@@ -352,7 +352,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
     # ------------------------------------------------ what the model says
 
     def summary(self) -> Summary:
-        """Return standard deviation, share and cumulative share of every component, as a printable table."""
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
         check_is_fitted(self)
         return Summary(
             component_names(self.n_components_),

@@ -82,7 +82,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
     eigenvalues_ : ndarray of shape (n_components_,), float64
         Variances along them: eigenvalues of the covariance (of the correlation matrix for -cor).
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64
-        Their shares of the total variance.
+        Their ratios to the total variance.
     regularized_eigenvalues_ : ndarray of shape (n_components_,), float64
         What scores are divided by the root of; 0 where a direction is left out.
     regularization_ : float or None

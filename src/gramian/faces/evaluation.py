@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.metrics import roc_curve
 
 from gramian.arrays import as_float64
-from gramian.checks import check_choice, check_integer, counted
+from gramian.checks import check_choice, check_integer, counted, told
 from gramian.errors import InputTypeError, RankWarning
 from gramian.estimators.inputs import generators
 from gramian.faces.light import LIGHTS
@@ -30,7 +30,6 @@ FARS = (0.1, 0.03, 0.01, 0.003, 0.001)
 LIGHT = "equalise"  # as good as others on ORL, best on Extended Yale B: docs/faces_evaluation.md
 KEEP = 0.99
 CONFUSIONS = 10
-logger = logging.getLogger("gramian.faces")
 
 
 # ------------------------------------------------------------------ rates
@@ -392,8 +391,7 @@ def evaluate_faces(
     rngs = generators(random_state, splits + 1)
     others = noise_pictures(given, rngs[-1]) if others is None else others
     found: list[_Measured] = []
-    for number, rng in enumerate(rngs[:splits], start=1):
-        logger.info("split %d of %d", number, splits)
+    for rng in told(rngs[:splits], "split", logging.INFO):
         space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng, memory_limit=memory_limit)
         split = draw_split(people, leave_out, rng)
         found.append(_measure(given, people, others, split, space, counts, comparing))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount, counted
+from gramian.checks import amount, counted, told
 from gramian.errors import (
     DataError,
     FileError,
@@ -201,7 +201,7 @@ class _Reader:
     def read(self, pictures: Sequence[PictureFile], notes: Sequence[str], source: str) -> Faces:
         """Look at all headers, so that what does not fit is refused early; then decode."""
         found: list[tuple[PictureFile, PictureForm, bool]] = []
-        for picture in pictures:
+        for picture in told(pictures, "header"):
             try:
                 form, several = picture_form(picture)
                 _require_side(readable(picture.name), form.width, form.height)
@@ -231,7 +231,7 @@ class _Reader:
         hashes: list[str] = []
         sizes: list[Size] = []
         files: list[bytes] = []
-        for picture, form in zip(pictures, forms, strict=True):
+        for picture, form in told(list(zip(pictures, forms, strict=True)), "picture"):
             try:
                 data = picture_content(picture)
                 found = grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))

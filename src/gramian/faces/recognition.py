@@ -46,13 +46,14 @@ class Answer:
     person : str or None
         Who it is; None unless ``kind`` is "person".
     score : float
-        The greatest likeness, a cosine or minus a distance; in a verification that to the person asked about.
+        The greatest similarity score, a cosine or minus a distance; in a verification that to the person
+        asked about.
     runner_up : str or None
         Who is most alike of all others than ``person``: for an unknown person the nearest one. None in a
         verification, and where there is nobody else.
     runner_up_score : float or None
     threshold : float
-        The likeness that a person must have.
+        The similarity score that a person must have.
     face_score, face_threshold : float or None
         How unlike a face the picture is, and how much a face may be; None where that was not asked.
     """
@@ -68,15 +69,14 @@ class Answer:
 
     def __str__(self) -> str:
         if self.kind == "not-a-face":
-            return (
-                f"not a face (unlikeness {self.face_score:.3g}, a face has at most {self.face_threshold:.3g})"
-            )
+            most = f"a face has at most {self.face_threshold:.3g}"
+            return f"not a face (distance from face space {self.face_score:.3g}, {most})"
         second = self.runner_up
         if self.kind == "person":
             other = f"; next is {second} with {self.runner_up_score:.3g}" if second is not None else ""
-            return f"{self.person} (likeness {self.score:.3g}, {self.threshold:.3g} is needed{other})"
+            return f"{self.person} (similarity score {self.score:.3g}, {self.threshold:.3g} is needed{other})"
         nearest = "" if second is None else f" to the nearest, {second}"
-        return f"unknown (likeness {self.score:.3g}{nearest}, {self.threshold:.3g} is needed)"
+        return f"unknown (similarity score {self.score:.3g}{nearest}, {self.threshold:.3g} is needed)"
 
 
 class Recogniser:
@@ -106,7 +106,7 @@ class Recogniser:
     far_, verify_far_ : float
         ``far`` as it was taken for identification and for verification.
     threshold_, verify_threshold_ : float
-        The likeness that identification and verification need.
+        The similarity score that identification and verification need.
     predicted_false_accept_ : float
         The share of strangers' pictures expected to get a name, at most ``far_``.
     predicted_false_reject_ : float or None
@@ -359,7 +359,7 @@ def _answer(
     *,
     asked: bool = False,
 ) -> Answer:
-    """Make an answer of the likenesses of the most alike people, or of the one who was asked about."""
+    """Make an answer of the similarity scores of the most alike people, or of the one who was asked about."""
     score, person = named[0]
     if face_score is not None and face_threshold is not None and not face_score <= face_threshold:
         kind = "not-a-face"

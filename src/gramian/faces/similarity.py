@@ -16,7 +16,7 @@ from gramian.records import FloatArray
 
 DISTANCES = ("cosine", "euclidean", "mahalanobis", "whitened-cosine")
 MATCHES = ("nearest", "mean")
-ENTRIES = 1 << 24  # likenesses held at a time, 64 MB
+ENTRIES = 1 << 24  # similarity scores held at a time, 64 MB
 Codes = npt.NDArray[np.intp]
 Vectors = npt.NDArray[np.float32]
 
@@ -95,8 +95,8 @@ class Matcher:
     model : LinearDiscriminantAnalysis, optional
         Compare along its discriminants.
     cosine : bool
-        Compare directions, not places: likeness is the cosine of the angle. Otherwise it is minus the
-        Euclidean distance.
+        Compare directions, not places: the similarity score is the cosine of the angle. Otherwise it is
+        minus the Euclidean distance.
     match : {"nearest", "mean"}, default="nearest"
         A person is as alike as the most alike picture, or as the mean of the pictures (of their directions,
         for cosines).
@@ -104,7 +104,7 @@ class Matcher:
     Attributes
     ----------
     people : ndarray of int
-        The codes of those with a column in the likenesses.
+        The codes of those with a column in the similarity scores.
 
     Examples
     --------

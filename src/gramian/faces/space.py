@@ -112,7 +112,7 @@ class FaceSpace(Saved, BaseEstimator):
     Parameters
     ----------
     n_components : int or float, default=0.95
-        Number of components, or the share of the variance to keep.
+        Number of components, or an explained variance ratio to reach.
     kernel : str, Kernel or None, default=None
         None is PCA; otherwise kernel PCA with this kernel, as in :class:`gramian.KernelPCA`. The width of
         "rbf" and "laplacian" is the median distance between pictures.
@@ -404,7 +404,7 @@ class FaceSpace(Saved, BaseEstimator):
 
     @property
     def explained_variance_ratio_(self) -> FloatArray | None:
-        """Shares of the total variance; None under a kernel that is not proven valid."""
+        """Ratios of the variances to their total; None under a kernel that is not proven valid."""
         shares: FloatArray | None = self._found.explained_variance_ratio_
         return shares
 

@@ -1,4 +1,4 @@
-"""Thresholds of likeness at a stated rate of false accepts, from the enrolled pictures alone."""
+"""Thresholds of similarity scores at a stated rate of false accepts, from the enrolled pictures alone."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def tail_size(n: int, people: int) -> int:
 def tail_threshold(closest: FloatArray, n: int, far: float, perfect: float, independent: float) -> float:
     """Return the threshold that a new comparison with a stranger reaches with probability ``far``.
 
-    Near perfect likeness the share of comparisons within a distance d is taken to be a power of d, from the
+    Near the greatest score the share of comparisons within a distance d is taken to be a power of d, from the
     largest of the given ones on. The power is fitted to them. As it is known from few strangers only, it is
     not put in as if it were known, but the chance is averaged over what it may be: its reciprocal follows a
     gamma distribution of the shape ``independent``, which gives ``(1 + x / k) ** -k`` where a known power
@@ -111,7 +111,7 @@ def tail_threshold(closest: FloatArray, n: int, far: float, perfect: float, inde
     far : float
         Below ``(m + 1) / (n + 1)``: more can be counted.
     perfect : float
-        The likeness of a vector to itself.
+        The similarity score of a vector with itself.
     independent : float
         k: how many of the comparisons say something new. N people make N / 2 couples that share nobody.
 
@@ -147,7 +147,7 @@ Build = Callable[[Bools], Matcher]
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Likenesses of pictures that were held out from everything they are compared with.
+    """Similarity scores of pictures that were held out from everything they are compared with.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ NOBODY_TWICE = "Nobody has two pictures, so the rate of false rejects is not kno
 
 @dataclass(frozen=True)
 class Threshold:
-    """From which likeness on an answer is given.
+    """From which similarity score on an answer is given.
 
     Attributes
     ----------
@@ -404,7 +404,7 @@ def calibrate(
     far : float or None
         None takes what the people enrolled can show: :func:`supported`.
     perfect : float
-        The likeness of a vector to itself.
+        The similarity score of a vector with itself.
     variances : ndarray of shape (k,), float64
         Of the vectors, over faces: where there are fewer than five people, strangers are also simulated, from
         a normal distribution with these variances, and the higher threshold is taken.

@@ -1,4 +1,4 @@
-"""Charts as SVG text: a scatter of two columns, and shares as bars."""
+"""Charts as SVG text: a scatter of two columns, and ratios as bars."""
 
 from __future__ import annotations
 
@@ -119,17 +119,17 @@ def scatter(
     return _page(title + note, body)
 
 
-def bars(shares: FloatArray, names: Sequence[str], *, title: str, y_title: str) -> Chart:
-    """Draw shares as bars, and their running sum as a line, both in percent.
+def bars(ratios: FloatArray, names: Sequence[str], *, title: str, y_title: str) -> Chart:
+    """Draw ratios as bars, and the cumulative ones as a line, both in percent.
 
     Parameters
     ----------
-    shares : ndarray of shape (k,)
+    ratios : ndarray of shape (k,)
         Fractions of 1.
     names : sequence of str
     """
-    k = len(shares)
-    percent = 100 * np.asarray(shares, dtype=float)
+    k = len(ratios)
+    percent = 100 * np.asarray(ratios, dtype=float)
     total = np.cumsum(percent)
     axes = _Axes((0.5, k + 0.5), (0.0, 100.0), WIDTH - RIGHT - LEGEND_WIDTH)
     width = (axes.right - LEFT) / k
@@ -148,7 +148,7 @@ def bars(shares: FloatArray, names: Sequence[str], *, title: str, y_title: str) 
         f'<polyline points="{line}" fill="none" stroke="{COLOURS[1]}" stroke-width="1.5"/>',
         f'<g fill="{COLOURS[1]}">{"".join(dots)}</g>',
         *(_text(across[j], HEIGHT - BOTTOM + 18, names[j], "middle") for j in range(0, k, math.ceil(k / 12))),
-        _legend([(COLOURS[0], "share of each"), (COLOURS[1], "running sum")], ""),
+        _legend([(COLOURS[0], "each"), (COLOURS[1], "cumulative")], ""),
     ]
     return _page(title, body)
 

@@ -17,14 +17,14 @@ MOST_BARS, MOST_PICTURES = 30, 24
 
 
 def component_titles(model: Any, k: int) -> list[str]:
-    """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without the shares where they are not known."""
+    """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without the ratios where they are not known."""
     names = component_names(k)
-    shares = model.explained_variance_ratio_
-    if shares is None:
+    ratios = model.explained_variance_ratio_
+    if ratios is None:
         return names
     return [
-        f"{name} ({100 * share:.{1 if share >= 0.001 else 2}f} %)"
-        for name, share in zip(names, shares, strict=False)
+        f"{name} ({100 * ratio:.{1 if ratio >= 0.001 else 2}f} %)"
+        for name, ratio in zip(names, ratios, strict=False)
     ]
 
 
@@ -71,26 +71,28 @@ def draw_scores(model: Any, mapped: Any, labels: npt.ArrayLike | None = None, la
 
 
 def variances(model: Any) -> Chart:
-    """Draw each component's share of the variance, and their running sum.
+    """Draw the explained variance ratio of each component, and the cumulative one.
 
     Parameters
     ----------
     model : fitted PCA or KernelPCA
-        Shares are of the total variance; under a kernel that is not proven positive semi-definite that is
+        Ratios are of the total variance; under a kernel that is not proven positive semi-definite that is
         not known, and they are of the components that were computed.
     """
     if model.n_components_ == 0:
         raise ParameterError("The model has no components to draw.")
-    shares = model.explained_variance_ratio_
+    ratios = model.explained_variance_ratio_
     of = "the total variance"
-    if shares is None:
+    if ratios is None:
         of = f"the variance of {model.n_components_} components"
-        shares = model.explained_variance_ / (model.explained_variance_.sum() or 1.0)
-    shown = min(MOST_BARS, len(shares))
+        ratios = model.explained_variance_ / (model.explained_variance_.sum() or 1.0)
+    shown = min(MOST_BARS, len(ratios))
     title = (
-        "Variances" if shown == len(shares) else f"Variances of the first {shown} of {len(shares)} components"
+        "Variances" if shown == len(ratios) else f"Variances of the first {shown} of {len(ratios)} components"
     )
-    return bars(shares[:shown], component_names(shown), title=title, y_title=f"% of {of}")
+    return bars(
+        ratios[:shown], component_names(shown), title=title, y_title=f"explained variance ratio (% of {of})"
+    )
 
 
 def components(model: Any, count: int = MOST_PICTURES) -> Picture:

@@ -16,7 +16,7 @@ from gramian.errors import MissingExtraError
 from gramian.store import atomic_write
 
 Pixels = npt.NDArray[np.uint8]
-SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture on a sheet
+SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture that people look at, on a sheet
 GAP, CAPTION = 8, 18
 
 
@@ -86,6 +86,18 @@ def signed(values: npt.ArrayLike) -> Pixels:
     return levels
 
 
+def enlarged(pixels: Pixels) -> Pixels:
+    """Return a small picture with every pixel repeated, so that people see it; others as they are.
+
+    Examples
+    --------
+    >>> enlarged(np.zeros((8, 6), dtype=np.uint8)).shape
+    (96, 72)
+    """
+    factor = math.ceil(SMALLEST_SHOWN / max(pixels.shape))
+    return pixels.repeat(factor, axis=0).repeat(factor, axis=1)
+
+
 def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: int | None = None) -> Picture:
     """Put pictures of one size on a white sheet, each with its caption below.
 
@@ -100,6 +112,7 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
     from PIL import ImageDraw, ImageFont
 
     Image = require_pillow()
+    pictures = [enlarged(pixels) for pixels in pictures]
     height, width = _shown_size(pictures[0].shape)
     columns = columns or math.ceil(math.sqrt(len(pictures) * 1.5))
     rows = math.ceil(len(pictures) / columns)
@@ -109,9 +122,8 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
     font = ImageFont.load_default()
     for place, (pixels, caption) in enumerate(zip(pictures, captions, strict=True)):
         x, y = GAP + place % columns * cell_width, GAP + place // columns * cell_height
-        enlarged = height > pixels.shape[0]
-        how = Image.Resampling.NEAREST if enlarged else Image.Resampling.BOX
-        sheet.paste(Image.fromarray(np.ascontiguousarray(pixels)).resize((width, height), how), (x, y))
+        shown = Image.fromarray(np.ascontiguousarray(pixels)).resize((width, height), Image.Resampling.BOX)
+        sheet.paste(shown, (x, y))
         draw.text((x, y + height + 3), _fitting(caption, width, font), fill=40, font=font)
     return Picture(np.asarray(sheet))
 
@@ -119,9 +131,6 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
 def _shown_size(shape: tuple[int, ...]) -> tuple[int, int]:
     height, width = shape
     larger = max(height, width)
-    if larger < SMALLEST_SHOWN:
-        factor = math.ceil(SMALLEST_SHOWN / larger)
-        return height * factor, width * factor
     if larger > LARGEST_SHOWN:
         factor_down = LARGEST_SHOWN / larger
         return max(1, round(height * factor_down)), max(1, round(width * factor_down))

@@ -86,19 +86,19 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
     """Return one column of numbers for each thing that is known about a component.
 
     The residual and the radius are in the units of the eigenvalue; None stands for what is not known,
-    such as the share of variance under a kernel that is not proven positive semi-definite.
+    such as the explained variance ratio under a kernel that is not proven positive semi-definite.
     """
     k = model.n_components_
     eigenvalues = getattr(model, "eigenvalues_", model.explained_variance_)
-    shares = model.explained_variance_ratio_
+    ratios = model.explained_variance_ratio_
     certificate = model.certificate_
     columns: dict[str, Any] = {
         "component": component_names(k),
         "eigenvalue": eigenvalues,
         "variance": model.explained_variance_,
         "standard deviation": np.sqrt(model.explained_variance_),
-        "share": [None] * k if shares is None else shares,
-        "cumulative": [None] * k if shares is None else np.cumsum(shares),
+        "explained variance ratio": [None] * k if ratios is None else ratios,
+        "cumulative": [None] * k if ratios is None else np.cumsum(ratios),
         "residual": _padded(certificate.residuals, k),
         "radius": _padded(certificate.radii, k),
     }
@@ -109,23 +109,22 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
 
 
 def component_rows(model: Any, count: int) -> list[list[str]]:
-    """Return name, eigenvalue, standard deviation, share and running sum of the first components as text."""
+    """Return name, eigenvalue, deviation, ratio and cumulative ratio of the first components as text."""
     facts = component_facts(model)
-    columns = (
-        facts[name] for name in ("component", "eigenvalue", "standard deviation", "share", "cumulative")
-    )
+    names = ("component", "eigenvalue", "standard deviation", "explained variance ratio", "cumulative")
+    columns = (facts[name] for name in names)
     return [
-        [name, f"{value:.6g}", f"{deviation:.6g}", *map(percent, shares)]
-        for name, value, deviation, *shares in list(zip(*columns, strict=True))[:count]
+        [name, f"{value:.6g}", f"{deviation:.6g}", *map(percent, ratios)]
+        for name, value, deviation, *ratios in list(zip(*columns, strict=True))[:count]
     ]
 
 
-def percent(share: float | None) -> str:
-    """Return a share in percent; what rounding makes of it must not claim all where a little is missing."""
-    if share is None:
+def percent(ratio: float | None) -> str:
+    """Return a ratio in percent; what rounding makes of it must not claim all where a little is missing."""
+    if ratio is None:
         return "not known"
-    text = f"{100 * share:.2f}"
-    return "99.99 %" if text == "100.00" and share < 1 - 1e-9 else f"{text} %"
+    text = f"{100 * ratio:.2f}"
+    return "99.99 %" if text == "100.00" and ratio < 1 - 1e-9 else f"{text} %"
 
 
 def _padded(values: Any, k: int) -> list[Any]:
@@ -163,7 +162,7 @@ def method_name(model: Any) -> str:
 def model_facts(model: Any) -> dict[str, Any]:
     """Return what a fitted model is: kind, parameters, sizes, plan and certificate."""
     names = getattr(model, "feature_names_in_", None)
-    shares = model.explained_variance_ratio_
+    ratios = model.explained_variance_ratio_
     return {
         "kind": type(model).__name__,
         "parameters": plain(model.get_params(deep=False)),
@@ -172,7 +171,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "repair": None if getattr(model, "repair_", None) is None else str(model.repair_),
         "n_components": int(model.n_components_),
         "rank": int(model.rank_),
-        "share": None if shares is None else plain(np.sum(shares)),
+        "explained_variance_ratio": None if ratios is None else plain(np.sum(ratios)),
         "n_samples": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
         "feature_names": plain(names),

@@ -16,7 +16,7 @@ from gramian.arrays import as_float64
 from gramian.checks import slices
 from gramian.errors import FileError, MissingExtraError
 from gramian.plots.figures import component_titles, draw_scores, variances
-from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow, signed
+from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.report.facts import component_facts
 from gramian.report.summary import Fitted, summary_page
 from gramian.report.tables import feature_names, row_table, write_table
@@ -174,12 +174,12 @@ def _write_pictures(written: Written, fitted: Fitted) -> None:
         return
     model, shape = fitted.model, fitted.table.picture_shape
     shown = as_float64(model.components_[:MOST_PICTURES]).reshape(-1, *(shape or ()))
-    mean = Picture(grey(as_float64(model.mean_).reshape(shape or ()), *grey_limits(fitted.table)))
+    mean = grey(as_float64(model.mean_).reshape(shape or ()), *grey_limits(fitted.table))
     pixels = [signed(picture) for picture in shown]
     titles = component_titles(model, len(shown))
     (written.folder / "components").mkdir(exist_ok=True)
     for name, picture in zip(component_names(len(shown)), pixels, strict=True):
-        written.add(f"components/{name}.png", Picture(picture).save)
-    written.add("mean.png", mean.save)
-    sheet = contact_sheet([mean.pixels, *pixels], ["mean", *titles])
+        written.add(f"components/{name}.png", Picture(enlarged(picture)).save)
+    written.add("mean.png", Picture(enlarged(mean)).save)
+    sheet = contact_sheet([mean, *pixels], ["mean", *titles])
     written.add("components.png", sheet.save)

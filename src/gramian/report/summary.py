@@ -64,12 +64,12 @@ def headline(model: Any, table: Table) -> str:
     k = model.n_components_
     n, size = len(table.values), _size(table)
     count = counted(k, "component")
-    shares = model.explained_variance_ratio_
-    if shares is None:
+    ratios = model.explained_variance_ratio_
+    if ratios is None:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
     where = " in feature space" if hasattr(model, "kernel") else ""
     what = "variance" if model.center else "energy (second moments: no mean was subtracted)"
-    kept = f"{percent(float(sum(shares)))} of the {what}{where}"
+    kept = f"{percent(float(sum(ratios)))} of the {what}{where}"
     return f"{method_name(model)} of {n:,} rows x {size}: {count}, {kept}."
 
 
@@ -79,7 +79,10 @@ def _size(table: Table) -> str:
 
 def component_lines(model: Any, count: int = ROWS_SHOWN) -> list[str]:
     """Return the first components as the lines of a Markdown table."""
-    head = ["| | eigenvalue | standard deviation | share | cumulative |", "|---|---:|---:|---:|---:|"]
+    head = [
+        "| | eigenvalue | standard deviation | explained variance ratio | cumulative |",
+        "|---|---:|---:|---:|---:|",
+    ]
     return head + [f"| {' | '.join(row)} |" for row in component_rows(model, count)]
 
 
@@ -125,7 +128,7 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
     words = {
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
         "scores": "one row for each row of the data: its coordinates along the components",
-        "eigenvalues": "one row for each component: variance, share, residual and certified radius",
+        "eigenvalues": "a row for each component: variance, explained variance ratio, residual, radius",
         "loadings": f"one row for each column of the data: the components ({kind})",
         "mean": "the mean picture",
         "components": "the components as pictures, one file each in [components/](components/)",
@@ -221,20 +224,20 @@ def _treatment(model: Any) -> str:
 
 
 def _selection(model: Any) -> str:
-    k, shares = model.n_components_, model.explained_variance_ratio_
+    k, ratios = model.n_components_, model.explained_variance_ratio_
     where = " in feature space" if hasattr(model, "kernel") else ""
     what = ("variance" if model.center else "second moments") + where
     kept = f"{counted(k, 'component was', 'components were')} kept"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
-        carried = "" if shares is None else f", carrying {percent(float(sum(shares)))} of the {what}"
+        carried = "" if ratios is None else f", carrying {percent(float(sum(ratios)))} of the {what}"
         by = METHODS[choice.rule]
         if choice.rule == "cv" and where:
             by = "how well pre-images tell hidden entries of held-out rows"
         return f"{kept}, as chosen by {by}{carried}."
     if isinstance(model.n_components, float):
         return f"{kept}, the fewest that carry {100 * model.n_components:g} % of the {what}."
-    return f"{kept}." if shares is None else f"{kept}, carrying {percent(float(sum(shares)))} of the {what}."
+    return f"{kept}." if ratios is None else f"{kept}, carrying {percent(float(sum(ratios)))} of the {what}."
 
 
 def _bound(model: Any) -> str:

@@ -15,7 +15,7 @@ from typing import IO
 
 import numpy as np
 
-from gramian.checks import counted
+from gramian.checks import counted, told
 from gramian.errors import DataError, FileError, GramianError
 from gramian.rows.decoding import (
     LARGEST_FILE,
@@ -306,7 +306,7 @@ def read_pictures(
     form, frames = _common_form(pictures, size)
     values = np.empty((len(pictures), form.height, form.width), dtype=form.dtype)
     digest = hashlib.sha256()
-    for place, picture in enumerate(pictures):
+    for place, picture in enumerate(told(pictures, "picture")):
         data = picture_content(picture)
         name = picture.name.encode("utf-8", "surrogateescape")
         digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
@@ -329,7 +329,7 @@ def _common_form(pictures: Sequence[PictureFile], size: tuple[int, int] | None) 
     """
     forms = []
     frames = 0
-    for picture in pictures:
+    for picture in told(pictures, "header"):
         form, animated = picture_form(picture)
         frames += animated
         forms.append(form if size is None else replace(form, width=size[0], height=size[1]))

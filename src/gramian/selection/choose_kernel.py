@@ -264,8 +264,7 @@ def choose_kernel(
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
     judge = prepare(asked, random_state)
     found = Parallel(n_jobs=n_jobs)(
-        delayed(_tried)(judge, one, f"kernel {place} of {len(tried)}: {one.kernel!r}")
-        for place, one in enumerate(tried, 1)
+        delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
     )
     said = Counter(text for one in found for text in one.said)
     unread = (f"The labels take no part in criterion={criterion!r}.",)
@@ -283,9 +282,9 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
     return None
 
 
-def _tried(judge: Judge, one: KernelPCA, doing: str) -> TriedKernel:
+def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
     """Judge one kernel; that it cannot be judged must not hide the others."""
-    LOG.info(doing)
+    LOG.info(f"kernel {place} of {total}: {one.kernel!r}", extra={"parts": ("kernel", place - 1, total)})
     model = one if one.random_state is not None else clone(one).set_params(random_state=judge.seed)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.

@@ -77,6 +77,6 @@ RULES = {
         kaiser,
         of_covariances=True,
     ),
-    "fraction": Rule("When the share itself is what is wanted. It says nothing about noise."),
+    "fraction": Rule("When the explained variance ratio itself is wanted. It says nothing about noise."),
     "max_rmse": Rule("When an error in the units of the data can be borne. It says nothing about noise."),
 }

@@ -37,7 +37,7 @@ def kaiser(scree: Scree) -> ComponentChoice:
 
 
 def broken_stick(scree: Scree) -> ComponentChoice:
-    """Keep shares of the variance above those of a stick of length 1 that is broken at random.
+    """Keep explained variance ratios above the pieces of a stick of length 1 broken at random.
 
     The j-th longest of p pieces has expected length ``(1/p) sum_{i=j}^p 1/i``.
 
@@ -59,7 +59,7 @@ def broken_stick(scree: Scree) -> ComponentChoice:
     p = scree.size
     pieces = np.cumsum(1.0 / np.arange(p, 0, -1))[::-1][: scree.known.size] / max(p, 1)
     shares = scree.known / scree.total if scree.total > 0 else scree.known
-    names = ("share", "stick_piece")
+    names = ("ratio", "stick_piece")
     what = "that of a broken stick"
     return compared("broken-stick", shares, pieces, names, what, beyond=SLACK, part=not scree.whole)
 
@@ -142,7 +142,7 @@ def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
     said = f"The fewest that carry {what}: {number} carry {share}."
     if not found:
         said = f"The {number} known components carry {share}, less than {what}."
-    return ComponentChoice("fraction", number, numbered(0, {"share": shares}), said, not found)
+    return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), said, not found)
 
 
 def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
