@@ -12,6 +12,7 @@ from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
+from gramian.rows.expected import Expected
 from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
@@ -53,8 +54,13 @@ class Scan:
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
 
-    def read(self) -> Table:
+    def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
+
+        Parameters
+        ----------
+        expected : Expected, optional
+            What a fitted model expects of new data: the file may have its columns in another order, and more.
 
         Returns
         -------
@@ -74,6 +80,8 @@ class Scan:
         """
         column, row = (None, self.label) if self.transpose else (self.label, None)
         choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
+        if expected is not None and not self.transpose:
+            choice = replace(choice, needed=expected.names)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
@@ -84,7 +92,9 @@ class Scan:
             table = transpose(table)
         if self._labels is not None:
             table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
-        table = handle_missing(table, self.missing)
+        if expected is not None:
+            table = expected.ordered(table)
+        table = handle_missing(table, self.missing, expected)
         return replace(table, values=contiguous(table.values))
 
 

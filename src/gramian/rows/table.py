@@ -40,6 +40,8 @@ class Table:
         Hash of the bytes that were read.
     row_numbers : range or None
         Numbers of the rows in the file, counted from 0, where only some of them were asked for.
+    means : ndarray of shape (n_features,) or None
+        Means of the columns without their missing values, where those were to be filled with them.
     """
 
     values: npt.NDArray[Any]
@@ -52,6 +54,7 @@ class Table:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     row_numbers: range | None = None
+    means: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
@@ -60,7 +63,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which part of a file is wanted, and how it is understood; in the file's terms."""
+    """Which part of a file is wanted, and how it is understood; in the file's terms.
+
+    A fitted model needs some columns, and what others hold does not matter to it.
+    """
 
     rows: slice | None = None
     columns: tuple[str, ...] | None = None
@@ -70,6 +76,7 @@ class Choice:
     size: tuple[int, int] | None = None
     na_values: tuple[str, ...] | None = None
     label_row: str | None = None
+    needed: tuple[str, ...] | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
