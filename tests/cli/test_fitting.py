@@ -66,6 +66,25 @@ def test_only_the_model_is_written_for_a_model_file(folder, gramian):
     assert {path.name for path in set(folder.iterdir()) - before} == {"m.gramian"}
 
 
+def test_without_a_place_the_answer_is_printed_and_nothing_is_written(folder, gramian):
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    for options in ((), ("--kernel", "rbf"), ("--scale", "unit", "--components", "1")):
+        arguments = ("fit", "flowers.csv", "--drop", "species", *options)
+        ran = gramian(*arguments)
+        written = gramian(*arguments, "-o", "../m.gramian")
+        assert (ran.code, written.code) == (0, 0), ran.err
+        assert all(word in ran.out for word in ("PC1", "Plan: solver", "Certificate: holds"))
+        assert "Written" not in ran.out
+        # But for the seconds it took, what is printed is the same.
+        same = [line for line in ran.out.splitlines() if "second" not in line and " s" not in line]
+        assert set(same) <= set(written.out.splitlines())
+        facts = gramian(*arguments, "--json").json
+        assert facts["files"] == []
+        assert facts["model"]["certificate"]["ok"] is True
+        assert sorted(facts["command"]) == sorted(["gramian", *arguments])
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
 def test_json_tells_the_same(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--drop", "species", "--components", "0.9", "-o", "r/", "--json")
     facts = ran.json
@@ -172,7 +191,8 @@ def test_places_and_tables_that_make_no_sense(folder, gramian):
         (("-o", "a.csv"), "fit writes a model, named .gramian, or a folder"),
         (("-o", "-"), "fit writes a .gramian file or a folder"),
         (("-o", "new.csv/"), "is a file"),
-        (("-o", "m.gramian", "--format", "csv"), "--format is about tables"),
+        (("-o", "m.gramian", "--format", "csv"), "--format is about tables in a folder. Name one with -o."),
+        (("--loadings", "unit"), "--loadings is about tables in a folder. Name one with -o."),
         (("-o", "r", "--format", "xlsx"), "--format xlsx is not known"),
         (("-o", "r", "--loadings", "big"), "--loadings big is not known"),
         (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "--loadings belongs to PCA"),
