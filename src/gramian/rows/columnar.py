@@ -104,6 +104,7 @@ def table_from_columns(
         source=source,
         notes=(*notes, *name_notes, *id_notes, *needed_notes),
         row_numbers=None if choice.rows is None else rows,
+        column_numbers=tuple(kept) if names is None else None,
     )
 
 

@@ -186,11 +186,12 @@ def _drop_columns(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.
             f'missing="drop-columns" leaves none of the {n_columns} columns of {table.source}: '
             'every column has a missing value. Use missing="mean" or "drop-rows", or fill it first.'
         )
-    names = table.feature_names
+    names, numbers = table.feature_names, table.column_numbers or range(n_columns)
     note = f"{n_columns - len(keep)} of {n_columns} columns with missing values dropped"
     return replace(
         table,
         values=np.take(flat, keep, axis=1),
         feature_names=None if names is None else tuple(names[column] for column in keep),
+        column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
         notes=(*table.notes, note),
     )

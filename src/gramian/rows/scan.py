@@ -16,6 +16,7 @@ from gramian.rows.expected import Expected
 from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
+from gramian.rows.name_lists import read_names
 from gramian.rows.table import Choice, Table, contiguous, transpose
 
 
@@ -40,8 +41,8 @@ class Scan:
     def __post_init__(self) -> None:
         checked = {
             "rows": _check_rows(self.rows),
-            "columns": _check_names("columns", self.columns),
-            "drop": _check_names("drop", self.drop),
+            "columns": _check_columns("columns", self.columns),
+            "drop": _check_columns("drop", self.drop),
             "id": _check_name("id", self.id),
             "label": _check_name("label", self.label),
             "size": check_size(self.size),
@@ -128,9 +129,9 @@ def scan(
         ``"::2"``. For pictures, those in natural order of their paths.
     columns : list of str or comma-separated str, optional
         The columns to use, in this order. Columns without names are known by position, counted
-        from 0: ``["0", "3"]``.
+        from 0: ``["0", "3"]``. ``"@FILE"`` takes them from a text file, one name a line.
     drop : list of str or comma-separated str, optional
-        Columns to leave out.
+        Columns to leave out; also ``"@FILE"``.
     id : str, optional
         Column to use as row names. By default a first column without a name or of unique text is.
     label : str, optional
@@ -221,6 +222,12 @@ def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
         raise ParameterError(f'{option}={names!r} holds no names. Give {option}=["a", "b"], or "a,b".')
     return tuple(names)
+
+
+def _check_columns(option: str, names: Any) -> tuple[str, ...] | None:
+    if isinstance(names, str) and names.startswith("@") and len(names) > 1:
+        return read_names(names[1:])
+    return _check_names(option, names)
 
 
 def _as_texts(marks: Any) -> Any:

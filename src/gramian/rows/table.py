@@ -40,6 +40,8 @@ class Table:
         Hash of the bytes that were read.
     row_numbers : range or None
         Numbers of the rows in the file, counted from 0, where only some of them were asked for.
+    column_numbers : tuple of int or None
+        Numbers of the columns in the file, where they have no names and only some of them were asked for.
     means : ndarray of shape (n_features,) or None
         Means of the columns without their missing values, where those were to be filled with them.
     """
@@ -54,6 +56,7 @@ class Table:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     row_numbers: range | None = None
+    column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
@@ -205,7 +208,10 @@ def _unknown_columns(
         for match in difflib.get_close_matches(wanted.casefold(), folded, n=3)
     }
     hint = f"Did you mean {listed(close)}?" if close else f"Its {len(names)} columns are {listed(names)}."
-    return ParameterError(f"{option}={listed(unknown)}: {source} has no such column. {hint}")
+    # A name of a list in a file knows its line.
+    where = getattr(unknown[0], "place", f"{option}={listed(unknown)}")
+    what = f"column {str(unknown[0])!r}" if hasattr(unknown[0], "place") else "such column"
+    return ParameterError(f"{where}: {source} has no {what}. {hint}")
 
 
 def contiguous(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -260,6 +266,7 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
         label_name=choice.label,
         source=source,
         row_numbers=numbers,
+        column_numbers=tuple(kept),
     )
 
 
@@ -292,5 +299,6 @@ def transpose(table: Table) -> Table:
         feature_names=names,
         row_names=table.feature_names,
         row_numbers=None,
+        column_numbers=None,
         notes=notes,
     )
