@@ -1,11 +1,14 @@
 import csv
 import json
+from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gramian as package
+from gramian.cli.options import Reading
 from gramian.cli.outputs import component_table
 
 
@@ -247,3 +250,36 @@ def test_long_tables_of_components_are_cut(folder, gramian):
     lines = component_table(package.load("m.gramian"), 3)
     assert len(lines) == 5
     assert lines[-1] == "... and 17 more"
+
+
+def test_the_page_says_what_every_option_of_the_data_did(folder, gramian):
+    Image = pytest.importorskip("PIL.Image")
+    Path("pictures").mkdir()
+    for i, picture in enumerate(np.load("faces.npz")["X"]):
+        Image.fromarray(picture).save(f"pictures/{i}.png")
+    Path("holed.csv").write_text("x,y,z\n1,2,-\n2,1,4\n5,4,3\n2,2,9\n")
+    Path("kinds.csv").write_text("flower,kind\n" + "".join(f"f{i},{'uv'[i % 2]}\n" for i in range(30)))
+    flowers, holed = ("flowers.csv", "--drop", "species"), ("holed.csv", "--na-values", "-")
+    told = {
+        "rows": [((*flowers, "--rows", "2:20"), "rows 2:20 were used, counted from 0")],
+        "columns": [(("flowers.csv", "--columns", "width,length"), "columns 'width', 'length' were used")],
+        "drop": [(flowers, "'species' left out")],
+        "id": [((*flowers, "--id", "flower"), "rows were named by 'flower'")],
+        "label": [(("flowers.csv", "--label", "species"), "'species' was set aside as labels")],
+        "labels_from": [((*flowers, "--labels-from", "kinds.csv"), "labels were joined from kinds.csv")],
+        "transpose": [((*flowers, "--transpose"), "rows and columns were swapped")],
+        "size": [(("pictures", "--size", "4x3"), "pictures were resized to 4 x 3 pixels")],
+        "na_values": [((*holed, "--missing", "mean"), "'-' stood for missing values")],
+        "missing": [
+            ((*holed, "--missing", "mean"), "1 missing value in 1 column filled with column means"),
+            ((*holed, "--missing", "drop-rows"), "1 of 4 rows with missing values dropped"),
+            ((*holed, "--missing", "drop-columns"), "1 of 3 columns with missing values dropped"),
+        ],
+    }
+    assert set(told) == {field.name for field in fields(Reading)}
+    for arguments, words in chain.from_iterable(told.values()):
+        ran = gramian("fit", *arguments, "--whiten", "-o", "r")
+        assert ran.code == 0, ran.err
+        paragraph = Path("r/summary.md").read_text().partition("## For a methods section")[2]
+        assert words in paragraph
+        assert "scores were scaled to unit variance" in paragraph

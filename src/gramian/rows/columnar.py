@@ -93,6 +93,8 @@ def table_from_columns(
         places, needed_notes = Expected(choice.needed).places([columns.names[i] for i in kept], source)
         kept = [kept[place] for place in places]
     _refuse_text(columns, kept)
+    logical = [columns.names[index] for index in kept if pa.types.is_boolean(columns.arrays[index].type)]
+    logical_notes = (f"true and false read as 1 and 0 in {listed(logical)}",) if logical else ()
     rows = pick_rows(len(arrays[0]), choice.rows, source)
     labels = None if label is None else _as_labels(_cut(columns.arrays[label], rows))
     return Table(
@@ -102,7 +104,7 @@ def table_from_columns(
         labels=_labels_of_row([row_labels[index] for index in kept]) if row_labels else labels,
         label_name=choice.label or choice.label_row,
         source=source,
-        notes=(*notes, *name_notes, *id_notes, *needed_notes),
+        notes=(*notes, *name_notes, *id_notes, *needed_notes, *logical_notes),
         row_numbers=None if choice.rows is None else rows,
         column_numbers=tuple(kept) if names is None else None,
     )

@@ -17,7 +17,7 @@ from gramian.rows.files import Location, locate, read_location, read_picture_lis
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
-from gramian.rows.table import Choice, Table, contiguous, transpose
+from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Scan:
         if expected is not None:
             table = expected.ordered(table)
         table = handle_missing(table, self.missing, expected)
-        return replace(table, values=contiguous(table.values))
+        return replace(table, values=contiguous(table.values), asked=_asked(self))
 
 
 def scan(
@@ -274,6 +274,23 @@ def check_size(size: Any) -> tuple[int, int] | None:
         return check_integer("width", width), check_integer("height", height)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"size={size!r} is not two integers of at least 1. {how}") from error
+
+
+def _asked(scan: Scan) -> tuple[str, ...]:
+    """Say in words what was asked for; what becomes of missing values the notes say."""
+    size = scan.size or (0, 0)
+    told = {
+        "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
+        "columns": f"the columns {listed(scan.columns or ())} were used",
+        "drop": f"{listed(scan.drop or ())} left out",
+        "id": f"rows were named by {scan.id!r}",
+        "label": f"{scan.label!r} was set aside as labels",
+        "labels_from": f"labels were joined from {scan._labels}",
+        "transpose": "rows and columns were swapped",
+        "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
+        "na_values": f"{listed(scan.na_values or ())} stood for missing values",
+    }
+    return tuple(text for option, text in told.items() if getattr(scan, option))
 
 
 def _check_together(scan: Scan) -> None:
