@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gramian as package
+from gramian.rows.table import Table
 
 
 def flowers():
@@ -46,7 +47,8 @@ def test_a_results_folder_is_a_model_too(folder, gramian):
 
 def test_transform_as_json(folder, gramian, flower_model):
     ran = gramian("transform", flower_model, "new.csv", "--label", "species", "-o", "s.csv", "--json")
-    assert ran.json == {"rows": 5, "components": 3, "files": ["s.csv"]}
+    note = "column 'flower' holds unique text: used as row names"
+    assert ran.json == {"rows": 5, "components": 3, "files": ["s.csv"], "notes": [note]}
 
 
 def test_rebuilt_rows_equal_the_definition(folder, gramian, flower_model):
@@ -198,3 +200,76 @@ def test_a_folder_of_pictures_is_not_made_of_a_table(folder, gramian):
     ran = gramian("reconstruct", "m.gramian", "faces.npz::X", "-o", "-")
     assert ran.code == 2
     assert "PNG files into a folder" in ran.err
+
+
+def test_holes_are_filled_with_the_means_of_the_fitted_data(folder, gramian):
+    """Whatever the model, the command, and the order of the columns; and it is said."""
+    lines = Path("flowers.csv").read_text().splitlines()
+    Path("holed.csv").write_text("\n".join([*lines, "last,setosa,NA,1,2"]) + "\n")
+    Path("new.csv").write_text("width,flower,length,height\n1,a,2,3\n,b,,4\nNA,c,NA,NA\n")
+    options = ("--drop", "species", "--missing", "mean")
+    for made in (["fit", "--scale", "unit"], ["fit", "--kernel", "rbf"], ["fit", "--no-center"], ["whiten"]):
+        command, *more = made
+        ran = gramian(command, "holed.csv", *options, *more, "-o", "m.gramian")
+        assert (ran.code, "1 missing value in 1 column filled with column means" in ran.err) == (0, True)
+        model = package.load("m.gramian")
+        means = package.scan("flowers.csv", drop="species").read().values.mean(axis=0)
+        np.testing.assert_allclose(model.column_means_[0], means[0], rtol=1e-14)
+        filled = np.array([[2, 1, 3], [*model.column_means_[:2], 4], model.column_means_])
+        filled = Table(filled, tuple(model.feature_names_in_))
+        ran = gramian("transform", "m.gramian", "new.csv", "-o", "s.npy")
+        assert ran.code == 0, ran.err
+        assert "5 missing values in 3 columns filled with the means of the fitted data" in ran.err
+        assert "1 row without any value is nothing but means: row 2 (c)" in ran.err
+        np.testing.assert_array_equal(np.load("s.npy"), model.transform(filled))
+        np.testing.assert_array_equal(model.transform(Path("new.csv")), np.load("s.npy"))
+        asked = gramian("transform", "m.gramian", "new.csv", "--missing", "mean", "-o", "t.npy")
+        assert (asked.code, Path("t.npy").read_bytes()) == (0, Path("s.npy").read_bytes())
+        ran = gramian("transform", "m.gramian", "new.csv", "--missing", "drop-rows", "-o", "s.npy")
+        assert (ran.code, len(np.load("s.npy"))) == (0, 1)
+        if command == "fit":
+            back = gramian("reconstruct", "m.gramian", "new.csv", "-o", "b.csv")
+            assert (back.code, Path("b.csv").read_text().startswith("name,length,width,height\n")) == (
+                0,
+                True,
+            )
+        if hasattr(model, "denoise"):
+            assert gramian("denoise", "m.gramian", "new.csv", "-o", "b.npy").code == 0
+            np.testing.assert_array_equal(np.load("b.npy"), model.denoise(filled))
+
+
+def test_a_model_without_means_says_what_to_do_about_holes(folder, gramian, flower_model):
+    Path("holed.csv").write_text("flower,length,width,height\na,1,,2\nb,1,2,3\n")
+    ran = gramian("transform", "m.gramian", "holed.csv", "-o", "s.npy")
+    assert ran.code == 1
+    assert "NaN in row 0 (a), column 'width' (1 missing value in total" in ran.err
+    assert 'was fitted without missing="mean", so it has no means to fill with' in ran.err
+    # What it advises works.
+    assert gramian("transform", "m.gramian", "holed.csv", "--missing", "drop-rows", "-o", "s.npy").code == 0
+    options = ("--label", "species", "--missing", "mean")
+    ran = gramian("fit", "flowers.csv", *options, "-o", "m.gramian")
+    assert ran.code == 0, ran.err
+    assert gramian("transform", "m.gramian", "holed.csv", "-o", "s.npy").code == 0
+    # Columns that the model does not use may have holes.
+    Path("holed.csv").write_text("flower,length,width,height,more\na,1,1,2,\nb,1,2,3,4\n")
+    gramian("fit", "flowers.csv", "--label", "species", "-o", "m.gramian")
+    assert gramian("transform", "m.gramian", "holed.csv", "-o", "s.npy").code == 0
+
+
+def test_holes_in_arrays_without_names_are_filled_too(folder, gramian):
+    rng = np.random.default_rng(0)
+    for X in (rng.normal(size=(20, 3)), rng.integers(0, 9, size=(20, 2, 3))):
+        np.save("a.npy", X)
+        holed = X[:4].astype(float)
+        holed[1, 1] = np.nan
+        np.save("b.npy", holed)
+        assert gramian("fit", "a.npy", "--missing", "mean", "-o", "m.gramian").code == 0
+        ran = gramian("transform", "m.gramian", "b.npy", "-o", "s.npy")
+        assert ran.code == 0, ran.err
+        holed[1, 1] = X.mean(axis=0)[1]
+        np.testing.assert_allclose(
+            np.load("s.npy"), package.load("m.gramian").transform(holed), rtol=0, atol=1e-12
+        )
+    np.save("c.npy", np.array([[1.0, np.nan]]))
+    ran = gramian("transform", "m.gramian", "c.npy", "-o", "s.npy")
+    assert (ran.code, "c.npy has 2 columns, but the model was fitted on 6." in ran.err) == (1, True)

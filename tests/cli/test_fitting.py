@@ -1,11 +1,14 @@
 import csv
 import json
+from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gramian as package
+from gramian.cli.options import Reading
 from gramian.cli.outputs import component_table
 
 
@@ -64,6 +67,25 @@ def test_only_the_model_is_written_for_a_model_file(folder, gramian):
     assert ran.code == 0
     assert "Written: m.gramian" in ran.out
     assert {path.name for path in set(folder.iterdir()) - before} == {"m.gramian"}
+
+
+def test_without_a_place_the_answer_is_printed_and_nothing_is_written(folder, gramian):
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    for options in ((), ("--kernel", "rbf"), ("--scale", "unit", "--components", "1")):
+        arguments = ("fit", "flowers.csv", "--drop", "species", *options)
+        ran = gramian(*arguments)
+        written = gramian(*arguments, "-o", "../m.gramian")
+        assert (ran.code, written.code) == (0, 0), ran.err
+        assert all(word in ran.out for word in ("PC1", "Plan: solver", "Certificate: holds"))
+        assert "Written" not in ran.out
+        # But for the seconds it took, what is printed is the same.
+        same = [line for line in ran.out.splitlines() if "second" not in line and " s" not in line]
+        assert set(same) <= set(written.out.splitlines())
+        facts = gramian(*arguments, "--json").json
+        assert facts["files"] == []
+        assert facts["model"]["certificate"]["ok"] is True
+        assert sorted(facts["command"]) == sorted(["gramian", *arguments])
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 def test_json_tells_the_same(folder, gramian):
@@ -172,7 +194,8 @@ def test_places_and_tables_that_make_no_sense(folder, gramian):
         (("-o", "a.csv"), "fit writes a model, named .gramian, or a folder"),
         (("-o", "-"), "fit writes a .gramian file or a folder"),
         (("-o", "new.csv/"), "is a file"),
-        (("-o", "m.gramian", "--format", "csv"), "--format is about tables"),
+        (("-o", "m.gramian", "--format", "csv"), "--format is about tables in a folder. Name one with -o."),
+        (("--loadings", "unit"), "--loadings is about tables in a folder. Name one with -o."),
         (("-o", "r", "--format", "xlsx"), "--format xlsx is not known"),
         (("-o", "r", "--loadings", "big"), "--loadings big is not known"),
         (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "--loadings belongs to PCA"),
@@ -227,3 +250,36 @@ def test_long_tables_of_components_are_cut(folder, gramian):
     lines = component_table(package.load("m.gramian"), 3)
     assert len(lines) == 5
     assert lines[-1] == "... and 17 more"
+
+
+def test_the_page_says_what_every_option_of_the_data_did(folder, gramian):
+    Image = pytest.importorskip("PIL.Image")
+    Path("pictures").mkdir()
+    for i, picture in enumerate(np.load("faces.npz")["X"]):
+        Image.fromarray(picture).save(f"pictures/{i}.png")
+    Path("holed.csv").write_text("x,y,z\n1,2,-\n2,1,4\n5,4,3\n2,2,9\n")
+    Path("kinds.csv").write_text("flower,kind\n" + "".join(f"f{i},{'uv'[i % 2]}\n" for i in range(30)))
+    flowers, holed = ("flowers.csv", "--drop", "species"), ("holed.csv", "--na-values", "-")
+    told = {
+        "rows": [((*flowers, "--rows", "2:20"), "rows 2:20 were used, counted from 0")],
+        "columns": [(("flowers.csv", "--columns", "width,length"), "columns 'width', 'length' were used")],
+        "drop": [(flowers, "'species' left out")],
+        "id": [((*flowers, "--id", "flower"), "rows were named by 'flower'")],
+        "label": [(("flowers.csv", "--label", "species"), "'species' was set aside as labels")],
+        "labels_from": [((*flowers, "--labels-from", "kinds.csv"), "labels were joined from kinds.csv")],
+        "transpose": [((*flowers, "--transpose"), "rows and columns were swapped")],
+        "size": [(("pictures", "--size", "4x3"), "pictures were resized to 4 x 3 pixels")],
+        "na_values": [((*holed, "--missing", "mean"), "'-' stood for missing values")],
+        "missing": [
+            ((*holed, "--missing", "mean"), "1 missing value in 1 column filled with column means"),
+            ((*holed, "--missing", "drop-rows"), "1 of 4 rows with missing values dropped"),
+            ((*holed, "--missing", "drop-columns"), "1 of 3 columns with missing values dropped"),
+        ],
+    }
+    assert set(told) == {field.name for field in fields(Reading)}
+    for arguments, words in chain.from_iterable(told.values()):
+        ran = gramian("fit", *arguments, "--whiten", "-o", "r")
+        assert ran.code == 0, ran.err
+        paragraph = Path("r/summary.md").read_text().partition("## For a methods section")[2]
+        assert words in paragraph
+        assert "scores were scaled to unit variance" in paragraph

@@ -1,11 +1,16 @@
+from pathlib import Path
+
 import h5py
 import numpy as np
 import openpyxl
+import pandas as pd
 import pytest
 
+from gramian import PCA, FeatureFilter, KernelPCA, PolynomialMap, Whitener, load, scan
 from gramian.cli.inputs import model_path, read_new_data, read_table
 from gramian.cli.options import Reading
-from gramian.errors import ParameterError
+from gramian.errors import DataError, ParameterError
+from gramian.rows.table import Table
 
 
 def test_the_source_is_named_as_it_was_given(folder):
@@ -71,8 +76,62 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
 
 
 def test_new_data_is_not_filled_with_its_own_means(folder):
-    with pytest.raises(ParameterError, match="--missing mean would depend on the new data"):
-        read_new_data("new.csv", Reading(missing="mean"))
+    for policy in ("mean", "drop-columns"):
+        with pytest.raises(ParameterError, match=f"--missing {policy}.* would depend on the new data"):
+            read_new_data("new.csv", Reading(missing=policy, drop="species"), PCA(1))
+
+
+def test_names_decide_and_not_order(folder, gramian):
+    """A file is brought into the order of the fitted one, also where others of its columns hold text."""
+    assert gramian("fit", "flowers.csv", "--drop", "species", "-o", "m.gramian").code == 0
+    options = ("--drop", "species", "--kernel", "rbf", "--components", "2")
+    assert gramian("fit", "flowers.csv", *options, "-o", "k.gramian").code == 0
+    rows = [line.split(",") for line in Path("new.csv").read_text().splitlines()]
+    places = [0, 4, 2, 1, 3, 2]
+    text = [",".join(row[i] for i in places) for row in rows]
+    text[0] = "flower,height,length,species,width,more"
+    Path("turned.csv").write_text("\n".join(text) + "\n")
+    for command, model in (("transform", "m"), ("reconstruct", "m"), ("reconstruct", "k"), ("denoise", "k")):
+        expected = gramian(command, f"{model}.gramian", "new.csv", "--drop", "species", "-o", "a.csv")
+        ran = gramian(command, f"{model}.gramian", "turned.csv", "-o", "b.csv", "--json")
+        assert (expected.code, ran.code) == (0, 0), ran.err
+        assert Path("a.csv").read_text() == Path("b.csv").read_text()
+        said = "2 columns that the model was not fitted on left out: 'species', 'more'"
+        assert f"gramian: {said}\n" in ran.err
+        assert "gramian: columns put in the order of the fitted ones, by name\n" in ran.err
+        assert said in ran.json["notes"]
+        again = gramian(command, f"{model}.gramian", "turned.csv", "--drop", "width", "-o", "b.csv")
+        assert (again.code, "turned.csv lack 'width'" in again.err) == (1, True)
+
+
+def test_models_of_every_kind_look_columns_up_by_name(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "b", "c"])
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame[["c", "a", "b"]].assign(d="text").to_csv(tmp_path / "b.csv", index=False)
+    labels = rng.integers(0, 2, 20)
+    turned = Table(frame[["c", "a", "b"]].to_numpy(), ("c", "a", "b"))
+    for model in (PCA(2), KernelPCA(2), Whitener(), PolynomialMap(2), FeatureFilter("f", 2)):
+        model.fit(tmp_path / "a.csv", labels)
+        expected = model.transform(tmp_path / "a.csv")
+        for source in (tmp_path / "b.csv", scan(tmp_path / "b.csv", columns="c,b,a"), turned):
+            np.testing.assert_array_equal(model.transform(source), expected)
+        with pytest.raises(
+            DataError, match=r"b\.csv lack 'b', compared with the data the model was fitted on"
+        ):
+            model.transform(scan(tmp_path / "b.csv", drop="b"))
+
+
+def test_transposed_files_are_put_in_order_too(tmp_path, gramian, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("genes.csv").write_text("gene,s1,s2,s3\ng1,1,2,5\ng2,4,6,5\n")
+    Path("more.csv").write_text("gene,s4,s5\ng3,1,1\ng2,4,6\ng1,7,2\n")
+    assert gramian("fit", "genes.csv", "--transpose", "-o", "m.gramian").code == 0
+    ran = gramian("transform", "m.gramian", "more.csv", "--transpose", "-o", "s.npy")
+    assert ran.code == 0, ran.err
+    assert "1 column that the model was not fitted on left out: 'g3'" in ran.err
+    expected = load("m.gramian").transform(Table(np.array([[7.0, 4.0], [2.0, 6.0]]), ("g1", "g2")))
+    np.testing.assert_array_equal(np.load("s.npy"), expected)
 
 
 def test_a_folder_stands_for_the_model_in_it(tmp_path):

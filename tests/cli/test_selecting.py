@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.pipeline import Pipeline
 
+import gramian as package
 from gramian import ParameterError
 from gramian.cli import selecting
 from gramian.cli.selecting import Selecting, estimator, read_features
@@ -362,3 +363,50 @@ def test_numbers_are_read_as_numbers(gramian):
         ran = gramian("select", "a.csv", option, "many")
         assert ran.code == 2
         assert f"'{option}'" in ran.err
+
+
+def test_chosen_columns_are_given_back(folder, gramian):
+    select = ("select", "flowers.csv", "--label", "species", "--features", "2", "-o", "features.txt")
+    assert gramian(*select).code == 0
+    names = Path("features.txt").read_text().split()
+    ran = gramian("fit", "flowers.csv", "--columns", "@features.txt", "--label", "species", "-o", "m.gramian")
+    assert ran.code == 0, ran.err
+    assert package.load("m.gramian").feature_names_in_.tolist() == names
+    left = gramian("fit", "flowers.csv", "--label", "species", "--drop", "@features.txt", "--json").json
+    assert left["model"]["n_features"] == 1
+    # What is read is not written over.
+    again = gramian("select", "flowers.csv", "--label", "species", "--columns", "@features.txt", *select[-2:])
+    assert (again.code, "is what is read" in again.err) == (2, True)
+
+
+def test_columns_without_names_are_given_back_by_their_place(folder, gramian):
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    X[:, 0] = np.repeat([0, 1], 20)
+    X[:, 2] += 3 * X[:, 0]
+    X[:, 4] += 3 * X[:, 0]
+    np.save("a.npy", X)
+    np.savetxt("a.csv", X, delimiter=",")
+    for name in ("a.npy", "a.csv"):
+        options = ("--label", "0", "--drop", "1", "--features", "2", "-o", "f.txt")
+        ran = gramian("select", name, *options)
+        assert (ran.code, sorted(Path("f.txt").read_text().split())) == (0, ["2", "4"]), ran.err
+        facts = gramian("fit", name, "--columns", "@f.txt", "--json").json
+        assert (facts["data"]["columns"], facts["model"]["n_features"]) == (2, 2)
+
+
+def test_lists_of_columns_that_cannot_be_used(folder, gramian):
+    for content, code, message in [
+        (b"length\n\nheigt\n", 2, "f.txt, line 3: flowers.csv has no column 'heigt'. Did you mean 'height'?"),
+        (b"length\r\nwidth\r\nlength\r\n", 2, "f.txt, line 3: 'length' is in line 1 already. Name it once."),
+        (b"\n", 2, "f.txt names no column. Write one name a line."),
+        (b"\xff\xfe\x00", 1, "f.txt is no text in UTF-8. Give a file of names, one a line."),
+    ]:
+        Path("f.txt").write_bytes(content)
+        ran = gramian("fit", "flowers.csv", "--columns", "@f.txt")
+        assert (ran.code, message in ran.err) == (code, True), ran.err
+    ran = gramian("fit", "flowers.csv", "--columns", "@no.txt")
+    assert (ran.code, "no.txt cannot be read: " in ran.err) == (1, True)
+    Path("f.txt").write_text("length\nwidth\n")
+    with pytest.raises(ParameterError, match="columns, drop, id and label name 'width' more than once"):
+        package.scan("flowers.csv", columns="@f.txt", drop="width")
+    assert package.scan("flowers.csv", columns=["length", "width"]).columns == ("length", "width")

@@ -15,6 +15,7 @@ from gramian.estimators.inputs import (
     check_scale,
     check_target,
     check_tol,
+    expected_columns,
     generators,
     remember_features,
 )
@@ -111,6 +112,12 @@ def test_features_are_remembered_and_checked():
     other = frame.rename(columns={"b": "c"})
     with pytest.raises(DataError, match=r"unseen at fit time:\n- c\n"):
         check_features(model, other, as_rows(other))
+    turned = frame[["b", "a"]]
+    with pytest.raises(
+        DataError, match=r"should match those that were passed(.|\n)*X\[model\.feature_names_in_\]\.$"
+    ):
+        check_features(model, turned, as_rows(turned))
+    check_features(model, turned[model.feature_names_in_], as_rows(turned[model.feature_names_in_]))
     plain = frame.to_numpy()
     remember_features(model, plain, as_rows(plain))
     assert not hasattr(model, "feature_names_in_")
@@ -128,9 +135,9 @@ def test_features_of_files(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     (tmp_path / "b.csv").write_text("x,z\n1,2\n3,5\n")
     model = Model()
-    first, second = (as_rows(tmp_path / name) for name in ("a.csv", "b.csv"))
+    first = as_rows(tmp_path / "a.csv")
     remember_features(model, tmp_path / "a.csv", first)
     assert model.feature_names_in_.tolist() == ["x", "y"]
     check_features(model, tmp_path / "a.csv", first)
-    with pytest.raises(DataError, match=r"b\.csv lack 'y', compared .* Expected: x, y\. Choose"):
-        check_features(model, tmp_path / "b.csv", second)
+    with pytest.raises(DataError, match=r"b\.csv lack 'y', compared .* Expected: x, y\. Add what is missing"):
+        as_rows(tmp_path / "b.csv", expected=expected_columns(model))

@@ -936,8 +936,7 @@ def test_files_are_read_with_their_names(tmp_path):
     np.testing.assert_allclose(model.transform(frame[["a", "b", "c"]]), expected.transform(X))
     with pytest.raises(DataError, match=r"columns of .*table.csv lack 'c'.*Expected: a, b, c"):
         model.transform(scan(file, columns="a,b"))
-    with pytest.raises(DataError, match="come in another order"):
-        model.transform(scan(file, columns="c,b,a"))
+    np.testing.assert_array_equal(model.transform(scan(file, columns="c,b,a")), model.transform(file))
     text = tmp_path / "text.csv"
     text.write_text("a,b\n1,x\n2,x\n")
     with pytest.raises(DataError, match="'b'"):

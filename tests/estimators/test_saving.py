@@ -479,3 +479,15 @@ def test_models_of_every_released_format_open(name, number):
     assert model.n_components_ == 3
     stored = read_model(DATA / f"{name}-format{number}.gramian")
     assert stored.kind == type(model).__name__
+
+
+def test_means_that_fill_holes(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y,z\n1,2,3\n4,,1\n5,1,7\n2,6,2\n")
+    source = gramian.scan(file, missing="mean")
+    models = (PCA(2), KernelPCA(2), gramian.Whitener(), gramian.PolynomialMap(2), gramian.TaylorMap(2))
+    for model in models:
+        twin = round_trip(model.fit(source), tmp_path)
+        assert twin.column_means_.tolist() == [3.0, 3.0, 3.25]
+        np.testing.assert_array_equal(twin.transform(source), model.transform(source))
+        assert model.fit(X).column_means_ is None

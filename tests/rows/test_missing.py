@@ -17,7 +17,8 @@ def table(values, **fields):
 def test_finite_and_integer_tables_come_back_as_they_are():
     for values in (np.eye(3), np.asfortranarray(np.eye(3)), np.eye(3, dtype=int)):
         whole = Table(values)
-        assert handle_missing(whole, "mean") is whole
+        assert handle_missing(whole) is whole
+        assert handle_missing(whole, "mean").values is values
 
 
 def test_nan_is_refused_with_its_place_and_the_ways_out():

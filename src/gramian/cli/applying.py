@@ -32,7 +32,7 @@ def transform(
 
     target, kind = table_target(out, as_json, *reading.inputs(data), str(model_path(model)))
     fitted = read_model(model)
-    table = read_new_data(data, reading)
+    table = read_new_data(data, reading, fitted)
     with progress("computing"):
         scores = fitted.transform(table)
     # Whitened pictures come as pictures.
@@ -40,7 +40,7 @@ def transform(
     write_table(target, row_table(table, scores, fitted.get_feature_names_out()), kind)
     if as_json:
         n, k = scores.shape
-        print_json({"rows": n, "components": k, "files": [out]})
+        print_json({"rows": n, "components": k, "files": [out], "notes": table.notes})
 
 
 def reconstruct(
@@ -79,6 +79,7 @@ def reconstruct(
         "mean_square_error": errors.mean_square,
         "relative_error_percentiles": percentiles,
         "out": out,
+        "notes": table.notes,
     }
     text = (
         f"{len(errors.squares):,} rows rebuilt from {count} components.\n"
@@ -127,6 +128,7 @@ def denoise(
         "reason": method.reason,
         "residual_percentiles": percentiles,
         "out": out,
+        "notes": table.notes,
     }
     distances = (
         "The kernel is not positive semi-definite here, so there are no distances to report."
@@ -169,7 +171,7 @@ class _Place:
         pictures.check_picture_folder(Path(out), reconstruction.LIST)
 
     def read(self, data: str, reading: Reading) -> Any:
-        table = read_new_data(data, reading)
+        table = read_new_data(data, reading, self.fitted)
         if self.pictures and table.picture_shape is None:
             raise ParameterError(
                 f"The model is of pictures, but {table.source} is a table. "

@@ -18,9 +18,12 @@ FORMATS = ("csv", "parquet")
 
 def fit(
     data: Data,
-    out: Annotated[str, out("PATH", "A folder for all results, or FILE.gramian for the model alone.")],
     reading: Reading,
     model: Model,
+    out: Annotated[
+        str | None,
+        out("PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"),
+    ] = None,
     loadings: Annotated[
         str | None,
         option("--loadings", "KIND", "unit vectors, or correlation of columns with scores. [unit]"),
@@ -31,31 +34,37 @@ def fit(
     """Find components; write model, tables, pictures.
 
     The folder has a page, summary.md, that explains all: what was computed, by which route and why, and what
-    is guaranteed. Results of an earlier fit in it are replaced; other files stay.
+    is guaranteed. Results of an earlier fit in it are replaced; other files stay. Without -o the components,
+    the plan and the certificate are printed, and nothing is written.
     """
     from gramian.report.results import check_folder, write_results
 
     made = estimator(model)
-    model_only = is_model_file(out)
-    _check_writing(model, loadings, table_format, model_only)
-    check_not_input(out, *reading.inputs(data))
-    if model_only:
-        check_file(out)
-    else:
-        check_place(Path(out))
-        check_folder(Path(out))
+    to_folder = out is not None and not is_model_file(out)
+    _check_writing(model, loadings, table_format, to_folder)
+    if out is not None:
+        check_not_input(out, *reading.inputs(data))
+        if to_folder:
+            check_place(Path(out))
+            check_folder(Path(out))
+        else:
+            check_file(out)
     table = read_table(data, reading)
     given = ["--loadings", loadings] if loadings else []
     given += ["--format", table_format] if table_format else []
-    command = ("gramian", "fit", data, *as_arguments(reading), *as_arguments(model), *given, "-o", out)
-    fitted = fit_table(made, table, command, loadings or "unit", table_format or "csv", scores=not model_only)
-    files, notes = [out], []
-    with progress("writing"):
-        if model_only:
-            made.save(out)
-        else:
-            written = write_results(Path(out), fitted)
-            files, notes = [str(Path(out) / name) for name in written.files], written.notes
+    given += ["-o", out] if out else []
+    command = ("gramian", "fit", data, *as_arguments(reading), *as_arguments(model), *given)
+    fitted = fit_table(made, table, command, loadings or "unit", table_format or "csv", scores=to_folder)
+    files: list[str] = []
+    notes: list[str] = []
+    if out is not None:
+        with progress("writing"):
+            if to_folder:
+                written = write_results(Path(out), fitted)
+                files, notes = [str(Path(out) / name) for name in written.files], written.notes
+            else:
+                made.save(out)
+                files = [out]
     for note in notes:
         say(f"gramian: {note}")
     _report(fitted, files, as_json)
@@ -99,14 +108,12 @@ def fit_table(
     return Fitted(model, table, np.asarray(mapped), command, seconds, loadings, table_format)
 
 
-def _check_writing(options: Model, loadings: str | None, table_format: str | None, model_only: bool) -> None:
+def _check_writing(options: Model, loadings: str | None, table_format: str | None, to_folder: bool) -> None:
     for name, value, allowed in (("--loadings", loadings, LOADINGS), ("--format", table_format, FORMATS)):
         if value is not None:
             check_choice(name, value, allowed)
-            if model_only:
-                raise ParameterError(
-                    f"{name} is about tables, but -o names a model file. Name a folder instead."
-                )
+            if not to_folder:
+                raise ParameterError(f"{name} is about tables in a folder. Name one with -o.")
     if loadings is not None and options.kernel is not None:
         raise ParameterError(
             "--loadings belongs to PCA: components of kernel PCA have no loadings. Leave it out."
@@ -129,5 +136,6 @@ def _report(fitted: Any, files: list[str], as_json: bool) -> None:
         "versions": versions(),
     }
     others = f", and {len(files) - 1} other files beside it" if len(files) > 1 else ""
-    lines = [headline(fitted.model, fitted.table), "", *model_lines(fitted.model), ""]
-    answer(as_json, facts, "\n".join([*lines, f"Written: {files[-1]}{others}"]))
+    written = ["", f"Written: {files[-1]}{others}"] if files else []
+    lines = [headline(fitted.model, fitted.table), "", *model_lines(fitted.model), *written]
+    answer(as_json, facts, "\n".join(lines))

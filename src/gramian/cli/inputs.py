@@ -12,8 +12,15 @@ from gramian.cli.progress import progress, say
 from gramian.errors import FileError, ParameterError
 
 
-def read_table(data: str, reading: Reading) -> Any:
+def read_table(data: str, reading: Reading, expected: Any = None) -> Any:
     """Read the data that the options ask for, and say what the reader decided by itself.
+
+    Parameters
+    ----------
+    data : str
+    reading : Reading
+    expected : gramian.rows.expected.Expected, optional
+        What a fitted model expects of new data.
 
     Returns
     -------
@@ -23,7 +30,7 @@ def read_table(data: str, reading: Reading) -> Any:
 
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
-        table = scan(source, **asdict(reading)).read()
+        table = scan(source, **asdict(reading)).read(expected)
     if data != "-":
         # With the ::KEY that the reader leaves out.
         table = replace(table, source=data)
@@ -32,20 +39,22 @@ def read_table(data: str, reading: Reading) -> Any:
     return table
 
 
-def read_new_data(data: str, reading: Reading) -> Any:
-    """Read data for a model that is fitted already.
+def read_new_data(data: str, reading: Reading, model: Any) -> Any:
+    """Read data for a fitted model: its columns in its order, missing values as they were when it was fitted.
 
     Raises
     ------
     ParameterError
         For a treatment of missing values that would not be that of the model.
     """
-    if reading.missing not in (None, "drop-rows"):
+    from gramian.estimators.inputs import expected_columns
+
+    if reading.missing == "drop-columns":
         raise ParameterError(
-            f"--missing {reading.missing} would depend on the new data instead of the fitted one. "
+            "--missing drop-columns would depend on the new data instead of the fitted one. "
             "Use --missing drop-rows, or fill the values first."
         )
-    return read_table(data, reading)
+    return read_table(data, reading, expected_columns(model))
 
 
 def model_path(model: str) -> Path:

@@ -56,8 +56,11 @@ class Reading:
     rows: Annotated[
         Text, option("--rows", "A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
     ] = None
-    columns: Annotated[Text, option("--columns", "A,B,..", "Columns to use, by name or position.")] = None
-    drop: Annotated[Text, option("--drop", "A,B,..", "Columns to leave out.")] = None
+    columns: Annotated[
+        Text,
+        option("--columns", "A,B,..", "Columns to use, by name or position; @FILE lists them, one a line."),
+    ] = None
+    drop: Annotated[Text, option("--drop", "A,B,..", "Columns to leave out; also @FILE.")] = None
     id: Annotated[Text, option("--id", "COLUMN", "Column that names the rows.")] = None
     label: Annotated[
         Text,
@@ -90,11 +93,12 @@ class Reading:
         return self.label is not None or self.labels_from is not None
 
     def inputs(self, data: str) -> list[str]:
-        """Name what is read: the data, and the file of labels where they have one of their own."""
+        """Name what is read: the data, and the files of labels and of names where there are such."""
+        lists = [names[1:] for names in (self.columns, self.drop) if names and names.startswith("@")]
         if self.labels_from is None:
-            return [data]
+            return [data, *lists]
         file, _, _ = self.labels_from.rpartition(":")
-        return [data, self.labels_from, file.removesuffix(":")]
+        return [data, *lists, self.labels_from, file.removesuffix(":")]
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ def select(
             "--out",
             "-o",
             metavar="FILE",
-            help="A text file for the names of the chosen columns, one a line; - for standard output.",
+            help="A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
+            "- for standard output.",
             show_default=False,
         ),
     ] = None,
@@ -129,7 +130,7 @@ def select(
         raise
     names = [str(name) for name in model.get_feature_names_out()]
     if out is not None:
-        _write(out, names)
+        _write(out, names if table.picture_shape else _known_as(table, model.support_))
     written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the columns kept"]
     # The option instead of the parameter.
     found = str(model.summary()).replace("nested=True", "--nested")
@@ -258,6 +259,12 @@ def _selector(selecting: Selecting, wanted: int | float | str, discrete: bool) -
     return FeatureFilter(
         selecting.method, wanted, redundancy=selecting.redundancy, random_state=selecting.seed, **shared
     )
+
+
+def _known_as(table: Any, kept: Any) -> list[str]:
+    """Return what --columns knows the kept columns by: names, or positions in the file."""
+    known = table.feature_names or table.column_numbers or range(len(kept))
+    return [str(name) for name, is_kept in zip(known, kept, strict=True) if is_kept]
 
 
 def _write(out: str, names: list[str]) -> None:

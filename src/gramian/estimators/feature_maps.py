@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
 from gramian.errors import DataError
-from gramian.estimators.inputs import check_features, generators, remember_features
+from gramian.estimators.inputs import check_features, expected_columns, generators, remember_features
 from gramian.estimators.saving import Saved, register_record
 from gramian.kernels.feature_maps import (
     MAX_FEATURES,
@@ -39,6 +39,7 @@ MAPPED: dict[str, Any] = {
     "n_features_in_": Sizes("d"),
     "n_features_out_": Sizes("p"),
     "feature_names_in_?": Array("d", kinds="O"),
+    "column_means_?": Given(Array("d")),
     "kernel_error_": KernelError,
 }
 
@@ -87,7 +88,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = self._rows(X)
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         return self.feature_map_.evaluate(rows.in_memory(), rows.dtype)
 
@@ -113,9 +114,9 @@ class KernelMapper(TransformerMixin, BaseEstimator):
             return check_labels(self.n_features_in_, getattr(self, "feature_names_in_", None))
         return tuple(map(str, OneToOneFeatureMixin.get_feature_names_out(self, names)))
 
-    def _rows(self, X: Any) -> Rows:
+    def _rows(self, X: Any, **options: Any) -> Rows:
         name = type(self).__name__
-        rows = as_rows(X, estimator=name)
+        rows = as_rows(X, estimator=name, **options)
         if rows.is_sparse:
             raise DataError(
                 f"{name} takes dense data; X is sparse. Pass X.toarray(), or PCA(...).fit_transform(X) "

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramian.checks import check_choice, check_integer, check_share, listed
+from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
+from gramian.rows.expected import Expected
 
 
 def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
@@ -99,25 +100,27 @@ def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, 
 
 
 def remember_features(estimator: Any, X: Any, rows: Rows) -> None:
-    """Store number and names of features as scikit-learn's estimators do."""
+    """Store number and names of features as scikit-learn's estimators do, and the means that fill holes."""
     _validate(estimator, X, rows, reset=True)
+    estimator.column_means_ = None if rows.table is None else rows.table.means
     if rows.table is not None and rows.feature_names is not None:
         estimator.feature_names_in_ = np.array(rows.feature_names, dtype=object)
 
 
+def expected_columns(estimator: Any) -> Expected:
+    """Return what a fitted estimator expects of new data, for ``as_rows``."""
+    names = getattr(estimator, "feature_names_in_", None)
+    known = None if names is None else tuple(map(str, names))
+    return Expected(known, getattr(estimator, "column_means_", None))
+
+
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:
-    """Refuse new data whose features are not those of the fitted data."""
+    """Refuse new data whose features are not those of the fitted data.
+
+    Files and tables were put in order by ``as_rows`` already, as :func:`expected_columns` says.
+    """
     _check_picture_shape(estimator, rows)
-    known = getattr(estimator, "feature_names_in_", None)
-    if rows.table is not None and rows.feature_names is not None and known is not None:
-        missing = [name for name in known if name not in rows.feature_names]
-        if missing or list(known) != list(rows.feature_names):
-            what = f"lack {listed(missing)}" if missing else "come in another order or with others"
-            raise DataError(
-                f"The columns of {rows.table.source} {what}, compared with the data the model was fitted on. "
-                f"Expected: {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}. "
-                "Choose them with columns=[...] (--columns)."
-            )
+    if rows.table is not None and rows.feature_names is not None and hasattr(estimator, "feature_names_in_"):
         return
     _validate(estimator, X, rows, reset=False)
 
@@ -143,4 +146,7 @@ def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except ValueError as error:
-        raise DataError(str(error)) from error
+        known, given = getattr(estimator, "feature_names_in_", ()), getattr(X, "columns", ())
+        there = not reset and len(known) > 0 and set(known) <= set(given)
+        advice = "Put them in order with X[model.feature_names_in_]." if there else ""
+        raise DataError(f"{error}{advice}") from error

@@ -37,7 +37,14 @@ from gramian.estimators.habits import (
     KnowsHabits,
     refuse_metadata,
 )
-from gramian.estimators.inputs import check_features, check_target, check_tol, generators, remember_features
+from gramian.estimators.inputs import (
+    check_features,
+    check_target,
+    check_tol,
+    expected_columns,
+    generators,
+    remember_features,
+)
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
@@ -128,6 +135,8 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         Which method finds pre-images, and why.
     plan_, spectrum_, certificate_
         How it was computed, the solver's record, and what is guaranteed.
+    column_means_
+        As of :class:`PCA`.
 
     References
     ----------
@@ -242,8 +251,8 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         vectors = self.eigenvectors_
         return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
 
-    def _rows(self, X: Any, minimum: int = 1) -> Rows:
-        rows = as_rows(X, estimator="KernelPCA", minimum=minimum)
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        rows = as_rows(X, estimator="KernelPCA", **options)
         if rows.is_sparse and self._precomputed:
             raise DataError(
                 "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
@@ -403,7 +412,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         The kernel matrix between new and fitted rows is filled tile by tile and never held as a whole.
         """
         check_is_fitted(self)
-        rows = self._rows(X)
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         xp, like = rows.xp, rows.like
         alpha = as_float64(self.projection_coef_)

@@ -39,6 +39,7 @@ from gramian.estimators.inputs import (
     check_features,
     check_scale,
     check_tol,
+    expected_columns,
     generators,
     remember_features,
 )
@@ -117,6 +118,8 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Mean square ``||x - x~||^2`` over the fitted rows, in fitted (scaled) units.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         What the data was.
+    column_means_ : ndarray of shape (n_features,) or None
+        What fills missing values of new files, where the data was a file read with ``missing="mean"``.
 
     References
     ----------
@@ -314,7 +317,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA", check_finite=False)
+        rows = as_rows(X, estimator="PCA", check_finite=False, expected=expected_columns(self))
         check_features(self, X, rows)
         return self._projection().scores(rows)
 
@@ -406,7 +409,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = as_rows(X, estimator="PCA")
+        rows = as_rows(X, estimator="PCA", expected=expected_columns(self))
         check_features(self, X, rows)
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())

@@ -16,7 +16,7 @@ from gramian.analysis.ridge_map import RidgeMap, learn_map
 from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
-from gramian.estimators.inputs import check_features
+from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray
@@ -203,7 +203,7 @@ class WithPreimages:
         np.float64(1.0)
         """
         self._require_rows()
-        rows = self._rows(X)
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         scores = self.transform(X if rows.table is None else rows.table)
         return self._back(as_float64(scores), as_float64(rows.in_memory()), rows, return_error)

@@ -25,7 +25,7 @@ from gramian.arrays import as_float64, from_numpy, namespace
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.habits import refuse_metadata
-from gramian.estimators.inputs import check_features, remember_features
+from gramian.estimators.inputs import check_features, expected_columns, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
@@ -91,8 +91,8 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         Variances of the columns.
     n_components_, rank_ : int
         Number of directions, and how many of them have variance above the rank tolerance.
-    plan_, spectrum_, certificate_, constant_features_
-        As of :class:`PCA`: how the directions were found and what is guaranteed about them.
+    plan_, spectrum_, certificate_, constant_features_, column_means_
+        As of :class:`PCA`: how the directions were found and what is guaranteed about them, what fills holes.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         What the data was.
 
@@ -304,7 +304,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
             a stack of pictures (n_samples, height, width).
         """
         check_is_fitted(self)
-        rows = self._rows(X, check_finite=False)
+        rows = self._rows(X, check_finite=False, expected=expected_columns(self))
         check_features(self, X, rows)
         return self._shaped(self._whitening().apply(rows), rows.picture_shape)
 

@@ -206,9 +206,17 @@ def methods_paragraph(model: Any, table: Table) -> str:
     return (
         f"{what} of {len(table.values):,} samples with {_size(table)} was computed with "
         f"gramian {used['gramian']} (Python {used['python']}, NumPy {used['numpy']}, SciPy {used['scipy']}, "
-        f"scikit-learn {used['scikit-learn']}). {_treatment(model)} {_selection(model)} "
+        f"scikit-learn {used['scikit-learn']}). {_reading(table)}{_treatment(model)} {_selection(model)} "
         f"Eigenpairs were found by the {plan.solver} route on the {plan.matrix}.{_bound(model)}"
     )
+
+
+def _reading(table: Table) -> str:
+    """Say everything that changed the data while it was read."""
+    changes = [*table.asked, *table.notes]
+    if table.values.dtype.kind in "iu":
+        changes.append(f"values stored as {table.values.dtype} became floating-point numbers")
+    return f"While the data were read, {'; '.join(changes)}. " if changes else ""
 
 
 def _treatment(model: Any) -> str:
@@ -220,7 +228,9 @@ def _treatment(model: Any) -> str:
     }
     scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
-    return f"The data were {'' if model.center else 'not '}centred{scaled}; variances divide by {divisor}."
+    whitened = "; scores were scaled to unit variance" if model.whiten else ""
+    centred = f"{'' if model.center else 'not '}centred{scaled}"
+    return f"The data were {centred}; variances divide by {divisor}{whitened}."
 
 
 def _selection(model: Any) -> str:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from gramian.checks import NAMES_SHOWN, counted, listed
 from gramian.errors import DataError, ParameterError
+from gramian.rows.expected import Expected
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 from gramian.rows.text_numbers import MISSING_TOKENS, marks, numbers_from_text, undecided_comma
 
@@ -87,7 +88,13 @@ def table_from_columns(
     columns, name_notes = _with_names(arrays, names, source, typed=separator is None)
     kept, given, label = pick_columns(columns.names, choice, source)
     id_column, kept, id_notes = _find_row_names(columns, choice, given, kept)
+    needed_notes: tuple[str, ...] = ()
+    if choice.needed is not None and names is not None:
+        places, needed_notes = Expected(choice.needed).places([columns.names[i] for i in kept], source)
+        kept = [kept[place] for place in places]
     _refuse_text(columns, kept)
+    logical = [columns.names[index] for index in kept if pa.types.is_boolean(columns.arrays[index].type)]
+    logical_notes = (f"true and false read as 1 and 0 in {listed(logical)}",) if logical else ()
     rows = pick_rows(len(arrays[0]), choice.rows, source)
     labels = None if label is None else _as_labels(_cut(columns.arrays[label], rows))
     return Table(
@@ -97,8 +104,9 @@ def table_from_columns(
         labels=_labels_of_row([row_labels[index] for index in kept]) if row_labels else labels,
         label_name=choice.label or choice.label_row,
         source=source,
-        notes=(*notes, *name_notes, *id_notes),
+        notes=(*notes, *name_notes, *id_notes, *needed_notes, *logical_notes),
         row_numbers=None if choice.rows is None else rows,
+        column_numbers=tuple(kept) if names is None else None,
     )
 
 
@@ -209,7 +217,7 @@ def _find_row_names(
     columns: _Columns, choice: Choice, given: int | None, kept: list[int]
 ) -> tuple[int | None, list[int], tuple[str, ...]]:
     """Take the first column for row names where it can be nothing else."""
-    taken = {choice.label, *(choice.drop or ()), *(choice.columns or ())}
+    taken = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
     free = [index for index, name in enumerate(columns.names) if name not in taken]
     if not free or free[0] == given or len(columns.names) == 1:
         return given, kept, ()

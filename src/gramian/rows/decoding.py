@@ -6,7 +6,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
@@ -31,11 +31,16 @@ class PictureFile:
 
 @dataclass(frozen=True)
 class PictureForm:
-    """What is known of a picture from its header: upright size in pixels and kind of grey values."""
+    """What is known of a picture from its header: upright size in pixels and kind of grey values.
+
+    Forms are equal whatever is changed while reading: colours made grey, and pictures turned upright.
+    """
 
     height: int
     width: int
     dtype: np.dtype[Any]
+    coloured: bool = field(default=False, compare=False)
+    turned: bool = field(default=False, compare=False)
 
 
 def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
@@ -139,9 +144,20 @@ def _pixels(error: Exception) -> str:
 
 def _form(image: Any) -> PictureForm:
     width, height = image.size
-    if image.getexif().get(_ORIENTATION_TAG) in (5, 6, 7, 8):
+    orientation = image.getexif().get(_ORIENTATION_TAG)
+    if orientation in (5, 6, 7, 8):
         width, height = height, width
-    return PictureForm(height, width, _grey_dtype(image))
+    return PictureForm(height, width, _grey_dtype(image), _coloured(image), turned=orientation in range(2, 9))
+
+
+def _coloured(image: Any) -> bool:
+    """Say whether there may be colour; what a palette holds is part of the header."""
+    if image.mode != "P":
+        return image.mode not in ("1", "L", "LA", "I", "F") and not image.mode.startswith("I;16")
+    order, data = image.palette.getdata()
+    whole = len(data) // len(order) * len(order)
+    colours = np.frombuffer(bytes(data[:whole]), np.uint8).reshape(-1, len(order))
+    return bool((colours[:, :2] != colours[:, 1:3]).any())
 
 
 def _grey_dtype(image: Any) -> np.dtype[Any]:

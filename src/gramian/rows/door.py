@@ -11,6 +11,7 @@ from scipy import sparse
 from gramian.arrays import to_numpy
 from gramian.errors import InputTypeError
 from gramian.rows.array import ArrayRows
+from gramian.rows.expected import Expected
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.sparse import SparseRows
@@ -23,6 +24,7 @@ def as_rows(
     estimator: str = "gramian",
     minimum: int = 1,
     check_finite: bool = True,
+    expected: Expected | None = None,
 ) -> Rows:
     """Check user data and return it as :class:`Rows`.
 
@@ -37,6 +39,8 @@ def as_rows(
     check_finite : bool
         False leaves the search for NaN and infinity to the caller's first pass over the data,
         which must call :meth:`Rows.require_finite` when its sums are not finite.
+    expected : Expected, optional
+        What a fitted model expects of new data: a file or a table is brought into that form.
 
     Raises
     ------
@@ -55,8 +59,10 @@ def as_rows(
     if isinstance(X, Path):
         X = Scan(X)
     if isinstance(X, Scan):
-        X = X.read()
+        X = X.read(expected)
     table = X if isinstance(X, Table) else None
+    if table is not None and expected is not None:
+        table = expected.ordered(table)
     kind = SparseRows if sparse.issparse(X) else ArrayRows
     rows: Rows = kind.checked(X if table is None else table.values, estimator, minimum)
     rows = replace(

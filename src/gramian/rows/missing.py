@@ -1,5 +1,6 @@
 """Missing values: found, refused, or treated in a way that was asked for and is noted."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -8,6 +9,7 @@ import numpy.typing as npt
 
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
+from gramian.rows.expected import Expected
 from gramian.rows.table import Table
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
@@ -15,22 +17,35 @@ MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 _WAY_OUT = (
     'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line), or fill it first.'
 )
+_NO_MEANS = (
+    'The model was fitted without missing="mean", so it has no means to fill with. Leave those rows out with '
+    'missing="drop-rows" (--missing drop-rows), fill the values first, or fit the model again with '
+    'missing="mean" (--missing mean).'
+)
 
 
-def handle_missing(table: Table, policy: MissingPolicy | None = None) -> Table:
+def handle_missing(
+    table: Table, policy: MissingPolicy | None = None, expected: Expected | None = None
+) -> Table:
     """Refuse NaN and inf, or treat NaN as the policy says.
 
     Parameters
     ----------
     table : Table
+        New data has the columns that are expected, in their order.
     policy : {"mean", "drop-rows", "drop-columns"} or None
         ``"mean"`` puts the mean of the column's other values in the place of NaN. inf is refused
         under every policy.
+    expected : Expected or None
+        For new data, what its model expects: the means are then those of the fitted data, and fill NaN
+        without a policy too.
 
     Raises
     ------
     DataError
         If there is inf, or NaN without a policy, or nothing is left.
+    ParameterError
+        For ``"mean"`` where the model has no means.
 
     Examples
     --------
@@ -38,36 +53,47 @@ def handle_missing(table: Table, policy: MissingPolicy | None = None) -> Table:
     >>> handle_missing(table, "mean").values[1, 1]
     np.float64(3.0)
     """
-    if table.values.dtype.kind != "f":
-        return table
+    if policy == "mean" and expected is not None and expected.means is None:
+        raise ParameterError(
+            'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
+            + _NO_MEANS
+        )
     flat = table.values.reshape(len(table.values), -1)
+    # One sum decides for nearly all data.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(flat.sum(dtype=np.float64)):
-            return table
-    infinite, missing = np.isinf(flat), np.isnan(flat)
-    if infinite.any():
+        whole = table.values.dtype.kind != "f" or bool(np.isfinite(flat.sum(dtype=np.float64)))
+    if not whole and (infinite := np.isinf(flat)).any():
         raise DataError(
             f"inf in {_place(table, infinite)} ({counted(int(infinite.sum()), 'infinite value')} in total; "
             "rows are counted from 0). "
             "No missing-value policy covers inf: correct it, or leave out those rows or columns."
         )
-    if not missing.any():
+    if policy == "mean" and expected is None:
+        table = replace(table, means=_column_means(table, flat))
+    if whole or not (missing := np.isnan(flat)).any():
         return table
-    if policy is None:
-        raise DataError(
-            f"NaN in {_place(table, missing)} ({counted(int(missing.sum()), 'missing value')} in total; "
-            f"rows are counted from 0). {_WAY_OUT}"
-        )
-    treat = {"mean": _fill_mean, "drop-rows": _drop_rows, "drop-columns": _drop_columns}[policy]
-    return treat(table, flat, missing)
+    if policy == "drop-rows":
+        return _drop_rows(table, flat, missing)
+    if policy == "drop-columns":
+        return _drop_columns(table, flat, missing)
+    if expected is not None and expected.means is not None:
+        return _filled(table, flat, missing, expected.means, "the means of the fitted data")
+    if table.means is not None:
+        return _filled(table, flat, missing, table.means, "column means")
+    raise DataError(
+        f"NaN in {_place(table, missing)} ({counted(int(missing.sum()), 'missing value')} in total; "
+        f"rows are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
+    )
 
 
 def _place(table: Table, where: npt.NDArray[np.bool_]) -> str:
     row, column = (int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
+    return f"{_row(table, row)}, {_column(table, column)}"
+
+
+def _row(table: Table, row: int) -> str:
     text = f"row {row if table.row_numbers is None else table.row_numbers[row]}"
-    if table.row_names is not None:
-        text += f" ({table.row_names[row]})"
-    return f"{text}, {_column(table, column)}"
+    return text if table.row_names is None else f"{text} ({table.row_names[row]})"
 
 
 def _column(table: Table, column: int) -> str:
@@ -79,29 +105,53 @@ def _column(table: Table, column: int) -> str:
     return f"column {column}"
 
 
-def _fill_mean(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> Table:
-    touched = np.flatnonzero(missing.any(axis=0))
-    empty = [int(column) for column in touched if missing[:, column].all()]
-    if empty:
-        shown = ", ".join(_column(table, column) for column in empty[:NAMES_SHOWN])
-        more = f" and {len(empty) - NAMES_SHOWN} more" if len(empty) > NAMES_SHOWN else ""
-        raise DataError(
-            f'missing="mean", but no value to take a mean of is in {shown}{more} of {table.source}. '
-            "Leave out what is empty (drop=[...], --drop NAME), or use "
-            'missing="drop-columns".'
-        )
-    filled = flat.copy(order="K")
-    for column in touched:
-        present = flat[~missing[:, column], column].astype(np.float64)
+def _column_means(table: Table, flat: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the mean of what is there in every column; empty ones are refused."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        means: npt.NDArray[np.float64] = flat.mean(axis=0, dtype=np.float64)
+    empty = []
+    for column in np.flatnonzero(~np.isfinite(means)).tolist():
+        present = flat[~np.isnan(flat[:, column]), column].astype(np.float64)
+        if not present.size:
+            empty.append(column)
+            continue
         # Scaling by an exact power of two keeps the sum finite where values are near the limit.
         exponent = int(np.frexp(np.abs(present).max())[1])
-        mean = np.ldexp(np.ldexp(present, -exponent).mean(), exponent)
-        filled[missing[:, column], column] = mean
-    note = (
-        f"{counted(int(missing.sum()), 'missing value')} in {counted(len(touched), 'column')} "
-        "filled with column means"
-    )
-    return replace(table, values=filled.reshape(table.values.shape), notes=(*table.notes, note))
+        means[column] = np.ldexp(np.ldexp(present, -exponent).mean(), exponent)
+    if empty:
+        raise DataError(
+            f'missing="mean", but no value to take a mean of is in {_shown(table, empty, _column)} of '
+            f"{table.source}. Leave out what is empty (drop=[...], --drop NAME), or use "
+            'missing="drop-columns".'
+        )
+    return means
+
+
+def _shown(table: Table, places: list[int], name: Callable[[Table, int], str]) -> str:
+    shown = ", ".join(name(table, place) for place in places[:NAMES_SHOWN])
+    return shown + (f" and {len(places) - NAMES_SHOWN} more" if len(places) > NAMES_SHOWN else "")
+
+
+def _filled(
+    table: Table,
+    flat: npt.NDArray[Any],
+    missing: npt.NDArray[np.bool_],
+    means: npt.NDArray[np.float64],
+    what: str,
+) -> Table:
+    if len(means) != flat.shape[1]:
+        raise DataError(
+            f"{table.source} has {counted(flat.shape[1], 'column')}, but the model was fitted on "
+            f"{len(means):,}. Choose them with columns=[...] (--columns)."
+        )
+    filled = flat.copy(order="K")
+    np.copyto(filled, means, where=missing, casting="same_kind")
+    columns = counted(int(missing.any(axis=0).sum()), "column")
+    notes = [f"{counted(int(missing.sum()), 'missing value')} in {columns} filled with {what}"]
+    if empty := np.flatnonzero(missing.all(axis=1)).tolist():
+        rows = counted(len(empty), "row without any value is", "rows without any value are")
+        notes.append(f"{rows} nothing but means: {_shown(table, empty, _row)}")
+    return replace(table, values=filled.reshape(table.values.shape), notes=(*table.notes, *notes))
 
 
 def _drop_rows(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> Table:
@@ -136,11 +186,12 @@ def _drop_columns(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.
             f'missing="drop-columns" leaves none of the {n_columns} columns of {table.source}: '
             'every column has a missing value. Use missing="mean" or "drop-rows", or fill it first.'
         )
-    names = table.feature_names
+    names, numbers = table.feature_names, table.column_numbers or range(n_columns)
     note = f"{n_columns - len(keep)} of {n_columns} columns with missing values dropped"
     return replace(
         table,
         values=np.take(flat, keep, axis=1),
         feature_names=None if names is None else tuple(names[column] for column in keep),
+        column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
         notes=(*table.notes, note),
     )

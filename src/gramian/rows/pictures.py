@@ -303,7 +303,8 @@ def read_pictures(
         If Pillow is not installed.
     """
     pictures = [pictures[row] for row in pick_rows(len(pictures), rows, source)]
-    form, frames = _common_form(pictures, size)
+    forms, frames = _forms(pictures, size)
+    form = forms[0]
     values = np.empty((len(pictures), form.height, form.width), dtype=form.dtype)
     digest = hashlib.sha256()
     for place, picture in enumerate(told(pictures, "picture")):
@@ -311,21 +312,25 @@ def read_pictures(
         name = picture.name.encode("utf-8", "surrogateescape")
         digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
         values[place] = grey_values(picture.name, data, form)
-    notes = (frames_note(frames),) if frames else ()
+    notes = [frames_note(frames)] if frames else []
+    if coloured := sum(one.coloured for one in forms):
+        notes.append(f"{counted(coloured, 'picture')} in colour made grey (ITU-R 601-2 luma)")
+    if turned := sum(one.turned for one in forms):
+        notes.append(f"{counted(turned, 'picture')} turned upright, as the camera recorded")
     return Table(
         values,
         row_names=tuple(readable(picture.name) for picture in pictures),
         picture_shape=(form.height, form.width),
         source=source,
-        notes=notes,
+        notes=tuple(notes),
         sha256=digest.hexdigest(),
     )
 
 
-def _common_form(pictures: Sequence[PictureFile], size: tuple[int, int] | None) -> tuple[PictureForm, int]:
+def _forms(pictures: Sequence[PictureFile], size: tuple[int, int] | None) -> tuple[list[PictureForm], int]:
     """Check by their headers alone that all pictures fit together, before any is decoded.
 
-    Returns the common form, and how many of the pictures have several frames.
+    Returns their forms, which are equal, and how many of the pictures have several frames.
     """
     forms = []
     frames = 0
@@ -335,7 +340,7 @@ def _common_form(pictures: Sequence[PictureFile], size: tuple[int, int] | None) 
         forms.append(form if size is None else replace(form, width=size[0], height=size[1]))
         if forms[-1] != forms[0]:
             raise _different(pictures[0].name, forms[0], picture.name, forms[-1])
-    return forms[0], frames
+    return forms, frames
 
 
 def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:

@@ -12,10 +12,12 @@ from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
+from gramian.rows.expected import Expected
 from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
-from gramian.rows.table import Choice, Table, contiguous, transpose
+from gramian.rows.name_lists import read_names
+from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Scan:
     def __post_init__(self) -> None:
         checked = {
             "rows": _check_rows(self.rows),
-            "columns": _check_names("columns", self.columns),
-            "drop": _check_names("drop", self.drop),
+            "columns": _check_columns("columns", self.columns),
+            "drop": _check_columns("drop", self.drop),
             "id": _check_name("id", self.id),
             "label": _check_name("label", self.label),
             "size": check_size(self.size),
@@ -53,8 +55,13 @@ class Scan:
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
 
-    def read(self) -> Table:
+    def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
+
+        Parameters
+        ----------
+        expected : Expected, optional
+            What a fitted model expects of new data: the file may have its columns in another order, and more.
 
         Returns
         -------
@@ -74,6 +81,8 @@ class Scan:
         """
         column, row = (None, self.label) if self.transpose else (self.label, None)
         choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
+        if expected is not None and not self.transpose:
+            choice = replace(choice, needed=expected.names)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
@@ -84,8 +93,10 @@ class Scan:
             table = transpose(table)
         if self._labels is not None:
             table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
-        table = handle_missing(table, self.missing)
-        return replace(table, values=contiguous(table.values))
+        if expected is not None:
+            table = expected.ordered(table)
+        table = handle_missing(table, self.missing, expected)
+        return replace(table, values=contiguous(table.values), asked=_asked(self))
 
 
 def scan(
@@ -118,9 +129,9 @@ def scan(
         ``"::2"``. For pictures, those in natural order of their paths.
     columns : list of str or comma-separated str, optional
         The columns to use, in this order. Columns without names are known by position, counted
-        from 0: ``["0", "3"]``.
+        from 0: ``["0", "3"]``. ``"@FILE"`` takes them from a text file, one name a line.
     drop : list of str or comma-separated str, optional
-        Columns to leave out.
+        Columns to leave out; also ``"@FILE"``.
     id : str, optional
         Column to use as row names. By default a first column without a name or of unique text is.
     label : str, optional
@@ -213,6 +224,12 @@ def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def _check_columns(option: str, names: Any) -> tuple[str, ...] | None:
+    if isinstance(names, str) and names.startswith("@") and len(names) > 1:
+        return read_names(names[1:])
+    return _check_names(option, names)
+
+
 def _as_texts(marks: Any) -> Any:
     """Write numbers among marks as text; the rest is checked like names."""
     if marks is None or isinstance(marks, str):
@@ -258,6 +275,23 @@ def check_size(size: Any) -> tuple[int, int] | None:
         return check_integer("width", width), check_integer("height", height)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"size={size!r} is not two integers of at least 1. {how}") from error
+
+
+def _asked(scan: Scan) -> tuple[str, ...]:
+    """Say in words what was asked for; what becomes of missing values the notes say."""
+    size = scan.size or (0, 0)
+    told = {
+        "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
+        "columns": f"the columns {listed(scan.columns or ())} were used",
+        "drop": f"{listed(scan.drop or ())} left out",
+        "id": f"rows were named by {scan.id!r}",
+        "label": f"{scan.label!r} was set aside as labels",
+        "labels_from": f"labels were joined from {scan._labels}",
+        "transpose": "rows and columns were swapped",
+        "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
+        "na_values": f"{listed(scan.na_values or ())} stood for missing values",
+    }
+    return tuple(text for option, text in told.items() if getattr(scan, option))
 
 
 def _check_together(scan: Scan) -> None:

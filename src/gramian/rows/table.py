@@ -36,10 +36,16 @@ class Table:
         Where it came from, readable.
     notes : tuple of str
         What the reader decided by itself, for the person who asked.
+    asked : tuple of str
+        What that person asked to do with the data while reading: for the report.
     sha256 : str
         Hash of the bytes that were read.
     row_numbers : range or None
         Numbers of the rows in the file, counted from 0, where only some of them were asked for.
+    column_numbers : tuple of int or None
+        Numbers of the columns in the file, where they have no names and only some of them were asked for.
+    means : ndarray of shape (n_features,) or None
+        Means of the columns without their missing values, where those were to be filled with them.
     """
 
     values: npt.NDArray[Any]
@@ -50,8 +56,11 @@ class Table:
     picture_shape: tuple[int, int] | None = None
     source: str = "memory"
     notes: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     sha256: str = ""
     row_numbers: range | None = None
+    column_numbers: tuple[int, ...] | None = None
+    means: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
@@ -60,7 +69,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which part of a file is wanted, and how it is understood; in the file's terms."""
+    """Which part of a file is wanted, and how it is understood; in the file's terms.
+
+    A fitted model needs some columns, and what others hold does not matter to it.
+    """
 
     rows: slice | None = None
     columns: tuple[str, ...] | None = None
@@ -70,6 +82,7 @@ class Choice:
     size: tuple[int, int] | None = None
     na_values: tuple[str, ...] | None = None
     label_row: str | None = None
+    needed: tuple[str, ...] | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
@@ -136,7 +149,7 @@ def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
     """
     if rows is None:
         return range(n_rows)
-    shown = _show_slice(rows)
+    shown = f'"{slice_text(rows)}"'
     limits = [limit for limit in (rows.start, rows.stop) if limit is not None]
     if any(limit > n_rows or limit < -n_rows for limit in limits):
         raise ParameterError(
@@ -152,9 +165,16 @@ def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
     return picked
 
 
-def _show_slice(rows: slice) -> str:
+def slice_text(rows: slice) -> str:
+    """Return a slice as it is written.
+
+    Examples
+    --------
+    >>> slice_text(slice(None, 8, 2))
+    ':8:2'
+    """
     parts = [rows.start, rows.stop] if rows.step is None else [rows.start, rows.stop, rows.step]
-    return '"' + ":".join("" if part is None else str(part) for part in parts) + '"'
+    return ":".join("" if part is None else str(part) for part in parts)
 
 
 def pick_columns(
@@ -198,7 +218,10 @@ def _unknown_columns(
         for match in difflib.get_close_matches(wanted.casefold(), folded, n=3)
     }
     hint = f"Did you mean {listed(close)}?" if close else f"Its {len(names)} columns are {listed(names)}."
-    return ParameterError(f"{option}={listed(unknown)}: {source} has no such column. {hint}")
+    # A name of a list in a file knows its line.
+    where = getattr(unknown[0], "place", f"{option}={listed(unknown)}")
+    what = f"column {str(unknown[0])!r}" if hasattr(unknown[0], "place") else "such column"
+    return ParameterError(f"{where}: {source} has no {what}. {hint}")
 
 
 def contiguous(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -226,8 +249,9 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
     >>> table.values.shape, table.labels.tolist()
     ((3, 2), [0.0, 0.0, 1.0])
     """
+    notes: tuple[str, ...] = ()
     if array.dtype.kind == "b":
-        array = array.view(np.uint8)
+        array, notes = array.view(np.uint8), ("true and false read as 1 and 0",)
     rows = pick_rows(len(array), choice.rows, source)
     numbers = None if choice.rows is None else rows
     if choice.label_row is not None:
@@ -240,9 +264,10 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
     if array.ndim == 3:
         choice.refuse_columns(source)
         height, width = array.shape[1:]
-        return Table(contiguous(array), picture_shape=(height, width), source=source, row_numbers=numbers)
+        shape = (height, width)
+        return Table(contiguous(array), picture_shape=shape, source=source, notes=notes, row_numbers=numbers)
     if not choice.names_columns():
-        return Table(contiguous(array), source=source, row_numbers=numbers)
+        return Table(contiguous(array), source=source, notes=notes, row_numbers=numbers)
     kept, id_column, label = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
     if not kept:
         raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
@@ -252,7 +277,9 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
         labels=None if label is None else array[:, label].copy(),
         label_name=choice.label,
         source=source,
+        notes=notes,
         row_numbers=numbers,
+        column_numbers=tuple(kept),
     )
 
 
@@ -285,5 +312,6 @@ def transpose(table: Table) -> Table:
         feature_names=names,
         row_names=table.feature_names,
         row_numbers=None,
+        column_numbers=None,
         notes=notes,
     )

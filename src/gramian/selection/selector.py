@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import from_numpy
 from gramian.errors import DataError, InputTypeError
-from gramian.estimators.inputs import check_features
+from gramian.estimators.inputs import check_features, expected_columns
 from gramian.rows import as_rows
 
 
@@ -38,7 +38,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
             Where no feature was kept, or X has others than the data that was fitted.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator=type(self).__name__)
+        rows = as_rows(X, estimator=type(self).__name__, expected=expected_columns(self))
         check_features(self, X, rows)
         values, kept = rows.in_memory(), np.flatnonzero(self.support_)
         if not kept.size:

@@ -1,0 +1,74 @@
+"""What a fitted model expects of new data: its columns by name, and what fills their holes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import counted, listed
+from gramian.errors import DataError
+from gramian.rows.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """The columns that a model was fitted on.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Their names, in order; None where they had none.
+    means : ndarray of shape (n_features,) or None
+        What missing values are filled with; None where the model was not fitted with ``missing="mean"``.
+    """
+
+    names: tuple[str, ...] | None = None
+    means: npt.NDArray[Any] | None = None
+
+    def places(self, given: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
+        """Return where the expected columns are among those given, and notes on what that changes.
+
+        Raises
+        ------
+        DataError
+            If one is not there.
+        """
+        names = self.names or ()
+        known = set(names)
+        where = {name: place for place, name in enumerate(given)}
+        missing = [name for name in names if name not in where]
+        if missing:
+            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            raise DataError(
+                f"The columns of {source} lack {listed(missing)}, compared with the data the model was "
+                f"fitted on. Expected: {shown}. Add what is missing, or give it that name."
+            )
+        found = [where[name] for name in names]
+        notes: list[str] = []
+        if others := [name for name in given if name not in known]:
+            extra = counted(len(others), "column")
+            notes.append(f"{extra} that the model was not fitted on left out: {listed(others)}")
+        if found != sorted(found):
+            notes.append("columns put in the order of the fitted ones, by name")
+        return found, tuple(notes)
+
+    def ordered(self, table: Table) -> Table:
+        """Return a table with the expected columns in their order, and notes on what that changed.
+
+        A table without names stays as it is.
+
+        Examples
+        --------
+        >>> table = Table(np.array([[1.0, 2.0, 3.0]]), ("z", "y", "x"))
+        >>> ordered = Expected(("x", "y")).ordered(table)
+        >>> ordered.values.tolist(), ordered.notes[0]
+        ([[3.0, 2.0]], "1 column that the model was not fitted on left out: 'z'")
+        """
+        given = table.feature_names
+        if self.names is None or given is None or given == self.names:
+            return table
+        places, notes = self.places(given, table.source)
+        values = np.take(table.values, places, axis=1)
+        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes))
