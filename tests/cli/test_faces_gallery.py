@@ -488,7 +488,7 @@ def test_a_larger_share_of_false_accepts_lowers_the_threshold(enrolled, faces):
         return faces("identify", "m.gramian", "g.db", "new/p01", "--json", *options).json["calibration"]
 
     ran = faces("identify", "m.gramian", "g.db", "people/p02/4.png", "--far", "0.2")
-    assert "8 people enrolled; at far 0.2 a likeness of " in ran.out
+    assert "8 people enrolled; at far 0.2 a similarity score of " in ran.out
     strict, lax = calibration("--far", "0.001"), calibration("--far", "0.2")
     assert (strict["far"], lax["far"]) == (0.001, 0.2)
     assert lax["threshold"] < strict["threshold"]

@@ -6,32 +6,12 @@ import runpy
 import sys
 from pathlib import Path
 
-import sklearn.decomposition
-import sklearn.feature_selection
-
-from gramian.compat import sklearn as ours
-
 USAGE = """usage: python -m gramian.compat SCRIPT [ARGUMENTS ...]
 
 Runs a Python script in which these names of scikit-learn are gramian's:
   sklearn.decomposition: PCA, KernelPCA
   sklearn.feature_selection: SequentialFeatureSelector, mutual_info_classif, mutual_info_regression
 """
-PLACES = {
-    sklearn.decomposition: ("PCA", "KernelPCA"),
-    sklearn.feature_selection: (
-        "SequentialFeatureSelector",
-        "mutual_info_classif",
-        "mutual_info_regression",
-    ),
-}
-
-
-def put_in_place() -> None:
-    """Replace scikit-learn's names by gramian's, for everything that is imported from now on."""
-    for module, names in PLACES.items():
-        for name in names:
-            setattr(module, name, getattr(ours, name))
 
 
 def main() -> int:
@@ -47,6 +27,9 @@ def main() -> int:
     sys.argv = arguments
     # As when Python itself runs it.
     sys.path[0] = str(script.parent.resolve())
+    # scikit-learn takes longer to import than everything before.
+    from gramian.compat.places import put_in_place
+
     put_in_place()
     runpy.run_path(arguments[0], run_name="__main__")
     return 0
