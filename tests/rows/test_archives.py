@@ -247,3 +247,11 @@ def test_real_archives(data_dir):
     assert (table.values.shape, table.labels[:4].tolist()) == ((50, 28, 28), [7, 2, 1, 0])
     faces = scan(existing(data_dir, "faces", "olivettifaces.mat"), transpose=True).read()
     assert (faces.values.shape, faces.values.dtype) == ((400, 4096), np.uint8)
+
+
+def test_numbers_in_other_files_are_not_read(tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(range(48)))
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
+    with pytest.raises(DataError, match="/X keeps its numbers in other files"):
+        scan(tmp_path / "x.h5").read()

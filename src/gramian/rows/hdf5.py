@@ -7,7 +7,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import MissingExtraError
+from gramian.errors import DataError, MissingExtraError
 from gramian.rows.archives import Stored, Use, damage, pick_array
 
 
@@ -81,6 +81,11 @@ def stored(dataset: Any, reverse: bool = False) -> Stored:
     plain = np.dtype("V") if dataset.dtype.hasobject else dataset.dtype
 
     def read() -> npt.NDArray[Any]:
+        if dataset.external or dataset.is_virtual:
+            # A file from somewhere else could name any file of this machine.
+            raise DataError(
+                f"{dataset.name} keeps its numbers in other files, which are not read. Copy all into one file."
+            )
         array = dataset.asstr()[()].astype(np.str_) if text else dataset[()]
         return np.asarray(array.T if reverse else array)
 
