@@ -84,7 +84,7 @@ def stored(dataset: Any, reverse: bool = False) -> Stored:
         if dataset.external or dataset.is_virtual:
             # A file from somewhere else could name any file of this machine.
             raise DataError(
-                f"{dataset.name} keeps its numbers in other files, which are not read. Copy all into one file."
+                f"{dataset.name} keeps its numbers in other files, which are not read. Copy all into one."
             )
         array = dataset.asstr()[()].astype(np.str_) if text else dataset[()]
         return np.asarray(array.T if reverse else array)
