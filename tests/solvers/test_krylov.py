@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gramian.arrays import as_float64
+from gramian.operators.whole import SymmetricMatrix
 from gramian.records import Target
 from gramian.solvers.krylov import krylov
 
@@ -213,3 +214,21 @@ def test_every_kind_keeps_its_kind(array_kind):
 def test_a_target_without_number_or_fraction_is_refused():
     with pytest.raises(ValueError, match="needs a number of pairs, or a fraction and a trace"):
         solve(Matrix(DECAY), Target())
+
+
+def test_a_start_wider_than_a_block_leaves_room_for_what_follows():
+    A = np.diag(np.linspace(2.0, 1.0, 700))
+    rng = np.random.default_rng(0)
+    start = np.linalg.qr(rng.standard_normal((700, 150)))[0]
+    found = krylov(
+        SymmetricMatrix(A, psd=True),
+        Target(count=150),
+        tol=1e-6,
+        block=16,
+        columns=300,
+        max_passes=40,
+        rng=rng,
+        start=start,
+    )
+    assert found.spectrum.values.size == 150
+    assert found.why or np.allclose(found.spectrum.values, np.diag(A)[:150], atol=1e-4)

@@ -273,6 +273,9 @@ def _iterate(
     before: FloatArray | None,
 ) -> Found:
     basis = _Basis(operator, columns, block)
+    if start is not None and before is None and target.count is not None:
+        # After a restart a block as wide as the start must fit beside what is kept.
+        start = start[:, : max(block, columns - target.count - block // 2)]
     candidate = _first_block(operator, block, rng, start, whole=before is not None)
     history: list[float] = []
     earlier: list[FloatArray] = [] if before is None else [before]
@@ -296,7 +299,8 @@ def _iterate(
             return Found(_spectrum(operator, basis, values, Y, k, passes))
         history.append(worst)
         earlier = [*earlier[-1:], values]
-        full = basis.full(block)
+        # Vectors to start from may be more than a block, and so are those that follow them.
+        full = basis.full(block if following is None else following.shape[1])
         if passes == max_passes or _hopeless(history, tol, max_passes) or (full and target.count is None):
             why = f"block Krylov stalled after {passes} block products at a relative residual of {worst:.1e}"
             return Found(_spectrum(operator, basis, values, Y, count, passes), why)
