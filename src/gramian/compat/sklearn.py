@@ -271,9 +271,7 @@ def mutual_info_classif(
 ) -> Any:
     """scikit-learn's ``mutual_info_classif`` by :func:`gramian.mutual_information`, in nats."""
     shared = {"n_neighbors": n_neighbors, "random_state": random_state, "n_jobs": n_jobs}
-    if (found := _information(X, y, True, discrete_features, shared)) is not None:
-        return found
-    return classif_of_scikit_learn(X, y, discrete_features=discrete_features, copy=copy, **shared)
+    return _information(classif_of_scikit_learn, X, y, discrete_features, copy, shared)
 
 
 def mutual_info_regression(
@@ -288,23 +286,20 @@ def mutual_info_regression(
 ) -> Any:
     """scikit-learn's ``mutual_info_regression`` by :func:`gramian.mutual_information`, in nats."""
     shared = {"n_neighbors": n_neighbors, "random_state": random_state, "n_jobs": n_jobs}
-    if (found := _information(X, y, False, discrete_features, shared)) is not None:
-        return found
-    return regression_of_scikit_learn(X, y, discrete_features=discrete_features, copy=copy, **shared)
+    return _information(regression_of_scikit_learn, X, y, discrete_features, copy, shared)
 
 
-def _information(X: Any, y: Any, classes: bool, discrete: Any, shared: dict[str, Any]) -> Any:
-    """Values of shape (n_features,), or None where scikit-learn has to answer."""
-    if getattr(X, "ndim", 2) != 2:
-        return None
+def _information(theirs: Any, X: Any, y: Any, discrete: Any, copy: bool, shared: dict[str, Any]) -> Any:
+    """Values of shape (n_features,): gramian's, or scikit-learn's where it has to answer."""
     # gramian's "auto" looks at the values of a column.
-    discrete = sp.issparse(X) if isinstance(discrete, str) and discrete == "auto" else discrete
-    if sp.issparse(X) and discrete is not True:
-        return None
-    try:
-        return gramian.mutual_information(X, y, discrete=discrete, discrete_target=classes, **shared).values
-    except GramianError:
-        return None
+    chosen = sp.issparse(X) if isinstance(discrete, str) and discrete == "auto" else discrete
+    if getattr(X, "ndim", 2) == 2 and (chosen is True or not sp.issparse(X)):
+        classes = theirs is classif_of_scikit_learn
+        try:
+            return gramian.mutual_information(X, y, discrete=chosen, discrete_target=classes, **shared).values
+        except GramianError:
+            pass
+    return theirs(X, y, discrete_features=discrete, copy=copy, **shared)
 
 
 def _quietly(work: Any, X: Any) -> Any:

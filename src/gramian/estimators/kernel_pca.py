@@ -323,7 +323,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
             )
         return choice
 
-    def _ask(self, rows: Rows, target: Target, problem: KernelProblem, *streams: np.random.Generator) -> Ask:
+    def _ask(self, rows: Rows, target: Target, problem: KernelProblem) -> Ask:
         solver = check_choice("solver", self.solver, SOLVERS)
         if solver == "krylov" and problem.everything and problem.clip:
             raise ParameterError(
