@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,9 +15,13 @@ from sklearn.utils.validation import validate_data
 
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.operators.operator import digest
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 from gramian.rows.expected import Expected
+from gramian.rows.stored import StoredRows
+from gramian.store import Passes
+from gramian.version import __version__
 
 
 def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
@@ -84,6 +92,11 @@ def check_scale(scale: Any, d: int) -> str | FloatArray | None:
 
 def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, ...]:
     """Return independent generators: for the solver, for the probe that checks it, and for what is more."""
+    return streams(drawn_seeds(random_state), count)
+
+
+def drawn_seeds(random_state: Any) -> list[int]:
+    """Draw the seeds of all generators of a fit."""
     if isinstance(random_state, np.random.Generator):
         seeds = random_state.integers(2**32, size=4)
     else:
@@ -95,8 +108,54 @@ def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, 
                 "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
             ) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
-    children = np.random.SeedSequence(seeds.tolist()).spawn(count)
-    return tuple(np.random.default_rng(child) for child in children)
+    return [int(seed) for seed in seeds]
+
+
+def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
+    """Return independent generators from seeds."""
+    return tuple(np.random.default_rng(child) for child in np.random.SeedSequence(seeds).spawn(count))
+
+
+@contextmanager
+def checkpointed(
+    estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None, seeds: list[int]
+) -> Iterator[tuple[Rows, list[int]]]:
+    """Give rows whose passes are kept in a folder, where one is named, and the seeds that the fit began with.
+
+    Raises
+    ------
+    ParameterError
+        For data in memory, and for a checkpoint of another fit.
+    FileError
+        For a folder that cannot be used.
+    """
+    if checkpoint is None:
+        yield rows, seeds
+        return
+    if not isinstance(rows, StoredRows):
+        raise ParameterError(
+            f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this data "
+            "is in memory. Leave checkpoint out, or save the data with numpy.save and give its pathlib.Path."
+        )
+    # What a fit may use of memory does not change what it finds.
+    given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
+    of = {"gramian": __version__, "the estimator": type(estimator).__name__}
+    of |= {name: _described(value) for name, value in given.items()} | rows.identity()
+    passes, seeds = Passes.kept(checkpoint, of, seeds)
+    try:
+        yield replace(rows, passes=passes), seeds
+    finally:
+        passes.close()
+
+
+def _described(value: Any) -> str:
+    """Say what a parameter is: of generators only that, since their seeds are kept."""
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return type(value).__name__
+    if isinstance(value, np.ndarray | list | tuple):
+        array = np.asarray(value)
+        return f"{array.shape} array {digest(array).hex()[:16]}" if array.dtype.kind in "fiu" else repr(value)
+    return repr(value)
 
 
 def remember_features(estimator: Any, X: Any, rows: Rows) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -39,9 +40,11 @@ from gramian.estimators.inputs import (
     check_features,
     check_scale,
     check_tol,
+    checkpointed,
+    drawn_seeds,
     expected_columns,
-    generators,
     remember_features,
+    streams,
 )
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import Ask, FloatArray, Plan, Target
@@ -203,7 +206,9 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+    ) -> Self:
         """Find the components of X.
 
         Parameters
@@ -211,6 +216,11 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
         y : ignored
+        checkpoint : path, optional
+            A folder in which what passes over a file have found is kept: at the end of each, and once a
+            minute. After a crash the same call goes on from there, and gives what it would have given. The
+            folder stays when the fit is done, and the same call then gives the same again without reading;
+            remove it when the model is saved.
         **metadata
             None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
@@ -219,18 +229,22 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         DataError
             NaN, infinity, text or complex entries, fewer than two rows.
         ParameterError
-            A parameter outside of what it may be.
+            A parameter outside of what it may be, a checkpoint of another fit, or one of data in memory.
+        FileError
+            A file or checkpoint that cannot be read or written; what the checkpoint has stays.
         MemoryLimitError
             When no route fits into ``memory_limit``.
         """
         refuse_metadata(self, metadata)
-        self._fit(X)
+        self._fit(X, checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+    ) -> Any:
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
-        rows, found = self._fit(X)
+        rows, found = self._fit(X, checkpoint)
         if found.scores is None:
             return self._projection().scores(rows)
         return self._projection().whitened(found.scores)
@@ -255,20 +269,22 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         return with_rule(plan(self._problem(rows).costs, ask), wanted, rows, ask.memory_limit)
 
-    def _fit(self, X: Any) -> tuple[Rows, Directions]:
-        rows = self._rows(X, minimum=2)
-        if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
-            rows.require_finite()
-        wanted = check_wanted(self, rows)
-        solver_rng, probe_rng, rule_rng = generators(self.random_state, 3)
-        ask = replace(self._ask(rows, wanted.target), solver_rng=solver_rng, probe_rng=probe_rng)
-        advice = "Fewer components, or a sample of the rows, cost less."
-        warn_of_cost(self._plan(rows, wanted, ask), advice)
-        problem = self._problem(rows)
-        target, choice = settle(self, rows, wanted, rule_rng)
-        ask = replace(ask, target=target)
-        solved = solve(problem, ask)
-        found = problem.directions(solved, target.count)
+    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
+        rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
+        seeds = drawn_seeds(self.random_state)
+        with checkpointed(self, rows, checkpoint, seeds) as (rows, seeds):
+            if not rows.is_stored and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
+                rows.require_finite()
+            wanted = check_wanted(self, rows)
+            solver_rng, probe_rng, rule_rng = streams(seeds, 3)
+            ask = replace(self._ask(rows, wanted.target), solver_rng=solver_rng, probe_rng=probe_rng)
+            advice = "Fewer components, or a sample of the rows, cost less."
+            warn_of_cost(self._plan(rows, wanted, ask), advice)
+            problem = self._problem(rows)
+            target, choice = settle(self, rows, wanted, rule_rng)
+            ask = replace(ask, target=target)
+            solved = solve(problem, ask)
+            found = problem.directions(solved, target.count)
         solved = replace(
             solved,
             plan=with_rule(solved.plan, wanted, rows, ask.memory_limit),

@@ -7,11 +7,11 @@ of two where squares would overflow or underflow.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from gramian.checks import told
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Rows
+from gramian.store import Pass
 
 R = TypeVar("R")
 CACHE_BYTES = 1 << 20
@@ -262,15 +263,14 @@ class CenteredRows:
             return self._sparse_times(V)
         n, d = self.rows.shape
         if is_numpy(V):
-            out = np.empty((n, V.shape[1]), dtype=V.dtype)
+            out = np.zeros((n, V.shape[1]), dtype=V.dtype)
 
             def share(draw: Iterator[slice]) -> None:
                 scratch = self.scratch(self.row_slices()[0].stop, d)
                 for rows, block in self.row_blocks(draw, scratch):
                     np.matmul(block, V, out=out[rows])
 
-            each_thread(share, self.row_slices())
-            return out
+            return filled(self, self.row_slices(), share, out, "scores", V)
         parts = [block @ V for _, block in self.row_blocks(iter(self.row_slices()), None)]
         return self.rows.xp.concat(parts, axis=0)
 
@@ -281,15 +281,14 @@ class CenteredRows:
         n, d = self.rows.shape
         slices = self.column_slices()
         if is_numpy(W):
-            out = np.empty((d, W.shape[1]), dtype=W.dtype)
+            out = np.zeros((d, W.shape[1]), dtype=W.dtype)
 
             def share(draw: Iterator[slice]) -> None:
                 scratch = self.scratch(n, slices[0].stop)
                 for columns, block in self.column_blocks(draw, scratch):
                     np.matmul(block.T, W, out=out[columns])
 
-            each_thread(share, slices)
-            return out
+            return filled(self, slices, share, out, "directions", W)
         parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
         return self.rows.xp.concat(parts, axis=0)
 
@@ -309,18 +308,94 @@ class CenteredRows:
 
 
 def in_laps(
-    view: CenteredRows, slices: list[slice], work: Callable[[list[slice]], R], combine: Callable[[R, R], R]
+    view: CenteredRows,
+    slices: list[slice],
+    work: Callable[[list[slice]], R],
+    combine: Callable[[R, R], R],
+    doing: str,
+    *,
+    of: Sequence[Any] = (),
+    restore: Callable[..., Any] = np.asarray,
 ) -> R:
     """Combine what ``work`` finds for lap after lap of the slices; rows in memory make one lap.
 
-    A pass over a file is long, and what it has found so far should not grow with the file.
+    A pass over a file is long, and what it has found so far should not grow with the file. It is what a
+    checkpoint keeps: of a pass that is there already, or in part, only the rest is made.
+
+    Parameters
+    ----------
+    view : CenteredRows
+    slices : list of slice
+        Of rows or of columns, all of one length.
+    work : callable
+        Of some of the slices: an array, or a record of arrays.
+    combine : callable
+        Of what earlier laps gave and the next one.
+    doing : str
+        What the pass is for.
+    of : sequence of arrays
+        What the result depends on beside the data.
+    restore : callable
+        Makes again of its arrays what ``work`` returns.
     """
     if not view.rows.is_stored:
         return work(slices)
     n, d = view.rows.shape
     each = (slices[0].stop - slices[0].start) * (n * d // slices[-1].stop) * view.rows.dtype.itemsize
     laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
-    return functools.reduce(combine, map(work, told(laps, "part of the file")))
+    about = (*of, np.array([view.arithmetic.itemsize]))
+    passed = view.rows.passes.begin(doing, len(laps), about)  # type: ignore[attr-defined]
+    found = restore(*passed.results) if passed.done else None
+    for done, lap in enumerate(_shown(view, laps, passed), passed.done + 1):
+        part = work(lap)
+        found = part if found is None else combine(found, part)
+        passed.keep(done, partial(_arrays, found))
+    return found  # type: ignore[return-value]
+
+
+def filled(
+    view: CenteredRows,
+    slices: list[slice],
+    share: Callable[[Iterator[slice]], None],
+    out: FloatArray,
+    doing: str,
+    *of: Any,
+    most: int | None = None,
+) -> FloatArray:
+    """Return an array that threads fill, or add to, in laps over the slices that they draw."""
+
+    def work(lap: list[slice]) -> FloatArray:
+        if most == 1:
+            share(iter(lap))  # with every thread of BLAS
+        else:
+            each_thread(share, lap, most=most)
+        return out
+
+    def restore(found: FloatArray) -> FloatArray:
+        out[...] = found
+        return out
+
+    return in_laps(view, slices, work, lambda _, new: new, doing, of=of, restore=restore)
+
+
+def _arrays(found: Any) -> tuple[Any, ...]:
+    """The arrays of a record, or the one that it is."""
+    return (found,) if isinstance(found, np.ndarray) else tuple(vars(found).values())
+
+
+def _shown(view: CenteredRows, laps: list[list[slice]], passed: Pass) -> Iterator[list[slice]]:
+    """The laps that are left; the log is told which pass it is, how much of it is done, and how fast."""
+    n, d = view.rows.shape
+    length, began = laps[-1][-1].stop, time.perf_counter()
+    parts = ("rows", n) if length == n else ("columns", d)
+
+    def text(done: int) -> str:
+        here, before = (laps[place][0].start for place in (done, passed.done))
+        rate = (here - before) / max(time.perf_counter() - began, 1e-9)
+        speed = f", {rate:,.0f} {parts[0]}/s" if here > before else ""
+        return f"pass {passed.number} ({passed.kind}): {here:,} of {parts[1]:,} {parts[0]}{speed}"
+
+    return told(laps, f"pass {passed.number}", first=passed.done, text=text)
 
 
 def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:

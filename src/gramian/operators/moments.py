@@ -199,7 +199,13 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
         return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
     return in_laps(
-        view, slices, lambda lap: merge_moments(*_in_order(each_thread(share, lap))), merge_moments
+        view,
+        slices,
+        lambda lap: merge_moments(*_in_order(each_thread(share, lap))),
+        merge_moments,
+        "mean and spread",
+        of=(np.array([exponent, center]),),
+        restore=Moments,
     )
 
 
@@ -279,7 +285,8 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
         squares[same], squares[:, same] = 0.0, 0.0
         return Moments(merged.count, merged.mean, squares, merged.rest)
 
-    return in_laps(view, slices, of_lap, merge_moments)
+    about = np.array([view.exponent, center])
+    return in_laps(view, slices, of_lap, merge_moments, "covariance", of=(about,), restore=Moments)
 
 
 def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:

@@ -20,7 +20,7 @@ from gramian.arrays import (
     to_dtype,
     to_float64,
 )
-from gramian.operators.centered import CenteredRows, in_laps, least_rows
+from gramian.operators.centered import CenteredRows, filled, in_laps, least_rows
 from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.whole import symmetric_times
@@ -130,7 +130,7 @@ class ScatterOperator(ABC):
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
-        return of_lap(slices) if self._memory is not None else in_laps(C, slices, of_lap, np.add)
+        return in_laps(C, slices, of_lap, np.add, "products", of=(V,))
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""
@@ -153,11 +153,7 @@ class ScatterOperator(ABC):
                     np.add(total, product, out=total)
 
         workers = workers_of(m * m * self.centered.arithmetic.itemsize)
-        if workers > 1:
-            each_thread(share, slices, most=workers)
-        else:
-            share(iter(slices))
-        return total
+        return filled(self.centered, slices, share, total, "matrix", most=workers)
 
     def lift(self, W: Any) -> Any:
         """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""

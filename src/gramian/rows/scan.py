@@ -64,7 +64,7 @@ class Scan:
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
 
-    def open(self, limit: int, expected: Expected | None = None) -> Table:
+    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
         """Read what was asked for, or leave it in its file where it is large.
 
         Parameters
@@ -74,8 +74,10 @@ class Scan:
             table's values are then a :class:`gramian.rows.stored.StoredArray`.
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
+        in_place : bool
+            Whether also a small one is left in its file, if its kind can be.
         """
-        stored = self._stored(limit)
+        stored = self._stored(0 if in_place else limit)
         return self.read(expected) if stored is None else stored
 
     def _stored(self, limit: int) -> Table | None:
