@@ -9,6 +9,7 @@ import difflib
 import logging
 import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -200,6 +201,18 @@ def told(
         LOG.log(level, "%s", said, extra={"parts": (doing, done, total)})
         yield item
     LOG.debug(f"{doing}: done", extra={"parts": (doing, total, total)})
+
+
+def pace(done: int, total: int, what: str, began: float, first: int = 0) -> str:
+    """Return how many of how many are done, and how fast since a time of ``time.perf_counter``.
+
+    Examples
+    --------
+    >>> pace(0, 2000, "rows", time.perf_counter())
+    '0 of 2,000 rows'
+    """
+    rate = (done - first) / max(time.perf_counter() - began, 1e-9)
+    return f"{done:,} of {total:,} {what}" + (f", {rate:,.0f} {what}/s" if done > first else "")
 
 
 # ------------------------------------------------------------------- ranges

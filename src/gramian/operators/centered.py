@@ -23,8 +23,8 @@ from gramian.arrays import (
     is_numpy,
     to_float64,
 )
+from gramian.checks import pace, told
 from gramian.checks import slices as cut
-from gramian.checks import told
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Rows
@@ -385,15 +385,13 @@ def _arrays(found: Any) -> tuple[Any, ...]:
 
 def _shown(view: CenteredRows, laps: list[list[slice]], passed: Pass) -> Iterator[list[slice]]:
     """The laps that are left; the log is told which pass it is, how much of it is done, and how fast."""
-    n, d = view.rows.shape
-    length, began = laps[-1][-1].stop, time.perf_counter()
-    parts = ("rows", n) if length == n else ("columns", d)
+    n, length = view.rows.shape[0], laps[-1][-1].stop
+    starts, began = [lap[0].start for lap in laps], time.perf_counter()
+    what = "rows" if length == n else "columns"
 
     def text(done: int) -> str:
-        here, before = (laps[place][0].start for place in (done, passed.done))
-        rate = (here - before) / max(time.perf_counter() - began, 1e-9)
-        speed = f", {rate:,.0f} {parts[0]}/s" if here > before else ""
-        return f"pass {passed.number} ({passed.kind}): {here:,} of {parts[1]:,} {parts[0]}{speed}"
+        told_of = pace(starts[done], length, what, began, starts[passed.done])
+        return f"pass {passed.number} ({passed.kind}): {told_of}"
 
     return told(laps, f"pass {passed.number}", first=passed.done, text=text)
 

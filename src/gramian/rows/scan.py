@@ -88,7 +88,8 @@ class Scan:
         source = str(place)
         if kind_of(place.path) != "npy" or place.path.stat().st_size <= whole_within(limit):
             return None
-        return Table(stored_npy(place.path, source), source=source)
+        values = stored_npy(place.path, source)
+        return Table(values, picture_shape=values.picture_shape, source=source)
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
