@@ -10,9 +10,10 @@ import sys
 import numpy as np
 import pytest
 
-from gramian import PCA, scan
+from gramian import PCA, KernelPCA, scan
 from gramian.errors import FileError, ParameterError
-from gramian.operators import centered
+from gramian.kernels import RBF
+from gramian.operators import centered, tiles
 from gramian.rows.stored import StoredArray
 from gramian.store import Passes, passes, remove_checkpoint
 
@@ -71,7 +72,7 @@ def test_a_fit_that_is_killed_again_and_again_ends_as_if_it_had_not_been(name, p
     whole = MODELS[name]().fit(path)
     for _ in range(40):
         with monkeypatch.context() as patch:
-            die_after(patch, 5)
+            die_after(patch, 9)
             try:
                 found = MODELS[name]().fit(path, checkpoint=tmp_path / "c")
                 break
@@ -83,6 +84,36 @@ def test_a_fit_that_is_killed_again_and_again_ends_as_if_it_had_not_been(name, p
     assert np.abs(found.components_ - whole.components_).max() < 1e-5
     assert found.certificate_.ok
     assert found.plan_.solver == whole.plan_.solver == ("krylov" if name == "scaled" else name)
+
+
+@pytest.mark.parametrize("limit", [28_000_000, 200_000_000])
+def test_products_with_a_kernel_matrix(limit, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((1500, 5))
+    monkeypatch.setattr(tiles, "LAP_ENTRIES", 400_000)
+    monkeypatch.setattr(passes, "SECONDS", 0.0)
+
+    def model(rows=X, **given):
+        asked = {"solver": "krylov", "random_state": 0, "memory_limit": limit}
+        return KernelPCA(3, kernel=RBF(3.0), **asked).fit(rows, **given)
+
+    whole = model()
+    killed = 0
+    while killed < 20:
+        with monkeypatch.context() as patch:
+            die_after(patch, 15)
+            try:
+                found = model(checkpoint=tmp_path / "c")
+                break
+            except Killed:
+                killed += 1
+    assert killed > 1
+    assert found.eigenvalues_ == pytest.approx(whole.eigenvalues_, rel=1e-12)
+    assert np.abs(found.eigenvectors_ - whole.eigenvectors_).max() < 1e-6
+    with pytest.raises(ParameterError, match="of another fit: the data was 1500 x 5 float64, hash"):
+        model(X + 1e-9, checkpoint=tmp_path / "c")
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ParameterError, match="for files and NumPy arrays"):
+        model(torch.asarray(X), checkpoint=tmp_path / "d")
 
 
 def test_what_was_done_is_not_read_again(path, tmp_path, monkeypatch, read):
@@ -110,7 +141,8 @@ def test_a_real_kill(path, tmp_path):
 import os, signal
 from pathlib import Path
 from gramian import PCA
-from gramian.operators import centered
+from gramian.kernels import RBF
+from gramian.operators import centered, tiles
 from gramian.store import passes
 centered.LAP_BYTES, passes.SECONDS = 700_000, 0.0
 kept = passes.atomic_write
@@ -147,7 +179,7 @@ def test_a_checkpoint_of_another_fit_is_refused(path, tmp_path):
 
 
 def test_what_cannot_be_kept_is_refused(path, tmp_path):
-    with pytest.raises(ParameterError, match=r"this data is in memory. Leave checkpoint out, or save"):
+    with pytest.raises(ParameterError, match=r"this data is in memory. Leave it out, or save"):
         PCA(4).fit(np.load(path), checkpoint=tmp_path / "c")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/letter.txt").write_text("dear")

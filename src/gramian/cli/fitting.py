@@ -34,8 +34,8 @@ def fit(
         option(
             "--checkpoint",
             "FOLDER",
-            "PCA of a file: keep here what passes over it find, once a minute. After a crash the same "
-            "command goes on; the folder goes when results are written. [nothing is kept]",
+            "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
+            "same command goes on; the folder goes when results are written. [nothing is kept]",
         ),
     ] = None,
     as_json: JsonFlag = False,
@@ -53,8 +53,6 @@ def fit(
     made = estimator(model)
     to_folder = out is not None and not is_model_file(out)
     _check_writing(model, loadings, table_format, to_folder)
-    if checkpoint is not None and model.kernel is not None:
-        raise ParameterError("--checkpoint belongs to PCA of a file. Leave it out.")
     if out is not None:
         check_not_input(out, *reading.inputs(data))
         if to_folder:
@@ -62,7 +60,8 @@ def fit(
             check_folder(Path(out))
         else:
             check_file(out)
-    limit, keep = memory_limit_bytes(model.memory_limit), checkpoint is not None
+    limit = memory_limit_bytes(model.memory_limit)
+    keep = checkpoint is not None and model.kernel is None
     table = read_table(data, reading, limit=limit, in_place=keep)
     given = ["--loadings", loadings] if loadings else []
     given += ["--format", table_format] if table_format else []

@@ -20,6 +20,7 @@ from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
 from gramian.solvers.route import Route
 from gramian.solvers.spectra import count_for_fraction
+from gramian.store import Passes
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,8 @@ class KernelProblem:
         Whether the matrix is the user's own.
     fraction : bool
         Whether an explained variance ratio is wanted.
+    passes : Passes or None
+        Where what passes over the matrix give is kept.
     """
 
     rows: Rows
@@ -77,6 +80,7 @@ class KernelProblem:
     given: bool = False
     fraction: bool = False
     unit: str = "eigenvalues of Kc"
+    passes: Passes | None = None
     _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
     @property
@@ -103,7 +107,9 @@ class KernelProblem:
         storage: Any = np.dtype(form.arithmetic) if kept else None
         if form.whole and is_numpy(rows.like):
             storage = None
-        tiles = TileMatrix(rows.shape[0], self.source, _empty(rows), storage, whole=form.whole)
+        tiles = TileMatrix(
+            rows.shape[0], self.source, _empty(rows), storage, whole=form.whole, passes=self.passes
+        )
         source = self.source
         operator = CenteredKernelOperator(
             tiles,

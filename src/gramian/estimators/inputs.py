@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from gramian.arrays import is_numpy
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.operators.operator import digest
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 from gramian.rows.expected import Expected
-from gramian.rows.stored import StoredRows
 from gramian.store import Passes
 from gramian.version import __version__
 
@@ -118,32 +118,30 @@ def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
 
 @contextmanager
 def checkpointed(
-    estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None, seeds: list[int]
-) -> Iterator[tuple[Rows, list[int]]]:
-    """Give rows whose passes are kept in a folder, where one is named, and the seeds that the fit began with.
+    estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None
+) -> Iterator[tuple[Passes | None, list[int]]]:
+    """Give where passes are kept, if a folder is named for that, and the seeds that the fit began with.
 
     Raises
     ------
     ParameterError
-        For data in memory, and for a checkpoint of another fit.
+        For data that is not NumPy's, and for a checkpoint of another fit.
     FileError
         For a folder that cannot be used.
     """
+    seeds = drawn_seeds(estimator.random_state)
     if checkpoint is None:
-        yield rows, seeds
+        yield None, seeds
         return
-    if not isinstance(rows, StoredRows):
-        raise ParameterError(
-            f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this data "
-            "is in memory. Leave checkpoint out, or save the data with numpy.save and give its pathlib.Path."
-        )
+    if not is_numpy(rows.like):
+        raise ParameterError("checkpoint is for files and NumPy arrays. Leave it out, or convert the data.")
     # What a fit may use of memory does not change what it finds.
     given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
     of = {"gramian": __version__, "the estimator": type(estimator).__name__}
     of |= {name: _described(value) for name, value in given.items()} | rows.identity()
     passes, seeds = Passes.kept(checkpoint, of, seeds)
     try:
-        yield replace(rows, passes=passes), seeds
+        yield passes, seeds
     finally:
         passes.close()
 
@@ -152,10 +150,9 @@ def _described(value: Any) -> str:
     """Say what a parameter is: of generators only that, since their seeds are kept."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return type(value).__name__
-    if isinstance(value, np.ndarray | list | tuple):
-        array = np.asarray(value)
-        return f"{array.shape} array {digest(array).hex()[:16]}" if array.dtype.kind in "fiu" else repr(value)
-    return repr(value)
+    if isinstance(value, np.ndarray | list | tuple) and np.asarray(value).dtype.kind in "fiu":
+        return f"{np.shape(value)} array {digest(value).hex()[:16]}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # where a function is in memory says nothing
 
 
 def remember_features(estimator: Any, X: Any, rows: Rows) -> None:

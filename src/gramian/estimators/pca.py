@@ -25,7 +25,7 @@ from gramian.arrays import (
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
-from gramian.errors import DataError, RankWarning
+from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.component_choice import (
     Wanted,
     after_the_fit,
@@ -41,7 +41,6 @@ from gramian.estimators.inputs import (
     check_scale,
     check_tol,
     checkpointed,
-    drawn_seeds,
     expected_columns,
     remember_features,
     streams,
@@ -49,6 +48,7 @@ from gramian.estimators.inputs import (
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
+from gramian.rows.stored import StoredRows
 from gramian.store import Array, Given
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
@@ -271,8 +271,14 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
-        seeds = drawn_seeds(self.random_state)
-        with checkpointed(self, rows, checkpoint, seeds) as (rows, seeds):
+        if checkpoint is not None and not isinstance(rows, StoredRows):
+            raise ParameterError(
+                f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
+                "data is in memory. Leave it out, or save the data with numpy.save and give its pathlib.Path."
+            )
+        with checkpointed(self, rows, checkpoint) as (passes, seeds):
+            if passes is not None:
+                rows = replace(rows, passes=passes)  # type: ignore[call-arg]
             if not rows.is_stored and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
             wanted = check_wanted(self, rows)

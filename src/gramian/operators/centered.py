@@ -8,10 +8,9 @@ of two where squares would overflow or underflow.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,12 +22,10 @@ from gramian.arrays import (
     is_numpy,
     to_float64,
 )
-from gramian.checks import pace, told
 from gramian.checks import slices as cut
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Rows
-from gramian.store import Pass
 
 R = TypeVar("R")
 CACHE_BYTES = 1 << 20
@@ -344,13 +341,10 @@ def in_laps(
     each = (slices[0].stop - slices[0].start) * (n * d // slices[-1].stop) * view.rows.dtype.itemsize
     laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
     about = (*of, np.array([view.arithmetic.itemsize]))
-    passed = view.rows.passes.begin(doing, len(laps), about)  # type: ignore[attr-defined]
-    found = restore(*passed.results) if passed.done else None
-    for done, lap in enumerate(_shown(view, laps, passed), passed.done + 1):
-        part = work(lap)
-        found = part if found is None else combine(found, part)
-        passed.keep(done, partial(_arrays, found))
-    return found  # type: ignore[return-value]
+    starts, length = [lap[0].start for lap in laps], slices[-1].stop
+    progress = starts, length, "rows" if length == n else "columns"
+    passes = view.rows.passes  # type: ignore[attr-defined]
+    return passes.run(laps, work, combine, doing, about, restore, progress)  # type: ignore[no-any-return]
 
 
 def filled(
@@ -376,24 +370,6 @@ def filled(
         return out
 
     return in_laps(view, slices, work, lambda _, new: new, doing, of=of, restore=restore)
-
-
-def _arrays(found: Any) -> tuple[Any, ...]:
-    """The arrays of a record, or the one that it is."""
-    return (found,) if isinstance(found, np.ndarray) else tuple(vars(found).values())
-
-
-def _shown(view: CenteredRows, laps: list[list[slice]], passed: Pass) -> Iterator[list[slice]]:
-    """The laps that are left; the log is told which pass it is, how much of it is done, and how fast."""
-    n, length = view.rows.shape[0], laps[-1][-1].stop
-    starts, began = [lap[0].start for lap in laps], time.perf_counter()
-    what = "rows" if length == n else "columns"
-
-    def text(done: int) -> str:
-        told_of = pace(starts[done], length, what, began, starts[passed.done])
-        return f"pass {passed.number} ({passed.kind}): {told_of}"
-
-    return told(laps, f"pass {passed.number}", first=passed.done, text=text)
 
 
 def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:

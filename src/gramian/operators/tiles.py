@@ -6,7 +6,7 @@ Tiles kept as float32 are multiplied in float32; sums over tiles run in float64 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Protocol
 
@@ -26,10 +26,12 @@ from gramian.arrays import (
 from gramian.checks import slices
 from gramian.operators.whole import symmetric_times
 from gramian.records import FloatArray
+from gramian.store import Passes
 
 TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 DEVICE_TILE = 2048
 CACHE_BYTES = 1 << 20
+LAP_ENTRIES = 1 << 30  # of the kernel matrix, seconds of work
 
 
 class Source(Protocol):
@@ -55,6 +57,8 @@ class TileMatrix:
         Type in which tiles are kept, and multiplied; None fills them anew in every pass, in float64.
     whole : bool
         Whether the matrix is kept as one array instead.
+    passes : Passes, optional
+        Where what passes over the tiles give is kept.
 
     Attributes
     ----------
@@ -72,11 +76,12 @@ class TileMatrix:
         storage: npt.DTypeLike | None = np.float64,
         *,
         whole: bool = False,
+        passes: Passes | None = None,
     ) -> None:
         self.n = n
         self.like = like
         self.storage = None if storage is None else np.dtype(storage)
-        self._source = source
+        self._source, self._passes = source, passes
         # Tiles of one size, so that one call of NumPy multiplies a stripe of them.
         size = TILE if is_numpy(like) else DEVICE_TILE
         self._side = -(-n // -(-n // size))
@@ -117,10 +122,13 @@ class TileMatrix:
         padded[: self.n] = V
         groups = [group.reshape(len(self._slices), self._side, -1) for group in thin_chunks(padded)]
         multiply = self._multiply_kept if self._kept else self._multiply_again
-        # The longest stripes first, so that the workers end together.
-        parts = each_thread(lambda draw: multiply(draw, groups), range(len(self._slices) - 1, -1, -1))
-        columns = [sum(part[g] for part in parts) for g in range(len(groups))]
-        return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
+
+        def of_lap(stripes: Sequence[int]) -> FloatArray:
+            parts = each_thread(lambda draw: multiply(draw, groups), stripes)
+            columns = [sum(part[g] for part in parts) for g in range(len(groups))]
+            return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
+
+        return self._in_laps(of_lap, "kernel times vectors", V)
 
     def fingerprint(self) -> bytes:
         """Return a hash of what the tiles are made from."""
@@ -146,6 +154,17 @@ class TileMatrix:
             A[rows, columns] = tile
             A[columns, rows] = tile.T
         return A
+
+    def _in_laps(self, work: Callable[[Sequence[int]], FloatArray], doing: str, *of: Any) -> FloatArray:
+        """Add up what stripes of tiles give, in laps that a checkpoint keeps, but not tiles in memory."""
+        # The longest stripes first, so that the workers end together.
+        order = range(len(self._slices) - 1, -1, -1)
+        in_memory = self._whole is not None or (self._kept and not of)
+        if self._passes is None or in_memory or not is_numpy(self.like):
+            return work(order)
+        laps = [order[some] for some in slices(len(order), max(1, LAP_ENTRIES // (self.n * self._side)))]
+        progress = [self.n - self._slices[lap[0]].stop for lap in laps], self.n, "rows"
+        return self._passes.run(laps, work, np.add, doing, of, np.asarray, progress)
 
     # ---------------------------------------------------------------- tiles
 
@@ -197,9 +216,14 @@ class TileMatrix:
                     sums[columns] += as_float64(xp.sum(tile, axis=0))
             return sums, squares
 
-        parts = each_thread(share, self._pairs()) if is_numpy(self.like) else [share(self._pairs())]
-        sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
-        return sums, float(sum(part[1] for part in parts))
+        def of_lap(stripes: Sequence[int]) -> FloatArray:
+            pairs = ((i, j) for i in stripes for j in range(i + 1))
+            parts = each_thread(share, pairs) if is_numpy(self.like) else [share(pairs)]
+            sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
+            return np.append(sums, sum(part[1] for part in parts))
+
+        found = self._in_laps(of_lap, "kernel values")
+        return found[:-1], float(found[-1])
 
     def _multiply_kept(self, draw: Iterator[int], groups: list[Any]) -> list[Any]:
         totals = [np.zeros(V.shape) for V in groups]

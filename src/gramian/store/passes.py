@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import pace, told
 from gramian.errors import FileError, ParameterError
 from gramian.store.atomic import as_file_error, as_path, atomic_write
 
@@ -28,6 +29,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 R = TypeVar("R")
+T = TypeVar("T")
 Arrays = tuple["npt.NDArray[Any]", ...]
 ABOUT = "fit.json"
 SECONDS = 60.0  # after which what a pass has found so far is kept
@@ -116,18 +118,52 @@ class Passes:
             os.close(self._lock)
             self._lock = None
 
-    def begin(self, kind: str, parts: int, of: Sequence[npt.NDArray[Any]]) -> Pass:
-        """Begin the next pass, or go on with it where the checkpoint has it.
+    def run(
+        self,
+        laps: Sequence[T],
+        work: Callable[[T], R],
+        combine: Callable[[R, R], R],
+        kind: str,
+        of: Sequence[Any],
+        restore: Callable[..., Any],
+        progress: tuple[Sequence[int], int, str],
+    ) -> R:
+        """Make the next pass lap after lap, or what is left of it where the checkpoint has it.
 
         Parameters
         ----------
+        laps : sequence
+            Parts of the data.
+        work : callable
+            Of one of them: an array, or a record of arrays.
+        combine : callable
+            Of what earlier laps gave and the next one.
         kind : str
             What is done, in words.
-        parts : int
-            How many parts of the data it takes one after the other.
         of : sequence of arrays
             What the data is multiplied by, and numbers that matter.
+        restore : callable
+            Makes again of its arrays what ``work`` returns.
+        progress : (sequence of int, int, str)
+            How much is done when each lap begins, of how many, of what.
         """
+        starts, total, what = progress
+        one, began = self._begin(kind, len(laps), of), time.perf_counter()
+        found: Any = restore(*one.results) if one.done else None
+
+        def text(done: int) -> str:
+            told_of = pace(starts[done], total, what, began, starts[first])
+            return f"pass {one.number} ({kind}): {told_of}"
+
+        first = one.done
+        for done, lap in enumerate(told(laps, f"pass {one.number}", first=first, text=text), first + 1):
+            part = work(lap)
+            found = part if found is None else combine(found, part)
+            one.keep(done, found)
+        return found  # type: ignore[no-any-return]
+
+    def _begin(self, kind: str, parts: int, of: Sequence[Any]) -> Pass:
+        """Begin the next pass, or go on with it where the checkpoint has it."""
         self.count += 1
         if self.folder is None:
             return Pass(kind, self.count, parts)
@@ -185,7 +221,7 @@ class Pass:
         self.done, self.results = done, results
         return True
 
-    def keep(self, done: int, results: Callable[[], Arrays]) -> None:
+    def keep(self, done: int, found: Any) -> None:
         """Take note of what so many parts gave together: written in the end, and once a minute.
 
         Raises
@@ -197,9 +233,10 @@ class Pass:
         if self.path is None or (done < self.parts and time.monotonic() - self._saved < SECONDS):
             return
         about = np.array(json.dumps([self.kind, done, self.parts]))
-        named = {f"result{i}": part for i, part in enumerate(results())}
+        results = (found,) if isinstance(found, np.ndarray) else tuple(vars(found).values())
+        named = {f"result{i}": part for i, part in enumerate(results)}
         with atomic_write(self.path) as file:
-            np.savez(file, about=about, sketch=self.sketch, **named)  # type: ignore[arg-type]
+            np.savez(file, about=about, sketch=self.sketch, **named)
         self._saved = time.monotonic()
 
 
