@@ -1,6 +1,6 @@
 """Kill a fit with a checkpoint, and a transform, at random moments: is anything lost, and what does it cost?
 
-    python benchmarks/kill_checkpoint.py [--kills 20] [--gigabytes 2] [--folder /var/tmp]
+    python benchmarks/kill_checkpoint.py [--kills 20] [--gigabytes 2] [--columns 2000] [--folder /var/tmp]
 
 A fit over a file of random numbers with a falling spectrum is started, killed with SIGKILL at a random
 moment, started again, and so on; after the last kill it runs to its end, and its answer is compared with that
@@ -30,22 +30,21 @@ import gramian
 from gramian.cli import main
 from gramian.store import passes
 
-COLUMNS = 2000
 COMPONENTS = 10
 
 
-def write(path: Path, gigabytes: float) -> None:
+def write(path: Path, gigabytes: float, columns: int) -> None:
     """Write a .npy file of float32: a falling spectrum, noise and a mean."""
     rng = np.random.default_rng(0)
-    n = int(gigabytes * 1e9 / 4 / COLUMNS)
-    basis = (0.9 ** np.arange(60))[:, None] * rng.standard_normal((60, COLUMNS))
+    n = int(gigabytes * 1e9 / 4 / columns)
+    basis = (0.9 ** np.arange(60))[:, None] * rng.standard_normal((60, columns))
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(
-            file, {"descr": "<f4", "fortran_order": False, "shape": (n, COLUMNS)}
+            file, {"descr": "<f4", "fortran_order": False, "shape": (n, columns)}
         )
-        for start in range(0, n, 10_000):
-            m = min(10_000, n - start)
-            block = rng.standard_normal((m, 60)) @ basis + 0.5 * rng.standard_normal((m, COLUMNS)) + 10
+        for start in range(0, n, 1000):
+            m = min(1000, n - start)
+            block = rng.standard_normal((m, 60)) @ basis + 0.5 * rng.standard_normal((m, columns)) + 10
             file.write(block.astype(np.float32).tobytes())
 
 
@@ -126,16 +125,32 @@ def measure_kills(path: Path, kills: int) -> None:
 
 
 def measure_cost(path: Path, rounds: int = 3) -> None:
-    """Print the ratio of times with and without a checkpoint."""
-    checkpoint, ratios, size = path.parent / "checkpoint", [], 0
+    """Print the ratio of times with and without a checkpoint, and what of the time was writing."""
+    checkpoint, keep = path.parent / "checkpoint", passes.Pass.keep
+    ratios, shares = [], []
     for _ in range(rounds):
+        writing = [0.0]
+
+        def timed(*given: object, writing: list[float] = writing) -> None:
+            writing[0] += seconds(lambda: keep(*given))
+
         without = seconds(lambda: model(path).fit(path))
+        passes.Pass.keep = timed
         with_it = seconds(lambda: model(path).fit(path, checkpoint=checkpoint))
+        passes.Pass.keep = keep
         ratios.append(with_it / without)
-        size = sum(file.stat().st_size for file in checkpoint.iterdir())
+        shares.append(writing[0] / with_it)
+        sizes = [file.stat().st_size for file in checkpoint.iterdir()]
         shutil.rmtree(checkpoint)
-        print(f"without {without:.1f} s, with {with_it:.1f} s, {size / 1e6:.1f} MB of checkpoint", flush=True)
-    print(f"a checkpoint takes {statistics.median(ratios):.3f} of the time without (median of {rounds}).")
+        print(
+            f"without {without:.1f} s, with {with_it:.1f} s, of which writing {writing[0]:.2f} s; "
+            f"{sum(sizes) / 1e6:.1f} MB of checkpoint in {len(sizes) - 1} passes",
+            flush=True,
+        )
+    print(
+        f"a checkpoint takes {statistics.median(ratios):.3f} of the time without, and writing "
+        f"{statistics.median(shares):.4f} of the fit (medians of {rounds})."
+    )
 
 
 def measure() -> None:
@@ -143,12 +158,14 @@ def measure() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--columns", type=int, default=2000)
     parser.add_argument("--folder", default="/var/tmp")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as place:
         path = Path(place, "x.npy")
-        write(path, given.gigabytes)
-        measure_kills(path, given.kills)
+        write(path, given.gigabytes, given.columns)
+        if given.kills:
+            measure_kills(path, given.kills)
         measure_cost(path)
 
 
