@@ -57,7 +57,7 @@ class SeenProblem(LinearProblem):
     def measured(self) -> CenteredRows:
         """Return the centred rows, without their numbers."""
         if self.view is None:
-            self.view = self.seen.view(self.scale, self.ddof)
+            self.view = replace(self.seen.view(self.scale, self.ddof), rows=self.rows)
             require_range(self.view, self.degrees)
         return self.view
 
@@ -169,7 +169,7 @@ def solve_sketch(problem: SketchProblem, ask: Ask, *, as_told: bool) -> Solved:
     tol = ask.tol if as_told else np.inf
     solved = solve(problem, replace(ask, solver="gram", tol=tol))
     certificate = solved.certificate
-    if certificate is not None and certificate.values.size:
+    if certificate is not None and certificate.values.size and certificate.values[0] > 0:
         top, last = float(certificate.values[0]), float(certificate.values[-1])
         bound = last + certificate.set_radius
         complete = Completeness(
@@ -188,7 +188,8 @@ def solve_sketch(problem: SketchProblem, ask: Ask, *, as_told: bool) -> Solved:
 def plan_sketch(shape: tuple[int, int], size: int, ask: Ask) -> Plan:
     """Return how a sketch of so many rows will be made and decomposed."""
     costs = TableCosts((min(shape[0], 2 * size), shape[1]), np.dtype(np.float64))
-    return sketch_plan(plan(costs, replace(ask, solver="gram")), shape, size, ask.memory_limit)
+    found = plan(costs, replace(ask, solver="gram", memory_limit=1 << 62))
+    return sketch_plan(found, shape, size, ask.memory_limit)
 
 
 def sketch_plan(found: Plan, shape: tuple[int, int], size: int, memory_limit: int) -> Plan:

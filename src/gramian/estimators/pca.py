@@ -220,6 +220,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         Plan
         """
         rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
+        self._sketch_size(rows.shape[1])
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
 
@@ -279,14 +280,14 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
+        size = self._sketch_size(rows.shape[1])
         wanted = check_wanted(self, rows)
         advice = "Fewer components, or a sample of the rows, cost less."
         warn_of_cost(self._plan(rows, wanted, self._ask(rows, wanted.target)), advice)
-        # A sketch is made in one pass, by batches or at once.
-        seen = None if self._sketch_size(rows.shape[1]) is None else self._merged(None, rows)
         problem = self._problem(rows)
-        if seen is not None:
-            problem = problem_of(seen, None, check_ddof(self.ddof, seen.rows))
+        if size is not None:
+            # One pass, as by a single batch.
+            problem = problem_of(self._merged(None, rows), None, int(problem.ddof))
         answer = self._decompose(rows, problem, wanted)
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape

@@ -18,6 +18,7 @@ from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows, least_rows, uncentered
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
+from gramian.rows.seen import SeenRows
 
 CHUNK = 256  # rows that are added up at once
 EPS = float(np.finfo(np.float64).eps)
@@ -139,10 +140,14 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
     """Refuse to scale a column that varies by less than the squares of float64 can hold beside the others."""
     if squares.min() >= LEAST_SQUARES:
         return
-    values, xp = rows.in_memory(), rows.xp
-    if rows.is_sparse:
+    if isinstance(rows, SeenRows):
+        # Where nothing is left of the squares, nothing is left to look at.
+        top, bottom = np.sqrt(squares), np.zeros(len(squares))
+    elif rows.is_sparse:
+        values = rows.in_memory()
         top, bottom = (found.toarray().ravel() for found in (values.max(axis=0), values.min(axis=0)))
     else:
+        values, xp = rows.in_memory(), rows.xp
         top, bottom = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
     varies = top > bottom if center else (top != 0) | (bottom != 0)
     lost = np.flatnonzero(varies & (squares < LEAST_SQUARES))
