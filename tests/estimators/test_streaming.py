@@ -272,7 +272,7 @@ def test_a_covariance_that_does_not_fit_names_what_does():
     model = PCA(2, solver="frequent-directions", memory_limit="60MB").partial_fit(wide)
     assert model.components_.shape == (2, 1000)
     with pytest.raises(MemoryLimitError, match="give a smaller sketch_size"):
-        model.set_params(memory_limit="1MB").partial_fit(wide)
+        clone(model).set_params(memory_limit="1MB").partial_fit(wide)
 
 
 @pytest.mark.parametrize("settings", [{}, {"solver": "frequent-directions", "sketch_size": 6}], ids=str)

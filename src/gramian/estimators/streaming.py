@@ -15,7 +15,7 @@ from gramian.checks import amount, check_integer, check_number, counted
 from gramian.engine import plan
 from gramian.engine.seen import FREQUENT_DIRECTIONS, plan_sketch, problem_of, scatter_costs
 from gramian.errors import MemoryLimitError, ParameterError
-from gramian.estimators.component_choice import check_wanted
+from gramian.estimators.component_choice import Wanted, check_wanted
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -158,6 +158,11 @@ class Streaming:
             )
         check_scale(self.scale, d)
         check_ddof(self.ddof, enough.count)
+        if before is None:
+            self._require_memory(enough, wanted, size)
+
+    def _require_memory(self, enough: Rows, wanted: Wanted, size: int | None) -> None:
+        d = enough.shape[1]
         ask = self._ask(enough, wanted.target)
         if size is not None:
             plan_sketch(enough.shape, size, ask)

@@ -76,6 +76,12 @@ class Seen:
         dtype = numpy_dtype(self.kind)
         return SeenRows(dtype=dtype, count=self.rows, columns=self.columns, kind=self.kind)
 
+    def column_moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of the columns, shape (d,); divided by the sum of the weights."""
+        found = self.moments
+        squares = np.diag(found.squares) if found.squares.ndim == 2 else found.squares
+        return np.ldexp(found.mean, self.exponent), np.ldexp(squares / found.count, 2 * self.exponent)
+
     def degrees_lost(self, ddof: int) -> float:
         """Return what the sum of the weights is reduced by to divide sums of squares, as in ``numpy.cov``."""
         return ddof * self.squared_weights / self.moments.count
