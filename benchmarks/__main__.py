@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 
 import exact
 import meaning
+import scale
 from harness import memory, report
 from harness.rows import Options, Report, Row
 from harness.timing import say
@@ -20,6 +21,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,
     "kernels": kernels.rows,
     "meaning": meaning.rows,
+    "scale": scale.rows,
     "selection": selection.rows,
 }
 

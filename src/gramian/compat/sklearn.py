@@ -155,18 +155,20 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
         begun = stream is None and self.__dict__.get("components_") is not None
         if begun or (check_input and sp.issparse(X)):
             return super().partial_fit(X, y, check_input)  # type: ignore[no-any-return]
+        rows = X
         if check_input:
             self._validate_params()
-            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=stream is None)
-        count = self._count(X.shape, stream)
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=stream is None)
+        count = self._count(rows.shape, stream)
         if stream is None:
             stream = gramian.PCA(count, whiten=self.whiten).set_output(transform="default")
             try:
-                stream.partial_fit(X)
+                stream.partial_fit(rows)
             except GramianError:
-                return super().partial_fit(X, y, check_input=False)  # type: ignore[no-any-return]
+                # Its batches are overwritten, so that it has to make a copy of its own.
+                return super().partial_fit(X, y, check_input)  # type: ignore[no-any-return]
         else:
-            stream.partial_fit(X)
+            stream.partial_fit(rows)
         for name in FOLLOWING:
             self.__dict__.pop(name, None)
         self._stream, self.n_components_, self.n_samples_seen_ = stream, count, stream.n_samples_

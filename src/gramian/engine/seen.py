@@ -14,7 +14,7 @@ from gramian.engine.planning import plan
 from gramian.engine.solving import Solved, solve
 from gramian.errors import MemoryLimitError, ParameterError
 from gramian.operators.centered import CenteredRows
-from gramian.operators.costs import LARGE, SCRATCH, SymmetricCosts, TableCosts
+from gramian.operators.costs import LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
 from gramian.operators.seen import Seen
 from gramian.operators.whole import SymmetricMatrix
 from gramian.records import Ask, Completeness, Plan, Step
@@ -23,13 +23,15 @@ from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
 
 FREQUENT_DIRECTIONS = "frequent-directions"
+BATCH_SECONDS = 1e-3  # to check a batch and merge it
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
 
 
-def scatter_costs(d: int, batches: int = 1) -> SymmetricCosts:
-    """Return what the scatter matrix of a stream of d columns takes, once it is there."""
+def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
+    """Return what the scatter matrix of a stream of d columns takes."""
+    seconds = TableCosts((rows, d), np.dtype(np.float64)).build(Form("covariance", "whole"))[0]
     made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
-    return SymmetricCosts(d, "covariance", BESIDE, made)
+    return SymmetricCosts(d, "covariance", BESIDE, seconds + batches * BATCH_SECONDS, made)
 
 
 @dataclass(eq=False)
@@ -47,7 +49,7 @@ class SeenProblem(LinearProblem):
     @property
     def costs(self) -> SymmetricCosts:  # type: ignore[override]
         """What products with the scatter matrix take."""
-        return scatter_costs(self.seen.columns, self.seen.batches)
+        return scatter_costs(self.seen.rows, self.seen.columns, self.seen.batches)
 
     @property
     def weight(self) -> float:
@@ -151,6 +153,13 @@ def problem_of(seen: Seen, scale: Any, ddof: int) -> SeenProblem | SketchProblem
         rows = replace(seen.table(), kind=kind)
         return SeenProblem(rows, seen.centered, scale, lost, seen=seen)
     return SketchProblem(as_rows(seen.sketch.rows), False, None, lost, seen=seen)
+
+
+def with_pass(solved: Solved, seconds: float) -> Solved:
+    """Return an answer whose plan took the seconds of the pass over the data too."""
+    plans = [replace(ran, took=(ran.took or 0.0) + seconds) for ran in (solved.plan, solved.attempts[0].plan)]
+    attempts = replace(solved.attempts[0], plan=plans[1]), *solved.attempts[1:]
+    return replace(solved, plan=plans[0], attempts=attempts)
 
 
 # ---------------------------------------------------------------- Frequent Directions

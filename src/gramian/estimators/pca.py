@@ -24,7 +24,15 @@ from gramian.arrays import (
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem, Solved, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
-from gramian.engine.seen import FREQUENT_DIRECTIONS, SketchProblem, plan_sketch, problem_of, solve_sketch
+from gramian.engine.seen import (
+    FREQUENT_DIRECTIONS,
+    SeenProblem,
+    SketchProblem,
+    plan_sketch,
+    problem_of,
+    solve_sketch,
+    with_pass,
+)
 from gramian.errors import DataError, RankWarning
 from gramian.estimators.component_choice import (
     Wanted,
@@ -307,6 +315,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             solved = solve_sketch(problem, replace(ask, target=target), as_told=self.tol is not None)
         else:
             solved = solve(problem, replace(ask, target=target))
+        if isinstance(problem, SeenProblem | SketchProblem):
+            solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
         found = replace(found, vectors=from_numpy(found.vectors, rows.like))

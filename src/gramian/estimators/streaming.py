@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -168,7 +170,7 @@ class Streaming:
             plan_sketch(enough.shape, size, ask)
             return
         try:
-            plan(scatter_costs(d), ask)
+            plan(scatter_costs(enough.shape[0], d), ask)
         except MemoryLimitError as error:
             limit = amount(memory_limit_bytes(self.memory_limit))
             raise MemoryLimitError(
@@ -230,12 +232,16 @@ class Streaming:
         return Seen(n, 1, bool(self.center), found, float(n), exponent, self.components_[:0, :0])
 
     def _merged(self, before: Seen | None, rows: Rows) -> Seen:
+        began = time.perf_counter()
         center, forgetting = bool(self.center), float(self.forgetting)
         size = self._sketch_size(rows.shape[1])
         if size is not None:
-            return sketched(before, rows, center=center, size=size, forgetting=forgetting)
-        batch = seen_of(rows, center=center, among=0 if before is None else before.rows)
-        return batch if before is None else merged(before, batch, forgetting)
+            seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
+        else:
+            seen = seen_of(rows, center=center, among=0 if before is None else before.rows)
+            seen = seen if before is None else merged(before, seen, forgetting)
+        earlier = 0.0 if before is None else before.seconds
+        return replace(seen, seconds=earlier + time.perf_counter() - began)
 
     def _settle_stream(self) -> None:
         """Decompose what was seen and set every attribute."""

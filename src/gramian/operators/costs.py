@@ -278,6 +278,8 @@ class SymmetricCosts:
         What it is, as in :class:`Form`.
     beside : int
         Matrices as large that making it needed, which the memory has to hold.
+    seconds : float
+        What making it takes.
     said : str
         How it was made, to follow a description of it.
     """
@@ -285,6 +287,7 @@ class SymmetricCosts:
     size: int
     matrix: str = "given"
     beside: int = 0
+    seconds: float = 0.0
     said: str = ""
 
     def forms(self) -> tuple[Form, ...]:
@@ -296,8 +299,8 @@ class SymmetricCosts:
         return self.size
 
     def build(self, form: Form) -> tuple[float, int]:
-        """Return no seconds: the matrix is there."""
-        return 0.0, 8 * self.beside * self.size**2
+        """Return seconds and bytes of what came before."""
+        return self.seconds, 8 * self.beside * self.size**2
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product."""

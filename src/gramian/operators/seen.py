@@ -45,6 +45,8 @@ class Seen:
         Of the kind and dtype that results are returned in.
     sketch : Sketch or None
         Of the centred ``X / 2**exponent``.
+    seconds : float
+        What the batches took.
     """
 
     rows: int
@@ -55,6 +57,7 @@ class Seen:
     exponent: int
     kind: Any
     sketch: Sketch | None = None
+    seconds: float = 0.0
 
     @property
     def columns(self) -> int:
