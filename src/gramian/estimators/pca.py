@@ -172,7 +172,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         "noise_variance_": float,
         "reconstruction_error_": float,
         "total_variance_": float,
-        "_seen?": Shown((Seen,), {"columns": "d"}),
+        "_seen?": Shown((Seen,), {"sizes": "d d d d"}),
     }
 
     _habits: ClassVar = {
