@@ -61,13 +61,11 @@ def assert_same_model(mine, whole, rtol=1e-11):
 )
 def test_batches_give_what_all_rows_give(settings):
     whole = PCA(random_state=0, solver="covariance").set_params(**settings).fit(X)
-    for cuts in ([45], [1], [1, 2, 3, 50], range(1, 90)):
-        for order in (1, -1):
-            mine = streamed(PCA(random_state=0, **settings), np.split(X, cuts)[::order])
-            assert_same_model(mine, whole)
-            np.testing.assert_allclose(mine.transform(X), whole.transform(X), atol=1e-9)
-            choice = whole.component_choice_
-            assert (mine.component_choice_ is None) == (choice is None)
+    for cuts, order in (([45], 1), ([1, 2, 3, 50], 1), ([1, 2, 3, 50], -1), (range(1, 90), 1)):
+        mine = streamed(PCA(random_state=0, **settings), np.split(X, cuts)[::order])
+        assert_same_model(mine, whole)
+        np.testing.assert_allclose(mine.transform(X), whole.transform(X), atol=1e-9)
+        assert (mine.component_choice_ is None) == (whole.component_choice_ is None)
 
 
 def test_the_plan_says_one_pass_and_the_attempt_is_told():
