@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
 from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
