@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.saving import DECOMPOSED, decode, register_forms
 from gramian.store import Array, Given, StoredModel, conform
 
-register_forms(KERNELS, FUNCTIONS)
 DESCRIBED = DECOMPOSED | {"explained_variance_": Array("k"), "eigenvalues_?": Given(Array("k"))}
 
 
@@ -18,6 +16,10 @@ def described(stored: StoredModel) -> SimpleNamespace | None:
     None where only the class can tell: for what is no decomposition, is not whole, or holds other estimators.
     """
     try:
+        if "kernel" in stored.header["parameters"]:  # kernels take SciPy's distances, and a PCA has none
+            from gramian.estimators.encoding import FUNCTIONS, KERNELS
+
+            register_forms(KERNELS, FUNCTIONS)
         parameters, state = (decode(stored.header[part], stored.arrays) for part in ("parameters", "state"))
         # Those of a Whitener are one and the same.
         state.setdefault("explained_variance_", state.get("eigenvalues_"))
