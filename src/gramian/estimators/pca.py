@@ -413,8 +413,9 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = as_rows(X, estimator="PCA", expected=expected_columns(self))
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
         return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
