@@ -296,21 +296,38 @@ class KernelCosts:
 
 @dataclass(frozen=True)
 class SymmetricCosts:
-    """A symmetric matrix of order ``size`` that is in memory."""
+    """A symmetric matrix of order ``size`` that is in memory.
+
+    Attributes
+    ----------
+    size : int
+    matrix : str
+        What it is, as in :class:`Form`.
+    beside : int
+        Matrices as large that making it needed, which the memory has to hold.
+    seconds : float
+        What making it takes.
+    said : str
+        How it was made, to follow a description of it.
+    """
 
     size: int
+    matrix: str = "given"
+    beside: int = 0
+    seconds: float = 0.0
+    said: str = ""
 
     def forms(self) -> tuple[Form, ...]:
         """Return the one form."""
-        return (Form("given", "whole"),)
+        return (Form(self.matrix, "whole"),)
 
     def order(self, form: Form) -> int:
         """Return the order."""
         return self.size
 
     def build(self, form: Form) -> tuple[float, int]:
-        """Return nothing: the matrix is there."""
-        return 0.0, 0
+        """Return seconds and bytes of what came before."""
+        return self.seconds, 8 * self.beside * self.size**2
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product."""
@@ -325,5 +342,5 @@ class SymmetricCosts:
         return False
 
     def note(self) -> str:
-        """Return "": nothing is unusual."""
-        return ""
+        """Return how the matrix was made."""
+        return self.said

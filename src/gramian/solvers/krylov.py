@@ -162,7 +162,7 @@ def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
         where = "kept in memory as a whole" if form.whole else where
         return "evaluate", f"lower-triangular tiles, {where}, {form.arithmetic}{note}"
     if form.whole:
-        return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}"
+        return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}{note}"
     return "measure", "mean and sums of squares in one pass"
 
 
