@@ -43,6 +43,9 @@ class Matrix:
             np.linalg.norm(self.exact)
         )
 
+    def promoted(self):
+        return None
+
     def matmat(self, V):
         self.products += 1
         return self.computed @ V

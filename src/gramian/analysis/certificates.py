@@ -25,6 +25,8 @@ from gramian.records import BoundKind, Certificate, Completeness, FloatArray, Sp
 SLACK = 0.35
 # Largest relative gap that the probe may leave open, and the probability that its statement is wrong.
 PROBE_GAP = 0.25
+# Share of that which the error of the matrix may be in which the probe looks.
+SEARCHED = 0.25
 PROBE_GAP_INDEFINITE = 0.1
 PROBE_PROBABILITY = 1e-6
 PROBE_COLUMNS = 8
@@ -164,6 +166,10 @@ def _completeness(
         if best is None or remainder < best.bound:
             best = _bounded("Frobenius norm", remainder, last, kind)
     if best is None or best.bound > enough:
+        exact = operator.promoted() if error > SEARCHED * (enough - last) else None
+        if exact is not None:
+            # What float32 rounds off would hide what is looked for.
+            operator, error = exact, exact.error_bound
         with blas_threads():
             bound, probability = _probe(operator, spectrum.vectors, error, enough, _stream(rng, operator))
         bound += error

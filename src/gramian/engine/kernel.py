@@ -66,6 +66,8 @@ class KernelProblem:
         Whether the matrix is the user's own.
     fraction : bool
         Whether an explained variance ratio is wanted.
+    single : bool
+        Whether values may be evaluated in float32.
     """
 
     rows: Rows
@@ -76,6 +78,7 @@ class KernelProblem:
     calls: Calls | None = None
     given: bool = False
     fraction: bool = False
+    single: bool = False
     unit: str = "eigenvalues of Kc"
     _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
@@ -90,7 +93,7 @@ class KernelProblem:
         n, width = self.rows.shape
         if self.rows.is_sparse:
             width = SPARSE_WIDTH + SPARSE_ENTRY * int(self.rows.in_memory().nnz) // n
-        return KernelCosts((n, width), self.calls, self.given, self.psd)
+        return KernelCosts((n, width), self.calls, self.given, self.psd, self.single)
 
     def operator(self, route: Route) -> CenteredKernelOperator:
         """Build the matrix that a route works on; the one built last is used again."""
@@ -99,17 +102,25 @@ class KernelProblem:
         if self._built is not None and self._built[0] == form:
             return self._built[1]
         self._built = None
+        exact = source = self.source
+        if form.storage == "again" and not form.double and isinstance(exact, KernelSource) and self.single:
+            source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        storage: Any = np.dtype(form.arithmetic) if kept else None
-        if form.whole and is_numpy(rows.like):
-            storage = None
-        tiles = TileMatrix(rows.shape[0], self.source, _empty(rows), storage, whole=form.whole)
-        source = self.source
+        tiles = TileMatrix(
+            rows.shape[0],
+            source,
+            _empty(rows),
+            form.arithmetic,
+            share=1.0 if kept else form.share,
+            exact=None if source is exact else exact,
+            whole=form.whole,
+        )
         operator = CenteredKernelOperator(
             tiles,
             source.diagonal,
             relative=source.relative,
             absolute=source.absolute,
+            promoted=(exact.relative, exact.absolute),
             center=self.center,
             psd=self.psd,
             error_kind=source.error_kind,

@@ -181,7 +181,8 @@ def _next(waiting: list[Ranked], last: Ranked, *, stalled: bool) -> Ranked | Non
             continue
         if route.form.matrix == last.route.form.matrix or route.solver == "full" or route.direct:
             return item
-    return None
+    # Where nothing complete fits, digits may have been what was missing.
+    return _next(waiting, last, stalled=False) if stalled and not last.route.form.double else None
 
 
 def _quality(solved: Solved, ask: Ask) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,21 @@ class KernelSource:
         self.relative, self.absolute = evaluator.relative, math.ldexp(evaluator.absolute, -self.exponent)
         self.error_kind = evaluator.kernel.error_kind
 
+    def single(self) -> KernelSource:
+        """Return a source of float32 tiles, with their error, from rows encoded in float64."""
+        assert self.evaluator.single is not None
+        other = copy(self)
+        other.left, other.right = (factor.astype(np.float32) for factor in (self.left, self.right))
+        other.relative, absolute = self.evaluator.single
+        other.absolute = math.ldexp(absolute, -self.exponent)
+        return other
+
     def fingerprint(self) -> bytes:
         """Return a hash of the rows."""
         return digest(_row_sums(self.left), self.diagonal)
 
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
-        """Return the float64 tile for two slices of rows."""
+        """Return the tile for two slices of rows."""
         tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
         if self.exponent:
             tile = tile * 2.0**-self.exponent
