@@ -35,7 +35,7 @@ TINY = float(np.finfo(np.float64).tiny)
 # What the rounding of float32 products leaves in a residual, relative to the largest eigenvalue.
 FLOAT32_FLOOR = 3e-6
 PASSES = 7  # of an iteration on a spectrum that falls
-PROBE_PASSES, PROBE_COLUMNS = 8, 8
+PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
 WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
 FEWEST_PASSES = 16
