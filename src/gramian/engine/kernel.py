@@ -13,11 +13,12 @@ from gramian.engine.solving import Solved
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
-from gramian.operators.kernel_source import KernelSource, MatrixSource
+from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few
 from gramian.operators.operator import Operator
 from gramian.operators.tiles import TileMatrix
 from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
+from gramian.solvers.krylov import KrylovRoute
 from gramian.solvers.route import Route
 from gramian.solvers.spectra import count_for_fraction
 
@@ -133,6 +134,14 @@ class KernelProblem:
             )
         self._built = form, operator
         return operator
+
+    def start(self, route: Route, ask: Ask) -> Any:
+        """Return what a few rows say of the leading vectors, where tiles are made again in every pass."""
+        again = isinstance(route, KrylovRoute) and route.form.storage == "again"
+        if not again or not self.single or not isinstance(self.source, KernelSource):
+            return None
+        # The other columns of a block are random: nothing is out of reach.
+        return leading_from_few(self.source, 3 * route.block // 4, ask.solver_rng)
 
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""

@@ -45,6 +45,10 @@ class Problem(Protocol):
         """Build the matrix that a route works on."""
         ...
 
+    def start(self, route: Route, ask: Ask) -> Any:
+        """Return vectors near the leading ones, where finding them costs little beside a pass; else None."""
+        ...
+
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut what a solver found down to what was asked for; refuse what is no answer."""
         ...
@@ -132,6 +136,7 @@ def _run(
 ) -> tuple[Solved, str, bool]:
     """Run one route and certify what it found; why it is not enough, and whether pairs are missing."""
     operator = problem.operator(item.route)
+    start = problem.start(item.route, ask) if start is None else start
     found: Found = item.route.solve(operator, ask, start)
     try:
         spectrum = problem.kept(found.spectrum, operator, ask)
