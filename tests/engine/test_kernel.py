@@ -233,7 +233,7 @@ def of_definition(rows, sigma):
 
 @pytest.mark.parametrize("name", list(tables(60)))
 def test_tiles_made_again_give_what_the_definition_gives(name):
-    """Float32 tiles, none of them kept and half of them: each answer is certified, and the certificate true."""
+    """Float32 tiles, none of them kept and half of them: certified, and the certificate is true."""
     values, sigma = tables()[name]
     Kc = of_definition(values, sigma)
     exact = np.linalg.eigvalsh(Kc)[::-1]

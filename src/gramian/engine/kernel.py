@@ -137,8 +137,9 @@ class KernelProblem:
 
     def start(self, route: Route, ask: Ask) -> Any:
         """Return what a few rows say of the leading vectors, where tiles are made again in every pass."""
-        again = isinstance(route, KrylovRoute) and route.form.storage == "again"
-        if not again or not self.single or not isinstance(self.source, KernelSource):
+        if not isinstance(route, KrylovRoute) or not isinstance(self.source, KernelSource):
+            return None
+        if route.form.storage != "again" or not self.single:
             return None
         # The other columns of a block are random: nothing is out of reach.
         return leading_from_few(self.source, 3 * route.block // 4, ask.solver_rng)
