@@ -123,6 +123,9 @@ class LinearProblem:
         view = replace(self.view, double=double)
         return CovarianceOperator(view, whole=True, matrix=from_numpy(matrix, self.rows.like))
 
+    def start(self, route: Route, ask: Ask) -> None:
+        """Return None: a pass costs little."""
+
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
         least = min(self.rows.shape)
