@@ -67,7 +67,8 @@ class LinearProblem:
     @property
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
-        return TableCosts(self.rows.shape, self.rows.dtype, self.rows.is_sparse, self.rows.is_stored)
+        rows = self.rows
+        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, rows.cuts_columns)
 
     @property
     def everything(self) -> bool:

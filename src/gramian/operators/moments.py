@@ -177,9 +177,13 @@ def _divisor(
 def moments(rows: Rows, exponent: int, center: bool) -> Moments:
     """Return mean and sums of squares of the columns of ``X / 2**exponent``."""
     n = rows.shape[0]
-    if rows.is_sparse:
-        return _sparse_moments(rows, exponent, center)
     view = uncentered(rows, exponent, double=True)
+    if rows.is_sparse:
+
+        def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+            return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
+
+        return _of_rows(view, rows.portions, sparse)
     if n <= 8192 and not rows.is_stored:
         slices = view.column_slices()
 
@@ -198,6 +202,11 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
         out = view.scratch(slices[0].stop, rows.shape[1])
         return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
+    return _of_rows(view, slices, share)
+
+
+def _of_rows(view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any]) -> Moments:
+    """Merge the moments of blocks of rows that workers measure."""
     return in_laps(
         view, slices, lambda lap: merge_moments(*_in_order(each_thread(share, lap))), merge_moments
     )
@@ -395,9 +404,9 @@ def _column_means(values: Any) -> Any:
     return namespace(values).mean(values, axis=0)
 
 
-def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
-    n = rows.shape[0]
-    values = rows.in_memory().tocsc(copy=True)
+def _sparse_moments(block: Any, exponent: int, center: bool) -> Moments:
+    n = block.shape[0]
+    values = block.tocsc(copy=True)
     values.sum_duplicates()
     values.data = np.ldexp(values.data, -exponent)
     counts = np.diff(values.indptr)
@@ -409,7 +418,7 @@ def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
         shifts.append(shift)
     mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(len(counts)), np.zeros(len(counts)))
     values.data **= 2
-    return merge_moments(Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest))
+    return Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest)
 
 
 def _column_sums(values: Any) -> FloatArray:

@@ -28,7 +28,7 @@ from gramian.rows.excel import sheet_as_text
 from gramian.rows.hdf5 import read_hdf5
 from gramian.rows.idx import read_idx
 from gramian.rows.matlab import read_mat
-from gramian.rows.numpy_files import read_npy, read_npz
+from gramian.rows.numpy_files import read_npy, read_npz, read_sparse_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
@@ -313,7 +313,9 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
     if kind == "annotated":
         return read_annotated(file, choice, source)
     if kind in ARRAYS:
-        array, notes = array_in(kind, file, key, source)
+        array, notes = read_sparse_npz(file, source) if kind == "npz" and key is None else None, ()
+        if array is None:
+            array, notes = array_in(kind, file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
     # Arrow takes longer to import than everything else here, and only columns need it.
     from gramian.rows.columnar import table_from_columns

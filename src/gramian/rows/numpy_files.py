@@ -2,15 +2,17 @@
 
 import os
 import zipfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gramian.errors import DataError, FileError
-from gramian.rows.archives import Stored, Use, damage, pick_array, require
+from gramian.rows.archives import Stored, Use, damage, pick_array, require, require_room
 from gramian.rows.stored import StoredArray
 
 _HEADER_READERS = {
@@ -109,6 +111,38 @@ def read_npz(
         if not keys:
             raise DataError(f"{source} holds no NumPy arrays. Save some with numpy.savez(path, X=X).")
         return pick_array(keys, partial(_stored, archive, source), key, source, use)
+
+
+def read_sparse_npz(file: IO[bytes], source: str) -> Any:
+    """Read a matrix that scipy.sparse.save_npz wrote, as CSR; None if the archive is no such matrix.
+
+    Raises
+    ------
+    FileError, DataError
+        As of :func:`read_npz`.
+    MemoryLimitError
+        If it takes more memory than may be used.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> sparse.save_npz(buffer, sparse.eye_array(3, format="csc"))
+    >>> read_sparse_npz(buffer, "memory").format
+    'csr'
+    """
+    with damage(source):
+        with zipfile.ZipFile(file) as archive:
+            if "format.npy" not in archive.namelist():
+                return None
+            entries = _stored(archive, source, "data")
+            require_room(replace(entries, dtype=np.dtype("V16")), source)
+        file.seek(0)
+        matrix = sparse.load_npz(file).tocsr()
+        matrix.check_format(full_check=True)  # what points outside of the matrix would be written there
+    if matrix.dtype.kind not in "buif":
+        raise DataError(f"{source} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
+    return matrix
 
 
 def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[str, ...] | None:

@@ -5,13 +5,14 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
+from gramian.rows.annotated import stored_annotated
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
@@ -26,7 +27,22 @@ from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
 from gramian.rows.numpy_files import stored_npy
 from gramian.rows.stored import whole_within
+from gramian.rows.stored_hdf5 import stored_hdf5
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
+
+
+def _stored_npy(path: Path, key: str | None, choice: Choice, limit: int, source: str) -> Table | None:
+    if path.stat().st_size <= whole_within(limit) or choice.names_columns() or choice.rows:
+        return None
+    return Table(stored_npy(path, source), source=source)
+
+
+# How a large file of a kind is left where it is: each returns None for what is to be read as a whole.
+_LEFT_IN_FILE: dict[str, Callable[[Path, str | None, Choice, int, str], Table | None]] = {
+    "npy": _stored_npy,
+    "hdf5": stored_hdf5,
+    "annotated": stored_annotated,
+}
 
 
 @dataclass(frozen=True)
@@ -75,18 +91,30 @@ class Scan:
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
         """
-        stored = self._stored(limit)
+        stored = self._stored(limit, expected)
         return self.read(expected) if stored is None else stored
 
-    def _stored(self, limit: int) -> Table | None:
+    def _stored(self, limit: int, expected: Expected | None) -> Table | None:
         """The table with its values left in the file; None where they are small, or have to be read."""
         place = self._place
         if not isinstance(place, Location) or not place.path.is_file():
             return None
-        source = str(place)
-        if kind_of(place.path) != "npy" or place.path.stat().st_size <= whole_within(limit):
+        left = _LEFT_IN_FILE.get(kind_of(place.path))
+        # Compressed, a file may be smaller than what it holds.
+        if left is None or self.transpose or self.missing or (self.rows and self.rows.step not in (None, 1)):
             return None
-        return Table(stored_npy(place.path, source), source=source)
+        table = left(place.path, place.key, self._choice(expected), limit, str(place))
+        if table is None:
+            return None
+        if self._labels is not None:
+            table = with_labels(table, self._labels, self.rows, self.id)
+        table = table if expected is None else expected.ordered(table)
+        return replace(table, asked=_asked(self))
+
+    def _choice(self, expected: Expected | None) -> Choice:
+        column, row = (None, self.label) if self.transpose else (self.label, None)
+        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
+        return choice if expected is None or self.transpose else replace(choice, needed=expected.names)
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
@@ -112,10 +140,7 @@ class Scan:
         MissingExtraError
             If what reads its kind is not installed: Pillow, openpyxl or h5py.
         """
-        column, row = (None, self.label) if self.transpose else (self.label, None)
-        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
-        if expected is not None and not self.transpose:
-            choice = replace(choice, needed=expected.names)
+        choice = self._choice(expected)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
