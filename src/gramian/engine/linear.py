@@ -50,7 +50,7 @@ class LinearProblem:
     ----------
     rows : Rows
     center : bool
-    scale : None, "unit", "pareto" or ndarray of shape (d,)
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
     ddof : int
     view : CenteredRows or None
         The centred data, once it has been measured.

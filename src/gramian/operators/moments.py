@@ -90,8 +90,9 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredR
         The data, possibly not yet searched for NaN.
     center : bool
         Whether column means are subtracted.
-    scale : None, "unit", "pareto" or ndarray of shape (d,)
-        What columns are divided by: nothing, the standard deviation, its square root, or given numbers.
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
+        What columns are divided by: nothing, the standard deviation, its square root, that of counts of an
+        allele of this frequency, or given numbers.
     ddof : int
         Divisor of the variance is ``n - ddof``.
     """
@@ -109,6 +110,9 @@ def from_moments(
     # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
+    if isinstance(scale, str) and scale == "genotype":
+        _require_counts(rows)
+        scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
@@ -150,6 +154,34 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
             f"Column {lost[0]} varies by {top[lost[0]] - bottom[lost[0]]:.3g}, too little, in itself or "
             "beside the other columns, for float64 to hold its squares. Multiply it by a power of ten first."
         )
+
+
+def _require_counts(rows: Rows) -> None:
+    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such."""
+
+    def first(block: Block) -> list[tuple[int, int, float]]:
+        values = block.values.data if rows.is_sparse else block.values
+        if not bool(((values < 0) | (values > 2)).any()):
+            return []
+        values = as_float64(block.dense)
+        i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()
+        return [(block.rows.start + i, j, float(values[i, j]))]
+
+    for row, column, value in rows.reduce(first, lambda earlier, later: earlier or later):
+        named = f" ({rows.row_names[row]})" if rows.row_names else ""
+        named += f", column {column}" + (f" ({rows.feature_names[column]!r})" if rows.feature_names else "")
+        raise DataError(
+            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and row {row}{named} holds {value:g}. "
+            "Put a missing call to NaN and read it with missing='mean', or use scale='unit'."
+        )
+
+
+def _binomial_deviation(mean: FloatArray, constant: Any) -> FloatArray:
+    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p = mean / 2.
+
+    Infinite for constant columns. Patterson, Price, Reich (2006), equations 1 to 3, leave out the factor 2.
+    """
+    return np.where(constant, np.inf, np.sqrt(np.where(constant, 0.0, mean * (2.0 - mean) / 2.0)))
 
 
 def _divisor(

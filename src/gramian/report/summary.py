@@ -225,6 +225,7 @@ def _treatment(model: Any) -> str:
     scales = {
         "unit": "scaled to unit variance",
         "pareto": "divided by the square root of their standard deviations",
+        "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
     scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
