@@ -14,6 +14,7 @@ from scipy import sparse
 from gramian.checks import amount, listed
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.rows.archives import Stored, require, require_room
+from gramian.rows.expected import Expected
 from gramian.rows.hdf5 import opened_hdf5, stored
 from gramian.rows.stored import whole_within
 from gramian.rows.stored_hdf5 import left_in_file
@@ -48,7 +49,9 @@ def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
         return _annotated(opened, choice, source, _matrix)
 
 
-def stored_annotated(path: Path, key: str | None, choice: Choice, limit: int, source: str) -> Table | None:
+def stored_annotated(
+    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
+) -> Table | None:
     """Return the table of :func:`read_annotated` to be read block by block; None where it is small.
 
     Sparse X stays sparse, and comes into memory where it takes no more than a table may.

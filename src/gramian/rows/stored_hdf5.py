@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gramian.checks import amount
 from gramian.errors import FileError, GramianError, MemoryLimitError
 from gramian.rows.archives import pick_key
+from gramian.rows.expected import Expected
 from gramian.rows.hdf5 import datasets_in, opened_hdf5, refuse_elsewhere, stored
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_rows
@@ -118,7 +119,9 @@ class StoredDataset(OnDisk):
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def stored_hdf5(path: Path, key: str | None, choice: Choice, limit: int, source: str) -> Table | None:
+def stored_hdf5(
+    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
+) -> Table | None:
     """Return one dataset of an HDF5 file to be read block by block; None where it is small.
 
     Raises
