@@ -25,7 +25,7 @@ from gramian.rows.files import (
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
-from gramian.rows.numpy_files import stored_npy
+from gramian.rows.numpy_files import stored_npy, stored_npz
 from gramian.rows.plink import stored_bed
 from gramian.rows.stored import whole_within
 from gramian.rows.stored_hdf5 import stored_hdf5
@@ -43,6 +43,7 @@ def _stored_npy(
 # How a large file of a kind is left where it is: each returns None for what is to be read as a whole.
 _LEFT_IN_FILE: dict[str, Callable[[Path, str | None, Choice, Expected | None, int, str], Table | None]] = {
     "npy": _stored_npy,
+    "npz": stored_npz,
     "hdf5": stored_hdf5,
     "annotated": stored_annotated,
     "bed": stored_bed,

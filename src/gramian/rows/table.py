@@ -64,6 +64,11 @@ class Table:
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
 
+    @property
+    def flat(self) -> Any:
+        """The values as rows of numbers: a picture is one row, and sparse values stay sparse."""
+        return self.values if self.values.ndim == 2 else self.values.reshape(len(self.values), -1)
+
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
         return f"Table({size}, {self.values.dtype}, source={self.source!r})"
