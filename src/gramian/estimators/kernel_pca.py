@@ -26,7 +26,8 @@ from gramian.arrays import (
     to_numpy,
 )
 from gramian.checks import check_choice
-from gramian.engine import KernelProblem, Solved, plan, solve, warn_of_cost
+from gramian.engine import Solved, plan, solve, warn_of_cost
+from gramian.engine.kernel import KernelProblem
 from gramian.errors import CertificateWarning, DataError, GramianError, ParameterError, RankWarning
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.fitted import held, remember

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
@@ -418,8 +418,9 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = as_rows(X, estimator="PCA", expected=expected_columns(self))
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
         return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
