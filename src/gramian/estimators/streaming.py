@@ -158,7 +158,7 @@ class Streaming:
                 f"n_components={self.n_components!r} {why}. Take a number or a fraction; or ask "
                 "gramian.choose_components about a sample of the rows."
             )
-        check_scale(self.scale, d)
+        check_scale(self.scale, d, bool(self.center))
         check_ddof(self.ddof, enough.count)
         if before is None:
             self._require_memory(enough, wanted, size)
@@ -248,7 +248,10 @@ class Streaming:
         seen: Seen = self.__dict__["_seen"]
         self._require_enough(seen)
         table = seen.table()
-        scale, ddof = check_scale(self.scale, seen.columns), check_ddof(self.ddof, seen.rows)
+        scale, ddof = (
+            check_scale(self.scale, seen.columns, bool(self.center)),
+            check_ddof(self.ddof, seen.rows),
+        )
         problem = problem_of(seen, scale, ddof)
         self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table)))
 
