@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
 import exact
+import growth
 import meaning
 import scale
 from harness import memory, report
@@ -20,6 +21,7 @@ import selection
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,
     "kernels": kernels.rows,
+    "growth": growth.rows,
     "meaning": meaning.rows,
     "scale": scale.rows,
     "selection": selection.rows,

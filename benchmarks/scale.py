@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import files
 import generators
 import references
 from contenders import in_batches
@@ -15,7 +16,7 @@ BATCH = 10_000
 
 def rows(quick: bool) -> list[Row]:
     """Every row of the suite, at full or at quick size."""
-    return [_stream(20_000 if quick else 1_000_000)]
+    return [_stream(20_000 if quick else 1_000_000), *files.rows(quick)]
 
 
 def _stream(n: int) -> TimedRow:

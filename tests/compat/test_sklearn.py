@@ -316,3 +316,4 @@ def test_the_runner_without_a_script_says_what_it_is():
     missing = run("no-such-script.py")
     assert missing.returncode == 2
     assert missing.stderr == "no-such-script.py: there is no such file. Check the path.\n"
+    assert run("..").stderr == "..: is a folder. Name the script in it.\n"

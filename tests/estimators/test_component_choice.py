@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning, load
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.component_rules.threshold import unknown_noise_factor
 from gramian.arrays import to_numpy
 from gramian.engine import LinearProblem

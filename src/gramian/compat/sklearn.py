@@ -296,8 +296,9 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
 class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]
     """:class:`sklearn.feature_selection.SequentialFeatureSelector`, searched by gramian's.
 
-    Without targets, for sparse data, with routed parameters and for splits that can be read once only it is
-    scikit-learn's own search.
+    Without targets, with routed parameters and for splits that can be read once only it is scikit-learn's own
+    search; for sparse data too, since gramian fits on few columns at a time made dense, and many estimators
+    (neighbours, stochastic gradients, a StandardScaler) do something else with sparse ones.
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:

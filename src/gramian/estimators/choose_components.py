@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem
@@ -211,10 +211,10 @@ def _of_pca(
     """Return what asks a rule about data, or without them about a fitted model; and what is asked about."""
     rows, material = None, None
     if X is not None:
-        rows = as_rows(X, estimator="choose_components", minimum=2)
-        n, d = rows.shape
         limit = memory_limit_bytes(model.memory_limit)
-        scale, ddof = check_scale(model.scale, d), check_ddof(model.ddof, n)
+        rows = as_rows(X, estimator="choose_components", minimum=2, limit=limit)
+        n, d = rows.shape
+        scale, ddof = check_scale(model.scale, d, bool(model.center)), check_ddof(model.ddof, n)
         material = Material(LinearProblem(rows, bool(model.center), scale, ddof), limit)
         # What varies is looked at here, which also refuses what no rule can take.
         shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"

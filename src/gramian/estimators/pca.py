@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
@@ -74,8 +74,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         ``min(n_samples, n_features)``.
     center : bool, default=True
         Subtract column means. Without it everything is about second moments: ratios of energy.
-    scale : None, "unit", "pareto" or array-like of shape (n_features,), default=None
-        Divide centred columns by their standard deviation, by its square root, or by given numbers.
+    scale : None, "unit", "pareto", "genotype" or array-like of shape (n_features,), default=None
+        Divide centred columns by their standard deviation, by its square root, or by given numbers; or, for
+        counts 0, 1, 2 of an allele, by ``sqrt(2 p (1 - p))`` with its frequency ``p = mean / 2``.
         Constant columns are left as they are and listed in ``constant_features_``.
     whiten : bool, default=False
         Scale scores to unit variance. Components beyond the rank give 0, never amplified noise.
@@ -146,7 +147,10 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     ----------
     Jolliffe (2002), Principal Component Analysis, 2nd ed. Chan, Golub, LeVeque (1979), Updating formulae and
     a pairwise algorithm for computing sample variances. Ghashami, Liberty, Phillips, Woodruff (2016),
-    Frequent Directions: simple and deterministic matrix sketching, theorem 1.1.
+    Frequent Directions: simple and deterministic matrix sketching, theorem 1.1. For genotypes: Patterson,
+    Price, Reich (2006), Population structure and eigenanalysis, equations 1 to 3 without the factor 2, and
+    Price et al. (2006), Principal components analysis corrects for stratification in genome-wide association
+    studies.
 
     Examples
     --------
@@ -227,7 +231,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         -------
         Plan
         """
-        rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
+        rows = self._rows(X, minimum=2)
         self._sketch_size(rows.shape[1])
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
@@ -264,18 +268,24 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             return self._projection().scores(rows)
         return self._projection().whitened(found.scores)
 
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        limit = memory_limit_bytes(self.memory_limit)
+        return as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+
     def _ask(self, rows: Rows, target: Target) -> Ask:
         """What is asked of the engine, but for random streams, which a plan does not need."""
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
-            memory_limit_bytes(self.memory_limit),
+            memory_limit_bytes(self.memory_limit) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:
         n, d = rows.shape
-        return LinearProblem(rows, bool(self.center), check_scale(self.scale, d), check_ddof(self.ddof, n))
+        return LinearProblem(
+            rows, bool(self.center), check_scale(self.scale, d, bool(self.center)), check_ddof(self.ddof, n)
+        )
 
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])
@@ -285,7 +295,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 
     def _fit(self, X: Any) -> tuple[Rows, Directions]:
-        rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
+        rows = self._rows(X, minimum=2)
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
         size = self._sketch_size(rows.shape[1])
@@ -380,7 +390,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA", check_finite=False, expected=expected_columns(self))
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         return self._projection().scores(rows)
 
@@ -472,8 +482,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = as_rows(X, estimator="PCA", expected=expected_columns(self))
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
         return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
@@ -95,6 +94,9 @@ class Saved:
         ParameterError
             For a kernel given as a function, which no file can hold.
         """
+        # Here, so that what a file says of a model can be read without scikit-learn.
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self)
         arrays: dict[str, Any] = {}
         told = _tell_estimator(self)

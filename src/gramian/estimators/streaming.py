@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from gramian.analysis.component_rules import RULES
+from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import as_float64, memory_limit_bytes, numpy_dtype, power_of_two
 from gramian.checks import amount, check_integer, check_number, counted
 from gramian.engine import plan
@@ -158,7 +158,7 @@ class Streaming:
                 f"n_components={self.n_components!r} {why}. Take a number or a fraction; or ask "
                 "gramian.choose_components about a sample of the rows."
             )
-        check_scale(self.scale, d)
+        check_scale(self.scale, d, bool(self.center))
         check_ddof(self.ddof, enough.count)
         if before is None:
             self._require_memory(enough, wanted, size)
@@ -250,7 +250,10 @@ class Streaming:
         seen: Seen = self.__dict__["_seen"]
         self._require_enough(seen)
         table = seen.table()
-        scale, ddof = check_scale(self.scale, seen.columns), check_ddof(self.ddof, seen.rows)
+        scale, ddof = (
+            check_scale(self.scale, seen.columns, bool(self.center)),
+            check_ddof(self.ddof, seen.rows),
+        )
         problem = problem_of(seen, scale, ddof)
         self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table)))
 

@@ -21,8 +21,10 @@ SIZES = {"float64": 8, "float32": 4}
 CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
 CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in memory
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
-KERNEL_VALUE = 1.1e-9  # seconds for one kernel value, its inner product not counted
+KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
+STORED = 1.5e9  # bytes a second of a file that is read in one go
+COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
 PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
 WORKERS = 8
 ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
@@ -43,11 +45,14 @@ class Form:
         nothing, so that blocks or tiles are made again in every pass; or all of the centred data.
     arithmetic : {"float64", "float32"}
         What products are made in; sums over blocks are float64 always.
+    share : float
+        Of the parts that are made again, those that memory has room to keep.
     """
 
     matrix: str
     storage: str
     arithmetic: str = "float64"
+    share: float = 0.0
 
     @property
     def whole(self) -> bool:
@@ -66,7 +71,7 @@ class Form:
 
     def promoted(self) -> Form:
         """Return the same matrix multiplied in float64, without memory of its own."""
-        return replace(self, storage="again", arithmetic="float64")
+        return replace(self, storage="again", arithmetic="float64", share=0.0)
 
 
 class Costs(Protocol):
@@ -78,6 +83,10 @@ class Costs(Protocol):
 
     def order(self, form: Form) -> int:
         """Return the order of the matrix."""
+        ...
+
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form with so many bytes more at its disposal."""
         ...
 
     def build(self, form: Form) -> tuple[float, int]:
@@ -121,11 +130,17 @@ class TableCosts:
     dtype : numpy.dtype
         Of the data.
     sparse : bool
+    stored : bool
+        Whether every pass reads a file.
+    columns : bool
+        Whether that file gives some columns without the others.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     sparse: bool = False
+    stored: bool = False
+    columns: bool = True
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
@@ -133,24 +148,43 @@ class TableCosts:
         sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
         kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")
         storages = ("whole", "again") if self.sparse else ("whole", "kept", "again")
-        return tuple(Form(side, how, kind) for side in sides for how in storages for kind in kinds)
+        found = (Form(side, how, kind) for side in sides for how in storages for kind in kinds)
+        # Blocks of columns of a file are slow to read: once, for the whole matrix, in float64.
+        return tuple(
+            form
+            for form in found
+            if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
+        )
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The matrices worth while: the smaller one, and of a file that with which a pass goes along rows."""
+        smaller = self.forms()[0].matrix
+        return (smaller, "covariance") if self.stored else (smaller,)
 
     def order(self, form: Form) -> int:
         """Return d for the covariance, n for the Gram matrix."""
         return self.shape[1 if form.matrix == "covariance" else 0]
 
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form: blocks are kept all or none."""
+        return form
+
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds and bytes: the moments, and the matrix or the kept blocks."""
         n, d = self.shape
         m = self.order(form)
-        measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE)
+        measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE) + self._read
         if form.whole:
             inner = n * d // m
             seconds = inner * m * m / 2 / LARGE[form.arithmetic] + inner * m * CENTRE
             product = m * m * SIZES[form.arithmetic]
-            return measure + seconds, 8 * m * m + workers_of(product) * product + SCRATCH
+            held = 8 * m * m + workers_of(product) * product + SCRATCH
+            if self.stored and form.matrix == "gram":
+                return measure + 2 * self._read + seconds, held + 4 * max(COLUMNS_READ, 8 * 1024 * n)
+            return measure + seconds, held
         kept = n * d * SIZES[form.arithmetic] if form.storage == "kept" else 0
-        return measure + kept * 2e-10, kept + SCRATCH
+        return measure + kept * 2e-10 + (self._read if kept else 0.0), kept + SCRATCH
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of ``C.T (C V)`` or ``C (C.T V)``, or of a product with the whole matrix."""
@@ -160,12 +194,19 @@ class TableCosts:
         entries = n * d * (SPARSE if self.sparse else 1.0)
         again = CENTRE_COLUMNS if form.matrix == "gram" else CENTRE
         read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else again
-        return entries * (2 * columns / THIN[form.arithmetic] + read)
+        file = 0.0 if form.storage == "kept" else self._read
+        return entries * (2 * columns / THIN[form.arithmetic] + read) + file
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds of lifting dual vectors to directions."""
         n, d = self.shape
-        return n * d * count / LARGE[form.arithmetic] if form.matrix == "gram" else 0.0
+        return n * d * count / LARGE[form.arithmetic] + self._read if form.matrix == "gram" else 0.0
+
+    @property
+    def _read(self) -> float:
+        """Seconds of reading all of a file."""
+        n, d = self.shape
+        return n * d * self.dtype.itemsize / STORED if self.stored else 0.0
 
     def improves(self, form: Form) -> bool:
         """Return whether the rounding of float32 sums is likely to show in the largest eigenvalue."""
@@ -193,12 +234,15 @@ class KernelCosts:
         Whether the matrix is the user's, and nothing is evaluated.
     single : bool
         Whether tiles may be kept in float32: entries of a proven kernel do not exceed its diagonal.
+    quick : bool
+        Whether tiles that are made again may be evaluated in float32 too.
     """
 
     shape: tuple[int, int]
     calls: Calls | None = None
     given: bool = False
     single: bool = True
+    quick: bool = False
 
     def forms(self) -> tuple[Form, ...]:
         """Return whole, tiles kept in either precision, and tiles made again in every pass."""
@@ -209,21 +253,27 @@ class KernelCosts:
         if self.calls is not None:
             # A user's function is too slow to be called twice for a value.
             return (whole, kept) if self.calls.scalar else (whole, kept, again)
-        single = (Form("centered kernel", "kept", "float32"),) if self.single else ()
+        single = (Form("centered kernel", how, "float32") for how in ("kept", "again") if self.single)
         return whole, kept, *single, again
 
     def order(self, form: Form) -> int:
         """Return n."""
         return self.shape[0]
 
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form with as many of its tiles kept as there is room for, unless that is all of them."""
+        share = left / self._tiles(form)
+        anew = form.storage == "again" and not self.given
+        return replace(form, share=share) if anew and 0 < share < 1 else form
+
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds of evaluating half of the matrix, and what is kept of it."""
         n, _ = self.shape
-        seconds = self._values()
+        seconds = self._values(form)
         if form.whole:
             return seconds + n * n * 1e-9, 12 * n * n + SCRATCH
-        kept = n * (n + 512) // 2 * SIZES[form.arithmetic] if form.storage == "kept" else 0
-        if kept and self.calls is not None and self.calls.scalar:
+        kept = int(self._tiles(form) * (1.0 if form.storage == "kept" else form.share))
+        if form.storage == "kept" and self.calls is not None and self.calls.scalar:
             # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
             seconds *= 1.02
         # Memory that was not used before is paged in at the speed at which tiles are made.
@@ -237,7 +287,9 @@ class KernelCosts:
         rate, read = THIN[form.arithmetic], SIZES[form.arithmetic] / BANDWIDTH
         if form.storage == "kept":
             return n * n * max(columns / rate, read / 2)
-        return n * n * columns / rate + (n * n * read if self.given else self._values())
+        if self.given:
+            return n * n * (columns / rate + read)
+        return n * n * max(columns / rate, form.share * read / 2) + (1.0 - form.share) * self._values(form)
 
     def lift(self, form: Form, count: int) -> float:
         """Return 0: nothing is lifted."""
@@ -258,13 +310,19 @@ class KernelCosts:
             f"{1e6 * self.calls.seconds:.2g} us each"
         )
 
-    def _values(self) -> float:
+    def _tiles(self, form: Form) -> int:
+        """Bytes of all tiles."""
+        n = self.shape[0]
+        return n * (n + 512) // 2 * SIZES[form.arithmetic]
+
+    def _values(self, form: Form) -> float:
         n, d = self.shape
         half = n * (n + 1) / 2
         if self.given:
             return half * 8 / BANDWIDTH
         own = 0.0 if self.calls is None else self.calls.seconds
-        return half * (KERNEL_VALUE / 2 + d / LARGE["float64"] + own)
+        kind = form.arithmetic if self.quick and form.storage == "again" else "float64"
+        return half * (KERNEL_VALUE[kind] / 2 + d / LARGE[kind] + own)
 
 
 @dataclass(frozen=True)
@@ -297,6 +355,10 @@ class SymmetricCosts:
     def order(self, form: Form) -> int:
         """Return the order."""
         return self.size
+
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form: nothing is made."""
+        return form
 
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds and bytes of what came before."""
