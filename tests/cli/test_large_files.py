@@ -91,7 +91,7 @@ def test_correlations_and_pictures(large, gramian):
 
 def test_what_needs_all_of_it_says_so(large, gramian, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "5MB")
-    ran = gramian("select", "x.npy", "--label", "0")
+    ran = gramian("relations", "x.npy")
     assert "x.npy has 9.6 MB, and this command needs all of it in memory" in ran.err
 
 

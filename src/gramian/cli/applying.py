@@ -37,7 +37,7 @@ def transform(
     fitted = read_model(model)
     limit = memory_limit_bytes(memory_limit)
     table = read_new_data(data, reading, fitted, limit)
-    names, n = fitted.get_feature_names_out(), len(table.values)
+    names, n = fitted.get_feature_names_out(), table.values.shape[0]
     with progress("computing"):
         blocks = mapped(fitted, table, limit)
         write_pieces(target, (row_table(table, block, names, rows) for rows, block in blocks), n, kind)

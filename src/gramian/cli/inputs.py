@@ -1,5 +1,6 @@
 """What a command reads: data and models, with their remarks on standard error."""
 
+import math
 import os
 import sys
 from contextlib import suppress
@@ -50,8 +51,9 @@ def read_table(
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         table = asked.open(working, expected, in_place=in_place)
     if limit is None and is_stored(table):
+        size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
-            f"{data} has {amount(table.values.nbytes)}, and this command needs all of it in memory, of which "
+            f"{data} has {amount(size)}, and this command needs all of it in memory, of which "
             f"{amount(working / 4)} may be used. Take part of it with --rows or --columns, or raise "
             "GRAMIAN_MEMORY_LIMIT; fit, plan, transform, reconstruct and whiten read large .npy files piece "
             "by piece."

@@ -81,7 +81,7 @@ def whiten(
         elif kind == "pictures":
             files = _write_pictures(Path(out), table, whitened)
         else:
-            n = len(table.values)
+            n = table.values.shape[0]
             blocks = mapped(fitted, table, limit) if whitened is None else [(ALL, whitened.reshape(n, -1))]
             _write_table(target, kind, model, table, blocks)
     _report(model, out, files, as_json)
@@ -115,7 +115,7 @@ def _write_table(target: Any, kind: str, model: Any, table: Any, blocks: Any) ->
 
     names = None if model.method.startswith("pca") else feature_names(table)
     pieces = (row_table(table, whitened, names, rows) for rows, whitened in blocks)
-    write_pieces(target, pieces, len(table.values), kind)
+    write_pieces(target, pieces, table.values.shape[0], kind)
 
 
 def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:

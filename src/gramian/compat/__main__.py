@@ -22,7 +22,12 @@ def main() -> int:
         return 0 if arguments else 2
     script = Path(arguments[0])
     if not script.is_file():
-        sys.stderr.write(f"{script}: there is no such file. Check the path.\n")
+        what = (
+            "is a folder. Name the script in it"
+            if script.is_dir()
+            else "there is no such file. Check the path"
+        )
+        sys.stderr.write(f"{script}: {what}.\n")
         return 2
     sys.argv = arguments
     # As when Python itself runs it.

@@ -25,7 +25,7 @@ from gramian.arrays import (
 from gramian.checks import slices as cut
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
-from gramian.rows import Rows
+from gramian.rows import Block, Rows
 
 R = TypeVar("R")
 CACHE_BYTES = 1 << 20
@@ -123,9 +123,7 @@ class CenteredRows:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
         if self.rows.is_sparse:
             whole = rows == slice(None)
-            values = (
-                self._by_column[:, columns] if whole else self.rows.in_memory()[rows][:, columns]
-            ).toarray()
+            values = (self._by_column if whole else self.rows.block(rows).values)[:, columns].toarray()
         else:
             values = self.rows.cut(rows, columns)
         return self._centered(values, columns, scratch)
@@ -289,9 +287,24 @@ class CenteredRows:
         parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
         return self.rows.xp.concat(parts, axis=0)
 
+    def sparse_scatter_times(self, V: Any) -> Any:
+        """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""
+        return self._sparse_sum(self._sparse_product(V), V)
+
     def _sparse_times(self, V: Any) -> Any:
+        out, product = np.zeros((self.rows.shape[0], V.shape[1])), self._sparse_product(V)
+
+        def share(draw: Iterator[slice]) -> None:
+            for rows in draw:
+                out[rows] = product(self.rows.block(rows))
+
+        return filled(self, self.rows.portions, share, out, "scores", V)
+
+    def _sparse_product(self, V: Any) -> Callable[[Block], Any]:
+        """What multiplies a block of sparse rows of C by V."""
         V = V / self.divisor[:, None] if self.divisor is not None else V
-        return self._scaled_product(self.rows.in_memory(), V) - self.mean @ V
+        shift = self.mean @ V
+        return lambda block: self._scaled_product(block.values, V) - shift
 
     def _scaled_product(self, values: Any, V: Any) -> Any:
         """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
@@ -299,8 +312,22 @@ class CenteredRows:
         return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        product = self._scaled_product(self.rows.in_memory().T, W)
-        product -= np.outer(self.mean, W.sum(axis=0))
+        return self._sparse_sum(lambda block: W[block.rows], W)
+
+    def _sparse_sum(self, factor: Callable[[Block], Any], V: Any) -> Any:
+        """``C.T W`` for the W whose rows ``factor`` makes of V, block after block."""
+
+        def share(draw: Iterator[slice]) -> Any:
+            total = np.zeros((self.rows.shape[1], V.shape[1]))
+            for rows in draw:
+                block = self.rows.block(rows)
+                W = factor(block)
+                total += self._scaled_product(block.values.T, W)
+                total -= np.outer(self.mean, W.sum(axis=0))
+            return total
+
+        slices = self.rows.portions
+        product = in_laps(self, slices, lambda lap: sum(each_thread(share, lap)), np.add, "products", of=(V,))
         return product / self.divisor[:, None] if self.divisor is not None else product
 
 
@@ -337,12 +364,11 @@ def in_laps(
     """
     if not view.rows.is_stored:
         return work(slices)
-    n, d = view.rows.shape
-    each = (slices[0].stop - slices[0].start) * (n * d // slices[-1].stop) * view.rows.dtype.itemsize
+    each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
     laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
     about = (*of, np.array([view.arithmetic.itemsize]))
     starts, length = [lap[0].start for lap in laps], slices[-1].stop
-    progress = starts, length, "rows" if length == n else "columns"
+    progress = starts, length, "rows" if length == view.rows.shape[0] else "columns"
     passes = view.rows.passes  # type: ignore[attr-defined]
     return passes.run(laps, work, combine, doing, about, restore, progress)  # type: ignore[no-any-return]
 

@@ -108,9 +108,9 @@ class ScatterOperator(ABC):
         if self._whole is not None:
             return symmetric_times(self._whole, V)
         if C.rows.is_sparse:
-            return C.transposed_times(C.times(V)) if self.axis == 0 else C.times(C.transposed_times(V))
+            return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         slices = C.thin_slices(self.axis)
-        V = to_dtype(V, C.arithmetic)
+        given, V = V, to_dtype(V, C.arithmetic)
         if not is_numpy(V):
             products = (B @ (B.T @ V) for B in (self._cut(part, None) for part in slices))
             return sum(to_float64(product) for product in products)
@@ -130,7 +130,7 @@ class ScatterOperator(ABC):
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
-        return in_laps(C, slices, of_lap, np.add, "products", of=(V,))
+        return in_laps(C, slices, of_lap, np.add, "products", of=(given,))
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""

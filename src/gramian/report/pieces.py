@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gramian.checks import pace, slices, told
 from gramian.errors import DataError
 from gramian.rows import as_rows
+from gramian.rows.stored import OnDisk
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20
@@ -20,7 +21,7 @@ PIECE_BYTES = 64 << 20
 
 def is_stored(table: Table) -> bool:
     """Whether the numbers of a table are in a file, and not in memory."""
-    return not isinstance(table.values, np.ndarray)
+    return isinstance(table.values, OnDisk)
 
 
 def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
@@ -33,14 +34,16 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
         Bytes of working memory, of which a piece takes a small part.
     """
     if not is_stored(table):
-        yield slice(0, len(table.values)), table
+        yield slice(0, table.values.shape[0]), table
         return
     rows = as_rows(table, check_finite=False, limit=limit)
     n, d = rows.shape
-    shape, began = table.picture_shape or (d,), time.perf_counter()
+    began = time.perf_counter()
     parts = slices(n, max(1, min(PIECE_BYTES, limit // 16) // (8 * d)))
     for part in told(parts, "piece", text=lambda done: pace(parts[done].start, n, "rows", began)):
-        values = rows.block(part).values.reshape(-1, *shape)
+        values = rows.block(part).values
+        if table.picture_shape is not None:
+            values = values.reshape(-1, *table.picture_shape)
         names = None if table.row_names is None else table.row_names[part]
         labels = None if table.labels is None else table.labels[part]
         yield part, replace(table, values=values, row_names=names, labels=labels)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import as_float64
+from gramian.arrays import as_float64, dense
 from gramian.checks import slices
 from gramian.plots.pictures import grey
 from gramian.report.pictures import write_picture_folder
@@ -95,11 +95,11 @@ def rebuilt(
         if found is None:
             scores = np.array(model.transform(piece))
             scores[:, count:] = 0
-        values = piece.values.reshape(len(piece.values), -1)
-        for rows in slices(len(values), max(1, BLOCK_BYTES // (8 * values.shape[1]))):
+        values = piece.flat
+        for rows in slices(values.shape[0], max(1, BLOCK_BYTES // (8 * values.shape[1]))):
             back = np.asarray(model.inverse_transform(scores[rows]) if found is None else found[rows])
             back = back.reshape(rows.stop - rows.start, -1)
-            errors.add(values[rows], back)
+            errors.add(dense(values[rows]), back)
             yield slice(part.start + rows.start, part.start + rows.stop), back
 
 
@@ -118,7 +118,7 @@ def write_rows(
     errors, names = Errors(_center(model)), feature_names(table)
     blocks = rebuilt(model, table, count, errors, found, limit)
     write_pieces(
-        target, (row_table(table, back, names, rows) for rows, back in blocks), len(table.values), kind
+        target, (row_table(table, back, names, rows) for rows, back in blocks), table.values.shape[0], kind
     )
     return errors
 

@@ -116,7 +116,7 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
         columns = row_table(table, fitted.scores)
         written.add(f"scores.{suffix}", lambda path: write_table(path, columns, suffix))
         return fitted.scores, None
-    n = len(table.values)
+    n = table.values.shape[0]
     shown, drawn = evenly(n, MOST_DRAWN), []
 
     def pieces() -> Iterator[dict[str, Any]]:
