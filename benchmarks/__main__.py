@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
 import exact
+import files
+import growth
 import meaning
 from harness import memory, report
 from harness.rows import Options, Report, Row
@@ -19,7 +21,9 @@ import selection
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,
     "kernels": kernels.rows,
+    "growth": growth.rows,
     "meaning": meaning.rows,
+    "scale": files.rows,
     "selection": selection.rows,
 }
 

@@ -67,7 +67,7 @@ class LinearProblem:
     @property
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
-        return TableCosts(self.rows.shape, self.rows.dtype, self.rows.is_sparse)
+        return TableCosts(self.rows.shape, self.rows.dtype, self.rows.is_sparse, self.rows.is_stored)
 
     @property
     def everything(self) -> bool:

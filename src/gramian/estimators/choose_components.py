@@ -210,9 +210,9 @@ def _of_pca(
     """Return what asks a rule about data, or without them about a fitted model; and what is asked about."""
     rows, material = None, None
     if X is not None:
-        rows = as_rows(X, estimator="choose_components", minimum=2)
-        n, d = rows.shape
         limit = memory_limit_bytes(model.memory_limit)
+        rows = as_rows(X, estimator="choose_components", minimum=2, limit=limit)
+        n, d = rows.shape
         scale, ddof = check_scale(model.scale, d), check_ddof(model.ddof, n)
         material = Material(rows, bool(model.center), scale, ddof, limit)
         # What varies is looked at here, which also refuses what no rule can take.

@@ -199,7 +199,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         -------
         Plan
         """
-        rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
+        rows = self._rows(X, minimum=2)
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
 
@@ -235,12 +235,16 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
             return self._projection().scores(rows)
         return self._projection().whitened(found.scores)
 
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        limit = memory_limit_bytes(self.memory_limit)
+        return as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+
     def _ask(self, rows: Rows, target: Target) -> Ask:
         """What is asked of the engine, but for random streams, which a plan does not need."""
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
-            memory_limit_bytes(self.memory_limit),
+            memory_limit_bytes(self.memory_limit) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
         )
 
@@ -252,7 +256,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         return with_rule(plan(self._problem(rows).costs, ask), wanted, rows, ask.memory_limit)
 
     def _fit(self, X: Any) -> tuple[Rows, Directions]:
-        rows = as_rows(X, estimator="PCA", minimum=2, check_finite=False)
+        rows = self._rows(X, minimum=2)
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
         wanted = check_wanted(self, rows)
@@ -317,7 +321,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA", check_finite=False, expected=expected_columns(self))
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         return self._projection().scores(rows)
 
@@ -409,8 +413,9 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = as_rows(X, estimator="PCA", expected=expected_columns(self))
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
         return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])

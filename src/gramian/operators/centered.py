@@ -7,11 +7,12 @@ of two where squares would overflow or underflow.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,17 +23,21 @@ from gramian.arrays import (
     is_numpy,
     to_float64,
 )
+from gramian.checks import slices as cut
+from gramian.checks import told
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
+R = TypeVar("R")
 CACHE_BYTES = 1 << 20
+LAP_BYTES = 256 << 20
 LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
 
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
-    """C = (X / 2**exponent - mean) / divisor for rows in memory.
+    """C = (X / 2**exponent - mean) / divisor, wherever the rows are.
 
     Attributes
     ----------
@@ -124,13 +129,14 @@ class CenteredRows:
                 self._by_column[:, columns] if whole else self.rows.in_memory()[rows][:, columns]
             ).toarray()
         else:
-            values = self.rows.in_memory()[rows, columns]
+            values = self.rows.cut(rows, columns)
         return self._centered(values, columns, scratch)
 
     def materialized(self) -> Any:
         """Return C as one float64 array of its own."""
         C = replace(self, double=True).block(slice(None), slice(None))
-        return C.copy() if is_numpy(C) and np.may_share_memory(C, self.rows.in_memory()) else C
+        shared = is_numpy(C) and not self.rows.is_stored and np.may_share_memory(C, self.rows.in_memory())
+        return C.copy() if shared else C
 
     def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
         if not is_numpy(values):
@@ -226,16 +232,17 @@ class CenteredRows:
     def column_slices(self, least: int = 16) -> list[slice]:
         """Slices of columns whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(d, max(least, CACHE_BYTES // (n * self.arithmetic.itemsize)))
+        return _slices(d, max(least, self.rows.least_columns, CACHE_BYTES // (n * self.arithmetic.itemsize)))
 
     def thin_slices(self, axis: int) -> list[slice]:
         """Slices of rows (0) or columns (1) for products with few vectors."""
         length, other = self.rows.shape[axis], self.rows.shape[1 - axis]
-        return _slices(length, min(THIN, max(16, 7 * CACHE_BYTES // 8 // (other * self.arithmetic.itemsize))))
+        size = min(THIN, max(16, 7 * CACHE_BYTES // 8 // (other * self.arithmetic.itemsize)))
+        return _slices(length, max(size, self.rows.least_columns) if axis else size)
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""
-        if self.rows.is_sparse or not is_numpy(self.rows.in_memory()):
+        if self.rows.is_sparse or not is_numpy(self.rows.like):
             return None
         return np.empty((rows, columns), dtype=self.arithmetic)
 
@@ -299,6 +306,21 @@ class CenteredRows:
         product = self._scaled_product(self.rows.in_memory().T, W)
         product -= np.outer(self.mean, W.sum(axis=0))
         return product / self.divisor[:, None] if self.divisor is not None else product
+
+
+def in_laps(
+    view: CenteredRows, slices: list[slice], work: Callable[[list[slice]], R], combine: Callable[[R, R], R]
+) -> R:
+    """Combine what ``work`` finds for lap after lap of the slices; rows in memory make one lap.
+
+    A pass over a file is long, and what it has found so far should not grow with the file.
+    """
+    if not view.rows.is_stored:
+        return work(slices)
+    n, d = view.rows.shape
+    each = (slices[0].stop - slices[0].start) * (n * d // slices[-1].stop) * view.rows.dtype.itemsize
+    laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
+    return functools.reduce(combine, map(work, told(laps, "part of the file")))
 
 
 def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:

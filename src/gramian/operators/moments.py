@@ -15,7 +15,7 @@ import numpy as np
 from gramian.arrays import as_float64, each_thread, from_numpy, is_numpy, namespace, power_of_two
 from gramian.checks import slices as cut
 from gramian.errors import DataError
-from gramian.operators.centered import CenteredRows, least_rows, uncentered
+from gramian.operators.centered import CenteredRows, in_laps, least_rows, uncentered
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
 
@@ -133,11 +133,16 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
     """Refuse to scale a column that varies by less than the squares of float64 can hold beside the others."""
     if squares.min() >= LEAST_SQUARES:
         return
-    values, xp = rows.in_memory(), rows.xp
-    if rows.is_sparse:
-        top, bottom = (found.toarray().ravel() for found in (values.max(axis=0), values.min(axis=0)))
-    else:
-        top, bottom = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
+    xp = rows.xp
+
+    def ends(block: Block) -> tuple[Any, Any]:
+        if rows.is_sparse:
+            found = (find(axis=0).toarray().ravel() for find in (block.values.max, block.values.min))
+        else:
+            found = (as_float64(find(block.values, axis=0)) for find in (xp.max, xp.min))
+        return tuple(found)
+
+    top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
     varies = top > bottom if center else (top != 0) | (bottom != 0)
     lost = np.flatnonzero(varies & (squares < LEAST_SQUARES))
     if lost.size:
@@ -175,7 +180,7 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
     if rows.is_sparse:
         return _sparse_moments(rows, exponent, center)
     view = uncentered(rows, exponent, double=True)
-    if n <= 8192:
+    if n <= 8192 and not rows.is_stored:
         slices = view.column_slices()
 
         def columns(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
@@ -187,13 +192,15 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
             np.concatenate([getattr(part, name) for part in done]) for name in ("mean", "squares", "rest")
         )
         return merge_moments(Moments(n, mean, squares, rest))
-    slices = view.row_slices(512)
+    slices = view.row_slices(64 if rows.is_stored else 512)
 
     def share(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
         out = view.scratch(slices[0].stop, rows.shape[1])
         return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
-    return merge_moments(*_in_order(each_thread(share, slices)))
+    return in_laps(
+        view, slices, lambda lap: merge_moments(*_in_order(each_thread(share, lap))), merge_moments
+    )
 
 
 def _in_order(parts: list[list[tuple[int, Moments]]]) -> list[Moments]:
@@ -220,8 +227,7 @@ def scatter(
 
 def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
     n, d = view.rows.shape
-    least = least_rows(d)
-    slices = view.row_slices(least)
+    slices = view.row_slices(least_rows(d))
     exact = view if view.arithmetic == np.float64 else uncentered(view.rows, view.exponent, double=True)
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, list[tuple[int, Moments]]]:
@@ -259,18 +265,21 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
             found.append((rows.start, part))
         return total, found
 
-    parts = each_thread(share, slices) if d <= workers_limit else [share(iter(slices))]
-    found = _in_order([part for _, part in parts])
-    merged, gaps = merge_moments(*found), _mean_of(found)[2]
-    squares, *others = (total for total, _ in parts)
-    for total in others:
-        squares += total
-    for some in cut(d, CHUNK):
-        squares[some] += gaps[:, some].T @ gaps
-    np.fill_diagonal(squares, merged.squares)
-    same = merged.squares == 0
-    squares[same], squares[:, same] = 0.0, 0.0
-    return Moments(n, merged.mean, squares, merged.rest)
+    def of_lap(lap: list[slice]) -> Moments:
+        parts = each_thread(share, lap) if d <= workers_limit else [share(iter(lap))]
+        found = _in_order([part for _, part in parts])
+        merged, gaps = merge_moments(*found), _mean_of(found)[2]
+        squares, *others = (total for total, _ in parts)
+        for total in others:
+            squares += total
+        for some in cut(d, CHUNK):
+            squares[some] += gaps[:, some].T @ gaps
+        np.fill_diagonal(squares, merged.squares)
+        same = merged.squares == 0
+        squares[same], squares[:, same] = 0.0, 0.0
+        return Moments(merged.count, merged.mean, squares, merged.rest)
+
+    return in_laps(view, slices, of_lap, merge_moments)
 
 
 def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:

@@ -3,6 +3,7 @@
 import os
 import zipfile
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from gramian.errors import DataError, FileError
 from gramian.rows.archives import Stored, Use, damage, pick_array, require
+from gramian.rows.stored import StoredArray
 
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -49,6 +51,24 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
         file.seek(0)
         array = _read_array(file)
     return array if use == "table" else array.reshape(-1)
+
+
+def stored_npy(path: Path, source: str) -> StoredArray:
+    """Return the one array of a .npy file to be read block by block.
+
+    Raises
+    ------
+    FileError, DataError
+        As of :func:`read_npy`.
+    """
+    with damage(source), path.open("rb") as file:
+        version = np.lib.format.read_magic(file)
+        shape, fortran, dtype = _HEADER_READERS[version](file)
+        start = file.tell()
+        header = Stored(shape, dtype, lambda: np.empty(0))
+        require(header, source, "table")
+        _require_all(header, file.seek(0, os.SEEK_END) - start, source)
+    return StoredArray(path, start, shape, dtype, fortran=fortran, source=source)
 
 
 def read_npz(

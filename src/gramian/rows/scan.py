@@ -13,10 +13,19 @@ from typing import IO, Any, get_args
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
 from gramian.rows.expected import Expected
-from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
+from gramian.rows.files import (
+    Location,
+    kind_of,
+    locate,
+    read_location,
+    read_picture_list,
+    read_stream,
+)
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
+from gramian.rows.numpy_files import stored_npy
+from gramian.rows.stored import whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
 
@@ -54,6 +63,30 @@ class Scan:
         object.__setattr__(self, "_place", _check_path(self.path))
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
+
+    def open(self, limit: int, expected: Expected | None = None) -> Table:
+        """Read what was asked for, or leave it in its file where it is large.
+
+        Parameters
+        ----------
+        limit : int
+            Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
+            table's values are then a :class:`gramian.rows.stored.StoredArray`.
+        expected : Expected, optional
+            As of :meth:`read`, which also says what is raised.
+        """
+        stored = self._stored(limit)
+        return self.read(expected) if stored is None else stored
+
+    def _stored(self, limit: int) -> Table | None:
+        """The table with its values left in the file; None where they are small, or have to be read."""
+        place = self._place
+        if not isinstance(place, Location) or not place.path.is_file():
+            return None
+        source = str(place)
+        if kind_of(place.path) != "npy" or place.path.stat().st_size <= whole_within(limit):
+            return None
+        return Table(stored_npy(place.path, source), source=source)
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.

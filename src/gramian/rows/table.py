@@ -18,7 +18,7 @@ class Table:
 
     Attributes
     ----------
-    values : ndarray
+    values : ndarray or StoredArray
         Shape (n_samples, n_features), or (n_samples, height, width) for pictures. Contiguous, in C
         or Fortran order as it was stored; the numeric dtype is the stored one.
     feature_names : tuple of str or None
@@ -48,7 +48,7 @@ class Table:
         Means of the columns without their missing values, where those were to be filled with them.
     """
 
-    values: npt.NDArray[Any]
+    values: Any
     feature_names: tuple[str, ...] | None = None
     row_names: tuple[str, ...] | None = None
     labels: npt.NDArray[Any] | None = None

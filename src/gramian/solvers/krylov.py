@@ -21,7 +21,7 @@ from gramian.arrays import (
     random_normal,
     without,
 )
-from gramian.operators.costs import Costs, Form
+from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found, few
@@ -131,7 +131,8 @@ def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
         block, columns = basis_size(m, target)
         if columns == 0:
             continue
-        if form.storage == "again" and form.matrix == "centered kernel":
+        stored = isinstance(costs, TableCosts) and costs.stored
+        if form.storage == "again" and (form.matrix == "centered kernel" or stored):
             block = min(2 * block, columns // 4)
         if form.whole:
             columns = min(2 * columns, m // 2)
