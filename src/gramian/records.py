@@ -275,6 +275,22 @@ class Spectrum:
         every = np.concatenate([self.values, self.rest])
         return int(np.sum(every > max(self.rank_tolerance * top, 0.0))) if top > 0 else 0
 
+    def scaled(self, factor: float) -> Spectrum:
+        """Return the record in another unit; the sum of squares may not fit into a number."""
+        if factor == 1.0:
+            return self
+        return replace(
+            self,
+            values=self.values * factor,
+            residuals=self.residuals * factor,
+            rest=self.rest * factor,
+            total=None if self.total is None else self.total * factor,
+            squares=None,
+            error_bound=self.error_bound * factor,
+            search_error=None if self.search_error is None else self.search_error * factor,
+            smallest=None if self.smallest is None else self.smallest * factor,
+        )
+
     def first(self, k: int) -> Spectrum:
         """Return the first k pairs; the other eigenvalues go to the rest."""
         return replace(
@@ -428,11 +444,17 @@ class Approximation:
     kind: BoundKind
     probability: float = 0.0
 
+    def scaled(self, factor: float) -> Approximation:
+        """Return the bounds in another unit."""
+        unexplained = None if self.unexplained is None else self.unexplained * factor
+        values = (unexplained, self.total * factor, self.below * factor, self.above * factor)
+        return Approximation(self.by, *values, self.kind, self.probability)
+
     def __str__(self) -> str:
         share = ""
         if self.unexplained is not None and self.total > 0:
             percent = 100 * self.unexplained / self.total
-            share = f"; {self.by} leave {percent:.2g} % of the sum of k(x, x) open"
+            share = f"; of the sum of k(x, x) {percent:.2g} % is left open by {self.by}"
         risk = f", except with probability {self.probability:.1e}" if self.probability else ""
         return (
             f"An eigenvalue of the exact matrix is at most {self.below:.3g} below and {self.above:.3g} above "

@@ -94,7 +94,7 @@ class FeatureSpace:
         return np.asarray(Z @ self.coefficients.T + self.mean_weights)
 
     def combined(self, Z: FloatArray) -> FloatArray:
-        """Return ``g @ rows``: the points themselves where phi is linear."""
+        """Return ``g @ rows``: the points themselves, where phi is linear."""
         origin = self.center if self.mean_weights.any() else np.zeros(self.rows.shape[1])
         gaps = self.rows - origin
         sums = Z @ self.coefficients.sum(axis=0) + self.mean_weights.sum()

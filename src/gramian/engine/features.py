@@ -17,7 +17,6 @@ from gramian.arrays import as_float64
 from gramian.engine.solving import Solved
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import ParameterError
-from gramian.kernels import Evaluator
 from gramian.operators.costs import SymmetricCosts
 from gramian.operators.features import FeatureSums, rounding_of_single
 from gramian.operators.operator import Operator
@@ -45,7 +44,7 @@ class Basis:
     vectors : ndarray of shape (m, r)
         B.
     smallest, largest : float
-        Least and largest eigenvalue of W that is kept.
+        One over a bound on the squared norm of B, and the largest length that was divided by, squared.
     loss : float
         Norm of ``B.T W B - I``, the rounding of W included.
     error : float
@@ -59,18 +58,35 @@ class Basis:
     error: float
 
     @classmethod
-    def of(cls, W: FloatArray, evaluator: Evaluator) -> Basis:
-        """Orthonormalise landmarks with the kernel matrix W; those that depend on others add nothing."""
-        values, vectors = eigenpairs(W)
-        top = float(values[0])
-        error = evaluator.absolute + evaluator.relative * float(np.abs(W).max(initial=0.0))
-        kept = values > max(FLOOR * top, 2.0 * len(W) * error)
-        if not kept.any():
-            return cls(np.zeros((len(W), 1)), 1.0, 1.0, 0.0, error)
-        B = vectors[:, kept] / np.sqrt(values[kept])
-        least = float(values[kept][-1])
+    def of(cls, W: FloatArray, relative: float, absolute: float) -> Basis:
+        """Orthonormalise landmarks with the kernel matrix W; those that depend on others add nothing.
+
+        Their differences first, so that what is far from the origin of feature space loses nothing, and then
+        their mean. An entry of W is off by ``absolute + relative * |k|``.
+        """
+        m = len(W)
+        means = W.mean(axis=0)
+        values, vectors = eigenpairs(W - means - means[:, None] + means.mean())
+        largest = float(np.abs(W).max(initial=0.0))
+        error = absolute + relative * largest
+        noise = 2.0 * m * (error + EPS * largest)
+        kept = values > max(FLOOR * float(values[0]), noise)
+        B = vectors[:, kept] - vectors[:, kept].mean(axis=0)
+        B = B / np.sqrt(values[kept])
+        lengths, inverse = [*values[kept]], float((1.0 / values[kept]).max(initial=0.0))
+        shares = means @ B
+        mean = np.full(m, 1.0 / m) - B @ shares
+        left = float(mean @ W @ mean)
+        if left > max(FLOOR * float(means.mean()), noise / m):
+            B = np.column_stack([B, mean / math.sqrt(left)])
+            # The mean as one of m landmarks would have it.
+            lengths.append(m * left)
+            inverse += float(mean @ mean) / left
+        if not lengths:
+            return cls(np.zeros((m, 1)), 1.0, 1.0, 0.0, error)
+        least = 1.0 / inverse
         loss = float(np.linalg.norm(B.T @ (W @ B) - np.eye(B.shape[1])))
-        return cls(B, least, top, loss + len(W) * (error + EPS * top) / least, error)
+        return cls(B, least, max(lengths), loss + m * (error + EPS * largest) / least, error)
 
     def allows_single(self, W: FloatArray, count: int) -> bool:
         """Whether float32 products of ``count`` rows like the landmarks lose nothing that shows."""
@@ -94,12 +110,15 @@ class FeatureProblem:
     center : bool
     spread : float
         Largest over least eigenvalue that the basis was divided by.
+    scale : float
+        An even power of two that kernel values were divided by.
     """
 
     sums: FeatureSums
     basis: FloatArray
     center: bool
     spread: float = 1.0
+    scale: float = 1.0
     unit: str = "eigenvalues of the approximate Kc"
     everything: bool = field(default=False, init=False)
 
@@ -134,8 +153,12 @@ class FeatureProblem:
         return found.first(max(found.rank, 1))
 
     def factor(self) -> float:
-        """Return 1."""
-        return 1.0
+        """Return the power of two that kernel values were divided by."""
+        return self.scale
+
+    def scaled(self, spectrum: Spectrum) -> Spectrum:
+        """Return the record in the units of the kernel."""
+        return spectrum.scaled(self.scale)
 
     def coefficients(self, solved: Solved, count: int | None, total: float) -> tuple[Components, FloatArray]:
         """Return components, and the coefficients of the functions f in the scores, shape (m, k).
@@ -152,16 +175,16 @@ class FeatureProblem:
         k = spectrum.values.size if count is None else count
         rank = min(spectrum.rank, k)
         values, coefficients = np.zeros(k), np.zeros((len(self.basis), k))
-        values[:rank] = spectrum.values[:rank]
+        values[:rank] = spectrum.values[:rank] * self.scale
         V = as_float64(spectrum.vectors)[:, :rank]
         coefficients[:, :rank] = self.basis @ V
         # By the covariances of scores with the functions, which do not depend on the basis.
         signs = fixed_signs(self.sums.scatter @ coefficients[:, :rank])
-        coefficients[:, :rank] *= signs
+        coefficients[:, :rank] *= signs / math.sqrt(self.scale)
         return (
             Components(
                 values=values,
-                total=total,
+                total=total * self.scale,
                 size=self.sums.count,
                 rank=rank,
                 tolerance=spectrum.rank_tolerance,

@@ -333,7 +333,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
 
     def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
         """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""
-        # Of landmarks it is not the centred kernel that is projected.
+        # Landmarks span what they span about the origin that the kernel has.
         centered = bool(self.center) and self.landmarks_ is None
         return kernel.bind(fitted, self._precision(fitted), centered=centered)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import alike, as_float64, dense, from_numpy, memory_limit_bytes, numpy_dtype, to_numpy
+from gramian.arrays import (
+    alike,
+    as_float64,
+    dense,
+    from_numpy,
+    memory_limit_bytes,
+    numpy_dtype,
+    power_of_two,
+    to_numpy,
+)
 from gramian.checks import amount, check_choice, check_integer, counted
 from gramian.engine import Basis, FeatureProblem, approximated, landmark_bounds, plan, solve
 from gramian.errors import DataError, MemoryLimitError, ParameterError, UnavailableError
@@ -32,6 +42,7 @@ from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.feature_maps import CONFIDENCE
 from gramian.operators.costs import KERNEL_VALUE, LARGE
 from gramian.operators.features import FeatureSums, KernelValues, feature_sums
+from gramian.operators.kernel_source import NEAR_ONE
 from gramian.operators.pivots import random_pivots, rows_at
 from gramian.records import Approximation, Ask, FloatArray, Plan, Repair, Step, Target
 from gramian.rows import Rows, as_rows
@@ -63,6 +74,8 @@ class Functions:
         Whether they may be rounded to float32.
     spread : float
         Largest over least squared length that the basis was divided by.
+    exponent : int
+        An even number: all of them are divided by ``2**exponent``, where squares would leave float64's range.
     bounds : callable
         From a problem to what is known of its distance from the exact one.
     """
@@ -73,6 +86,7 @@ class Functions:
     basis: FloatArray
     single: bool
     spread: float
+    exponent: int
     bounds: Callable[[FeatureProblem], Approximation]
 
 
@@ -94,8 +108,8 @@ class ByFeatures(WithPreimages):
     def partial_fit(self: Any) -> Callable[..., Any]:
         """Fit on more rows: as if all rows so far had been fitted at once with the landmarks of the first.
 
-        It takes ``X`` of shape (n_samples, n_features), array-like or sparse, and returns the model. Landmarks
-        (or random features) and the kernel's parameters are those of the first call, from its rows.
+        It takes ``X`` of shape (n_samples, n_features), array-like or sparse, and returns the model. The
+        landmarks (or random features) and the kernel's parameters are those of the first call.
 
         Raises
         ------
@@ -130,7 +144,7 @@ class ByFeatures(WithPreimages):
         began = time.perf_counter()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        functions = self._functions_again(before)
+        functions: Functions = self._functions_again(before)
         sums = before + feature_sums(
             rows, functions.values, functions.shift, functions.diagonal, single=functions.single
         )
@@ -235,7 +249,7 @@ class ByFeatures(WithPreimages):
         m = self._check_approximate(rows, kernel)
         target = self._approximate_target(rows, m)
         eye = FeatureProblem(_nothing(m), np.empty((m, m)), bool(self.center))
-        inner = plan(eye.costs, self._feature_ask(target, rows.dtype))
+        inner = plan(eye.costs, replace(self._feature_ask(target, rows.dtype), memory_limit=sys.maxsize))
         single = rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
         told: Plan = self._told(inner, rows.shape, m, single)
         limit = memory_limit_bytes(self.memory_limit)
@@ -317,36 +331,44 @@ class ByFeatures(WithPreimages):
         self: Any, rows: Rows, kernel: Kernel, m: int, rng: np.random.Generator
     ) -> Functions:
         """Choose landmarks and orthonormalise them."""
-        X = rows.in_memory()
-        evaluator = kernel.bind(X if rows.is_sparse else to_numpy(X), self._precision(X))
-        landmarks, indices = self._chosen(rows, evaluator, m, rng)
+        every = kernel.bind(_numpy(rows), self._precision(rows.in_memory()))
+        landmarks, indices = self._chosen(rows, every, m, rng)
         self.landmark_indices_ = indices
         self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
-        found: Functions = self._of_landmarks(evaluator, landmarks, rows.shape[0], rows.dtype)
+        found: Functions = self._of_landmarks(kernel, landmarks, rows.shape[0], rows.dtype, every)
         return found
 
-    def _of_landmarks(self: Any, evaluator: Evaluator, landmarks: Any, n: int, dtype: Any) -> Functions:
-        values = KernelValues(evaluator, landmarks)
-        W = np.empty((landmarks.shape[0],) * 2)
-        values(landmarks, W)
+    def _of_landmarks(
+        self: Any, kernel: Kernel, landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None
+    ) -> Functions:
+        # As transform does; what a value is off by, is also what it is for all rows.
+        evaluator = kernel.bind(landmarks, self._precision(landmarks))
+        relative = max(bound.relative for bound in (evaluator, every or evaluator))
+        absolute = max(bound.absolute for bound in (evaluator, every or evaluator))
         diagonal = as_float64(evaluator.diagonal(landmarks))
-        if not np.isfinite(n * float(diagonal.max(initial=0.0))) or not np.isfinite(W).all():
+        largest = float(diagonal.max(initial=0.0))
+        if not np.isfinite(n * n * largest):
             raise DataError(
                 "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
                 "the kernel, by a power of ten first."
             )
+        exponent = 2 * (power_of_two(largest) // 2) if abs(power_of_two(largest)) > NEAR_ONE else 0
+        values = KernelValues(evaluator, landmarks, 2.0**-exponent)
+        W, diagonal = np.empty((landmarks.shape[0],) * 2), diagonal * 2.0**-exponent
+        values(landmarks, W)
         W = (W + W.T) / 2
         np.fill_diagonal(W, diagonal)
-        basis = Basis.of(W, evaluator)
+        basis = Basis.of(W, relative, absolute * 2.0**-exponent)
         single = dtype == np.float32 and evaluator.facts.unit_diagonal and basis.allows_single(W, n)
         by = counted(len(W), "landmark")
         return Functions(
             values,
-            evaluator.diagonal,
+            lambda X: as_float64(evaluator.diagonal(X)) * 2.0**-exponent,
             W.mean(axis=0),
             basis.vectors,
             single,
             basis.largest / basis.smallest,
+            exponent,
             lambda problem: landmark_bounds(problem, basis, by),
         )
 
@@ -360,9 +382,15 @@ class ByFeatures(WithPreimages):
             indices = np.sort(rng.choice(rows.shape[0], size=m, replace=False))
         else:
             single = rows.dtype == np.float32 and evaluator.facts.unit_diagonal
-            tol = check_tol(self.tol, rows.dtype)
-            dtype = np.float32 if single else np.float64
-            indices = random_pivots(evaluator, rows, m, tol=tol, rng=rng, dtype=dtype)
+            indices = random_pivots(
+                evaluator,
+                rows,
+                m,
+                tol=check_tol(self.tol, rows.dtype),
+                center=bool(self.center),
+                rng=rng,
+                dtype=np.float32 if single else np.float64,
+            )
             if not len(indices):
                 # Where k(x, x) is 0 everywhere, any row will do.
                 indices = np.zeros(1, dtype=np.intp)
@@ -393,7 +421,7 @@ class ByFeatures(WithPreimages):
             return Approximation(by, None, float(n), off, off, "probabilistic", 1.0 - CONFIDENCE)
 
         zero = np.zeros(m)
-        return Functions(values, lambda X: np.ones(len(X)), zero, np.eye(m), single, 1.0, bounds)
+        return Functions(values, lambda X: np.ones(len(X)), zero, np.eye(m), single, 1.0, 0, bounds)
 
     def _functions_again(self: Any, sums: FeatureSums) -> Functions:
         """The functions of an earlier call, whose sums are about the same point and in the same precision."""
@@ -401,32 +429,31 @@ class ByFeatures(WithPreimages):
         if self.feature_map_ is not None:
             found: Functions = self._of_map(self.feature_map_, dtype)
         else:
-            landmarks = _as_numpy(self.landmarks_)
-            evaluator = self.kernel_.bind(landmarks, self._precision(landmarks))
-            found = self._of_landmarks(evaluator, landmarks, sums.count, dtype)
+            found = self._of_landmarks(self.kernel_, _as_numpy(self.landmarks_), sums.count, dtype)
         return replace(found, shift=sums.shift, single=sums.single)
 
     def _solve_features(self: Any, sums: FeatureSums, functions: Functions, d: int, began: float) -> None:
         """Find the eigenpairs of the features' matrix, and set what a fitted model has."""
         solver_rng, probe_rng = generators(self.random_state)
-        problem = FeatureProblem(sums, functions.basis, bool(self.center), functions.spread)
+        centered, unit = bool(self.center), 2.0**functions.exponent
+        problem = FeatureProblem(sums, functions.basis, centered, functions.spread, unit)
         bounds = functions.bounds(problem)
         total = float(np.trace(problem.matrix)) + (bounds.unexplained or 0.0)
         dtype = np.dtype(np.float32 if sums.single else np.float64)
         m = len(functions.shift)
-        count = None if self.n_components is None else self.n_components
-        target = check_target(count, max(m, 1), (sums.count, m))
+        # Whether so many may be asked for was decided before it was known how many landmarks there are.
+        target = check_target(self.n_components, sys.maxsize, (sums.count, m))
         asked = target.count
         if asked is not None:
             target = Target(count=min(asked, functions.basis.shape[1]))
         target = problem.reachable(target, total, bounds.by)
         ask = replace(self._feature_ask(target, dtype), solver_rng=solver_rng, probe_rng=probe_rng)
-        solved = approximated(solve(problem, ask), bounds)
+        solved = approximated(solve(problem, ask), bounds.scaled(unit))
         components, coefficients = problem.coefficients(solved, asked, total)
-        B, mean = functions.basis, sums.mean if self.center else np.zeros(m)
-        self.projection_coef_, self._row_means = coefficients, mean
+        B, mean = functions.basis, sums.mean if centered else np.zeros(m)
+        self.projection_coef_, self._row_means = coefficients, mean * unit
         self._mean_weights = B @ (B.T @ mean)
-        self._mean = float(mean @ self._mean_weights)
+        self._mean = float(self._row_means @ self._mean_weights)
         self.n_samples_ = sums.count
         self.eigenvalues_ = components.values
         self.explained_variance_ = components.values / max(sums.count - 1, 1)
@@ -438,7 +465,7 @@ class ByFeatures(WithPreimages):
             solved,
             asked=self.n_components is not None,
             of="the approximate kernel matrix",
-            spectrum=solved.spectrum,
+            spectrum=problem.scaled(solved.spectrum),
         )
 
 

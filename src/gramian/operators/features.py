@@ -38,10 +38,13 @@ class KernelValues:
     evaluator : Evaluator
         The kernel, bound to the nodes.
     nodes : array or sparse matrix of shape (m, d)
+    factor : float
+        Multiplies the values: a power of two.
     """
 
     evaluator: Evaluator
     nodes: Any
+    factor: float = 1.0
 
     @cached_property
     def _right(self) -> Any:
@@ -55,7 +58,8 @@ class KernelValues:
             for columns in slices(right.shape[0], COLUMNS):
                 shape = (rows.stop - rows.start, columns.stop - columns.start)
                 tile = scratch if shape == scratch.shape else None
-                out[rows, columns] = self.evaluator.tile(left[rows], right[columns], tile)
+                found = self.evaluator.tile(left[rows], right[columns], tile)
+                out[rows, columns] = found if self.factor == 1.0 else found * self.factor
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from gramian.rows import Rows
 
 Indices = npt.NDArray[np.intp]
 BLOCK = 512  # rows updated at a time by one worker
+SAMPLE = 300
 CANDIDATES = 200  # drawn at most between two passes over the rows
 ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain
 
@@ -40,6 +41,7 @@ def random_pivots(
     count: int,
     *,
     tol: float,
+    center: bool,
     rng: np.random.Generator,
     dtype: Any,
 ) -> Indices:
@@ -57,6 +59,8 @@ def random_pivots(
         Most landmarks.
     tol : float
         Share of the trace at or below which what is unexplained is left so.
+    center : bool
+        Whether the trace is that of the centred matrix, which may be far smaller; it is estimated.
     rng : Generator
     dtype : dtype
         Of the factor, which takes (n, count) numbers.
@@ -75,6 +79,7 @@ def random_pivots(
         [as_float64(evaluator.diagonal(numpy_rows(block.values))) for block in rows.blocks()]
     )
     n, trace, largest = len(left), float(left.sum()), float(left.max(initial=0.0))
+    trace = _centred_trace(evaluator, rows, rng) if center else trace
     # What is left of a diagonal is a difference, and rounding at this size.
     floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * largest + evaluator.absolute
     factor = np.empty((n, count), dtype)
@@ -101,6 +106,16 @@ def random_pivots(
             chosen = np.concatenate([chosen, drawn[accepted]])
             left[chosen] = 0.0
     return chosen
+
+
+def _centred_trace(evaluator: Evaluator, rows: Rows, rng: np.random.Generator) -> float:
+    """Estimate the trace of the centred matrix from the distances, in feature space, of some rows."""
+    n = rows.shape[0]
+    some = rows_at(rows, np.sort(rng.choice(n, size=min(n, SAMPLE), replace=False)))
+    K = np.empty((some.shape[0],) * 2)
+    KernelValues(evaluator, some)(some, K)
+    s = len(K)
+    return max(float(np.trace(K) - K.sum() / s), 0.0) * n / max(s - 1, 1)
 
 
 def _accepted(
