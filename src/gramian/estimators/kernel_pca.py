@@ -479,6 +479,10 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        return self._mapped(rows)
+
+    def _mapped(self, rows: Rows) -> Any:
+        """Return the scores of rows that were checked."""
         xp, like, map = rows.xp, rows.like, self._projection
         work = self._block_scores(rows, map)
         n = rows.shape[0]

@@ -256,7 +256,7 @@ class WithPreimages:
         if self.landmarks_ is None:
             scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(self.eigenvalues_[:r])
         else:
-            scores = as_float64(self.transform(fitted))[:, :r]
+            scores = as_float64(self._mapped(as_rows(fitted)))[:, :r]
         return FeatureSpace(
             evaluator=self._bind(self.kernel_, fitted),
             rows=as_float64(fitted),
