@@ -118,7 +118,9 @@ def from_moments(
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if isinstance(scale, str) and scale == "genotype":
-        _require_counts(rows)
+        if not isinstance(rows, SeenRows):
+            # Those of a stream were looked at as they came.
+            require_counts(rows)
         scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
@@ -166,7 +168,7 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
         )
 
 
-def _require_counts(rows: Rows) -> None:
+def require_counts(rows: Rows) -> None:
     """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such."""
 
     def first(block: Block) -> list[tuple[int, int, float]]:
