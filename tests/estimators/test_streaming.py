@@ -107,6 +107,7 @@ def test_scale_and_offset_of_the_data_change_nothing():
     )
     np.testing.assert_allclose(model.singular_values_, exact[:2], rtol=1e-10)
     assert model.components_.dtype == model.transform(single).dtype == np.float32
+    assert model.certificate_.radii.max() < 1e-10 * model.explained_variance_[0]
     # Tiny batches after large ones, and the other way round.
     for parts in ((base * 1e-150, base), (base, base * 1e150), (base[:1] * 1e-150, base[1:] * 1e-150)):
         whole = PCA().fit(np.vstack(parts))
