@@ -23,6 +23,7 @@ from gramian.estimators.inputs import (
     check_ddof,
     check_features,
     check_scale,
+    drawn_seeds,
     expected_columns,
     remember_features,
 )
@@ -255,7 +256,8 @@ class Streaming:
             check_ddof(self.ddof, seen.rows),
         )
         problem = problem_of(seen, scale, ddof)
-        self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table)))
+        seeds = drawn_seeds(self.random_state)
+        self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table), seeds))
 
     def _require_enough(self, seen: Seen) -> None:
         count = self.n_components

@@ -28,6 +28,7 @@ def as_rows(
     check_finite: bool = True,
     expected: Expected | None = None,
     limit: int | None = None,
+    in_place: bool = False,
 ) -> Rows:
     """Check user data and return it as :class:`Rows`.
 
@@ -47,6 +48,8 @@ def as_rows(
     limit : int, optional
         Bytes of working memory: a file that takes more than a quarter of it is read block by block. None
         reads files as a whole.
+    in_place : bool
+        Whether also a small file is left where it is, if its kind can be read block by block.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def as_rows(
     if isinstance(X, Path):
         X = Scan(X)
     if isinstance(X, Scan):
-        X = X.read(expected) if limit is None else X.open(limit, expected)
+        X = X.read(expected) if limit is None else X.open(limit, expected, in_place=in_place)
     table = X if isinstance(X, Table) else None
     if table is not None and expected is not None:
         table = expected.ordered(table)

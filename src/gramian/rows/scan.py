@@ -37,7 +37,8 @@ def _stored_npy(
 ) -> Table | None:
     if path.stat().st_size <= whole_within(limit) or choice.names_columns() or choice.rows:
         return None
-    return Table(stored_npy(path, source), source=source)
+    values = stored_npy(path, source)
+    return Table(values, picture_shape=values.picture_shape, source=source)
 
 
 # How a large file of a kind is left where it is: each returns None for what is to be read as a whole.
@@ -85,7 +86,7 @@ class Scan:
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
 
-    def open(self, limit: int, expected: Expected | None = None) -> Table:
+    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
         """Read what was asked for, or leave it in its file where it is large.
 
         Parameters
@@ -95,8 +96,12 @@ class Scan:
             table's values are then a :class:`gramian.rows.stored.StoredArray`.
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
+        in_place : bool
+            Whether also a small .npy file is left in place.
         """
-        stored = self._stored(limit, expected)
+        # A .npy file is read block by block whatever its size.
+        small = isinstance(self._place, Location) and in_place and kind_of(self._place.path) == "npy"
+        stored = self._stored(0 if small else limit, expected)
         return self.read(expected) if stored is None else stored
 
     def _stored(self, limit: int, expected: Expected | None) -> Table | None:
