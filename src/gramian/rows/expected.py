@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError
+from gramian.rows.spool import columns_taken
 from gramian.rows.table import Table
 
 
@@ -61,6 +61,7 @@ class Expected:
 
         Examples
         --------
+        >>> import numpy as np
         >>> table = Table(np.array([[1.0, 2.0, 3.0]]), ("z", "y", "x"))
         >>> ordered = Expected(("x", "y")).ordered(table)
         >>> ordered.values.tolist(), ordered.notes[0]
@@ -70,5 +71,5 @@ class Expected:
         if self.names is None or given is None or given == self.names:
             return table
         places, notes = self.places(given, table.source)
-        values = np.take(table.values, places, axis=1)
-        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes))
+        values, more = columns_taken(table.values, places)
+        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes, *more))

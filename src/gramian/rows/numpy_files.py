@@ -53,8 +53,10 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
     return array if use == "table" else array.reshape(-1)
 
 
-def stored_npy(path: Path, source: str) -> StoredArray:
+def stored_npy(path: Path, source: str) -> StoredArray | None:
     """Return the one array of a .npy file to be read block by block.
+
+    None for pictures in Fortran order, of which no row lies in one piece, nor any column.
 
     Raises
     ------
@@ -68,7 +70,10 @@ def stored_npy(path: Path, source: str) -> StoredArray:
         header = Stored(shape, dtype, lambda: np.empty(0))
         require(header, source, "table")
         _require_all(header, file.seek(0, os.SEEK_END) - start, source)
-    return StoredArray(path, start, shape, dtype, fortran=fortran, source=source)
+    if fortran and len(shape) == 3:
+        return None
+    kind = np.dtype(np.uint8) if dtype.kind == "b" else dtype
+    return StoredArray(path, start, shape, kind, fortran=fortran, source=source)
 
 
 def read_npz(

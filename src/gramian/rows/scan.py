@@ -15,17 +15,16 @@ from gramian.errors import InputTypeError, ParameterError
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
-    kind_of,
     locate,
     read_location,
     read_picture_list,
     read_stream,
 )
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
+from gramian.rows.large import left_on_disk
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
-from gramian.rows.numpy_files import stored_npy
-from gramian.rows.stored import whole_within
+from gramian.rows.stored import StoredArray, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
 
@@ -75,18 +74,24 @@ class Scan:
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
         """
-        stored = self._stored(limit)
-        return self.read(expected) if stored is None else stored
+        table = self._stored(limit, expected)
+        return self.read(expected) if table is None else self._finished(table, expected)
 
-    def _stored(self, limit: int) -> Table | None:
-        """The table with its values left in the file; None where they are small, or have to be read."""
-        place = self._place
-        if not isinstance(place, Location) or not place.path.is_file():
-            return None
-        source = str(place)
-        if kind_of(place.path) != "npy" or place.path.stat().st_size <= whole_within(limit):
-            return None
-        return Table(stored_npy(place.path, source), source=source)
+    def _stored(self, limit: int, expected: Expected | None) -> Table | None:
+        """The table with its numbers on disk; None where they are few, or can only be read as a whole."""
+        choice = self._choice(expected)
+        if isinstance(self._place, Location):
+            return left_on_disk(self._place, choice, limit)
+        if isinstance(self._place, tuple):
+            return read_picture_list(self._place, choice, whole_within(limit))
+        return None
+
+    def _choice(self, expected: Expected | None) -> Choice:
+        column, row = (None, self.label) if self.transpose else (self.label, None)
+        needed = None if expected is None or self.transpose else expected.names
+        return Choice(
+            self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row, needed
+        )
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
@@ -112,24 +117,34 @@ class Scan:
         MissingExtraError
             If what reads its kind is not installed: Pillow, openpyxl or h5py.
         """
-        column, row = (None, self.label) if self.transpose else (self.label, None)
-        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
-        if expected is not None and not self.transpose:
-            choice = replace(choice, needed=expected.names)
+        choice = self._choice(expected)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
             table = read_picture_list(self._place, choice)
         else:
             table = read_stream(self._place, choice)
+        return self._finished(table, expected)
+
+    def _finished(self, table: Table, expected: Expected | None) -> Table:
+        """Do what does not depend on the kind of file."""
         if self.transpose:
             table = transpose(table)
         if self._labels is not None:
             table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
         if expected is not None:
             table = expected.ordered(table)
+        table = replace(table, asked=_asked(self))
+        if isinstance(table.values, StoredArray):
+            holes = self.missing is not None or (expected is not None and expected.means is not None)
+            # Else whoever makes the first pass over the numbers finds them.
+            return (
+                handle_missing(table, self.missing, expected)
+                if holes or table.values.finite is False
+                else table
+            )
         table = handle_missing(table, self.missing, expected)
-        return replace(table, values=contiguous(table.values), asked=_asked(self))
+        return replace(table, values=contiguous(table.values))
 
 
 def scan(

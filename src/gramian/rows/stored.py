@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ class StoredArray:
 
     Parameters
     ----------
-    path : Path
+    path : Path or None
+        None for a copy of what is no file.
     offset : int
         Where the first number is.
     shape : tuple of int
@@ -39,6 +41,13 @@ class StoredArray:
         Whether columns lie in one piece, not rows.
     source : str
         What the file is called in messages.
+
+    Attributes
+    ----------
+    finite : bool or None
+        Whether there is neither NaN nor infinity, where that is known.
+    fill : ndarray of shape (d,) or None
+        What NaN is read as in each column.
 
     Examples
     --------
@@ -54,7 +63,7 @@ class StoredArray:
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None,
         offset: int,
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
@@ -62,23 +71,56 @@ class StoredArray:
         fortran: bool = False,
         source: str = "",
     ) -> None:
-        self.path, self.offset, self.fortran = Path(path), offset, fortran
+        self.path, self.offset, self.fortran = path, offset, fortran
         self.source = source or str(path)
         self.picture_shape = (shape[1], shape[2]) if len(shape) == 3 else None
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
         self._stored = np.dtype(dtype)
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        self.finite: bool | None = None
+        self.fill: npt.NDArray[Any] | None = None
+        self._place, self._copy = path, None  # what is opened, or is open
+        self._seen = (0, 0)
         self._lock = threading.Lock()
+
+    def _like(self, **other: Any) -> StoredArray:
+        stored = object.__new__(StoredArray)
+        stored.__setstate__(self._kept() | other)
+        stored.nbytes = stored.shape[0] * stored.shape[1] * self.dtype.itemsize
+        return stored
+
+    def opened(self, file: Any) -> StoredArray:
+        """Return the same numbers of an open file, which need not have a name any more."""
+        return self._like(_copy=file)
+
+    @property
+    def T(self) -> StoredArray:
+        """The same numbers with rows and columns swapped."""
+        return self._like(shape=self.shape[::-1], fortran=not self.fortran, picture_shape=None)
+
+    def part(self, start: int, stop: int) -> StoredArray:
+        """Return consecutive rows, where each lies in one piece."""
+        shape, size = (stop - start, self.shape[1]), self.dtype.itemsize
+        return self._like(shape=shape, offset=self.offset + start * self.shape[1] * size)
+
+    def filled(self, means: npt.NDArray[Any]) -> StoredArray:
+        """Return the same numbers, with the column's one in place of NaN."""
+        return self._like(fill=means.astype(self.dtype), finite=True)
 
     @cached_property
     def _file(self) -> int:
         with self._lock:
+            if "_file" in vars(self):
+                return int(vars(self)["_file"])
             try:
-                file = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+                if self._copy is not None:
+                    file = os.dup(self._copy.fileno())
+                else:
+                    file = os.open(self._place or "", os.O_RDONLY | getattr(os, "O_BINARY", 0))
             except OSError as error:
                 raise FileError(f"{self.source} cannot be read: {reason(error)}.") from error
-        self._seen = _state(file)
+            vars(self).update(_seen=_state(file), _file=file)
         return file
 
     def __del__(self) -> None:
@@ -88,8 +130,14 @@ class StoredArray:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_seen")}
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._copy is None:
+            return self._kept()
+        # Other processes on the machine find a file without a name by this one's number for it.
+        return self._kept() | {"_copy": None, "_place": f"/proc/{os.getpid()}/fd/{self._copy.fileno()}"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
@@ -112,7 +160,10 @@ class StoredArray:
             self._read(out.T, left, start, self.shape[0], slice(start, stop))
         else:
             self._read(out, start, left, self.shape[1], slice(start, stop))
-        return out if self._stored.isnative else out.astype(self.dtype)
+        out = out if self._stored.isnative else out.astype(self.dtype)
+        if self.fill is not None:
+            np.copyto(out, self.fill[left:right], where=np.isnan(out))
+        return out
 
     def _read(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
         """Fill lines from the one numbered ``first``, from place ``left`` of each; lines have ``length``."""
@@ -202,18 +253,47 @@ class StoredRows(Rows):
         MemoryLimitError
             If it takes more than a quarter of the working memory.
         """
+        return self.whole(whole_within(self.limit))
+
+    def whole(self, most: int) -> Any:
+        """Read the whole table if it takes at most so many bytes."""
         n, d = self.shape
         needed = n * d * self.dtype.itemsize
-        if needed > whole_within(self.limit):
+        if needed > most:
             raise MemoryLimitError(
-                f"This needs all {n:,} rows in memory, {amount(needed)}, and a quarter of memory_limit, "
-                f"{amount(whole_within(self.limit))}, is what a table may take. Raise memory_limit, or use "
-                "fewer rows; PCA, and KernelPCA with solver='nystroem', read block by block."
+                f"This needs all {n:,} rows of {self.values.source} in memory, {amount(needed)}, and of "
+                f"{amount(self.limit)} of memory that may be used a table may take {amount(most)}. Raise "
+                "GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA reads block by block."
             )
         return self.cut(slice(None), slice(None))
 
     def owned(self) -> Any:
         return self.in_memory()
+
+
+def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
+    """Return the file behind a memory map of more than so many bytes, or the map where that is not sure.
+
+    What is written through the map is seen in the file at once, but not through a private copy; and of a
+    part of a map nothing says where in the file it is.
+    """
+    name = mapped.filename
+    whole = isinstance(mapped.base, mmap.mmap) and mapped.mode in ("r", "r+", "w+")
+    plain = mapped.flags.c_contiguous or (mapped.flags.f_contiguous and mapped.ndim == 2)
+    if not (whole and plain and name) or mapped.ndim not in (2, 3) or mapped.dtype.kind not in "uif":
+        return mapped
+    if mapped.nbytes <= most or not mapped.size:
+        return mapped
+    fortran = not mapped.flags.c_contiguous
+    stored = StoredArray(Path(name), mapped.offset, mapped.shape, mapped.dtype, fortran=fortran)
+    for row in (slice(0, 1), slice(len(mapped) - 1, len(mapped))):
+        try:
+            same = stored[row].tobytes() == np.asarray(mapped[row], stored.dtype).tobytes()
+        except FileError:
+            same = False
+        if not same:  # another file has that name by now
+            return mapped
+    return stored
 
 
 def whole_within(limit: int) -> int:

@@ -96,6 +96,11 @@ class Choice:
                 "Leave it out."
             )
 
+    def refuse_size(self, source: str) -> None:
+        """Raise a ParameterError if pictures are to be resized where there are none."""
+        if self.size is not None:
+            raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
+
     def refuse_columns(self, source: str) -> None:
         """Raise a ParameterError if columns are asked for of what has none."""
         if self.names_columns():
@@ -254,33 +259,52 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
         array, notes = array.view(np.uint8), ("true and false read as 1 and 0",)
     rows = pick_rows(len(array), choice.rows, source)
     numbers = None if choice.rows is None else rows
+    shape, kept, id_column, label = array_roles(array.shape, choice, source)
+    if numbers is not None:
+        array = array[rows.start : rows.stop : rows.step]
+    return Table(
+        contiguous(array) if kept is None else np.take(array, kept, axis=1),
+        row_names=None if id_column is None else tuple(map(str, array[:, id_column].tolist())),
+        labels=None if label is None else array[:, label].copy(),
+        label_name=None if shape else choice.label,
+        picture_shape=shape,
+        source=source,
+        notes=notes,
+        row_numbers=numbers,
+        column_numbers=None if kept is None else tuple(kept),
+    )
+
+
+def array_roles(
+    shape: tuple[int, ...], choice: Choice, source: str
+) -> tuple[tuple[int, int] | None, list[int] | None, int | None, int | None]:
+    """Return what an array without names is by its shape: that of its pictures, and its chosen columns.
+
+    Returns
+    -------
+    picture_shape : (height, width) or None
+    kept : list of int or None
+        The columns of numbers; None for all.
+    id_column, label : int or None
+
+    Raises
+    ------
+    ParameterError, DataError
+    """
     if choice.label_row is not None:
         raise ParameterError(
             f"label={choice.label_row!r} with transpose names a row, but rows of {source} have no names. "
             "Give labels of another file with labels_from (--labels-from)."
         )
-    if numbers is not None:
-        array = array[rows.start : rows.stop : rows.step]
-    if array.ndim == 3:
+    if len(shape) == 3:
         choice.refuse_columns(source)
-        height, width = array.shape[1:]
-        shape = (height, width)
-        return Table(contiguous(array), picture_shape=shape, source=source, notes=notes, row_numbers=numbers)
+        return (shape[1], shape[2]), None, None, None
     if not choice.names_columns():
-        return Table(contiguous(array), source=source, notes=notes, row_numbers=numbers)
-    kept, id_column, label = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
+        return None, None, None, None
+    kept, id_column, label = pick_columns([str(index) for index in range(shape[1])], choice, source)
     if not kept:
         raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
-    return Table(
-        np.take(array, kept, axis=1),
-        row_names=None if id_column is None else tuple(map(str, array[:, id_column].tolist())),
-        labels=None if label is None else array[:, label].copy(),
-        label_name=choice.label,
-        source=source,
-        notes=notes,
-        row_numbers=numbers,
-        column_numbers=tuple(kept),
-    )
+    return None, kept, id_column, label
 
 
 def transpose(table: Table) -> Table:
