@@ -214,7 +214,7 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
     with pytest.raises(MemoryLimitError, match=r"kept by columns \(CSC\).* adata.X.tocsr"):
         as_rows(path, limit=12_000_000)
     save_annotated(path, X)
-    with pytest.raises(MemoryLimitError, match="needs all 9,000 sparse rows of .* in memory"):
+    with pytest.raises(MemoryLimitError, match=r"needs all 9,000 sparse rows of .* in memory"):
         KernelPCA(2).fit(as_rows(path, limit=12_000_000))
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
     assert as_rows(path).is_sparse

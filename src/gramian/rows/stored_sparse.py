@@ -113,9 +113,9 @@ class StoredSparseRows(StoredRows):
         if self.stored_bytes > most:
             raise MemoryLimitError(
                 f"This needs all {self.shape[0]:,} sparse rows of {self.values.source} in memory, "
-                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used a table "
-                f"may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA reads block by "
-                "block."
+                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
+                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
+                "reads block by block."
             )
         return as_csr(self.values[slice(None)])
 
