@@ -8,7 +8,7 @@ import sklearn.feature_selection
 from gramian.compat import sklearn as ours
 
 PLACES = {
-    sklearn.decomposition: ("PCA", "KernelPCA"),
+    sklearn.decomposition: ("PCA", "IncrementalPCA", "KernelPCA"),
     sklearn.feature_selection: (
         "SequentialFeatureSelector",
         "mutual_info_classif",

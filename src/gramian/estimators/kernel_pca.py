@@ -218,7 +218,9 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
             target = Target(count=min(10, rows.shape[0]))
         else:
             target = self._target(rows)
-        problem = self._problem(rows, self._kernel(rows), target)
+        kernel = self._kernel(rows)
+        evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
+        problem = self._problem(rows, evaluator, target)
         return plan(problem.costs, self._ask(rows, target, problem), everything=problem.everything)
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
@@ -334,16 +336,17 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
         return Ask(target, tol, limit, solver)
 
-    def _problem(self, rows: Rows, kernel: Kernel | None, target: Target) -> KernelProblem:
+    def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:
         return KernelProblem(
             rows,
             None,
             center=bool(self.center),
-            psd=kernel is not None and kernel.psd,
+            psd=evaluator is not None and evaluator.kernel.psd,
             clip=self._clips(),
-            calls=None if kernel is None else kernel.calls(rows.in_memory()),
-            given=kernel is None,
+            calls=None if evaluator is None else evaluator.kernel.calls(rows.in_memory()),
+            given=evaluator is None,
             fraction=target.fraction is not None,
+            single=evaluator is not None and evaluator.single is not None,
         )
 
     def _clips(self) -> bool:
@@ -355,15 +358,15 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse)
-        problem = self._problem(rows, kernel, target)
+        X_fit = rows.in_memory()
+        evaluator = None if kernel is None else self._bind(kernel, X_fit)
+        problem = self._problem(rows, evaluator, target)
         solver_rng, probe_rng = generators(self.random_state)
         ask = replace(self._ask(rows, target, problem), solver_rng=solver_rng, probe_rng=probe_rng)
         warn_of_cost(
             plan(problem.costs, ask, everything=problem.everything),
             "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.",
         )
-        X_fit = rows.in_memory()
-        evaluator = None if kernel is None else self._bind(kernel, X_fit)
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
         solved = solve(problem, ask)
         if evaluator is not None:

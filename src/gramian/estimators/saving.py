@@ -134,7 +134,7 @@ RETIRED = {"Plan": ("options",)}
 _records: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 
 
-def register_record(record: type[Any], **shapes: Array) -> None:
+def register_record(record: type[Any], **shapes: Any) -> None:
     """Let files hold a dataclass; where a type hint says less than is known, a shape takes its place."""
     _records[record.__name__] = record, get_type_hints(record) | shapes
 
