@@ -28,7 +28,7 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.saving import register_record
 from gramian.operators.frequent_directions import Sketch
-from gramian.operators.moments import Moments
+from gramian.operators.moments import Moments, require_counts
 from gramian.operators.seen import Seen, empty_like, merged, seen_of, sketched
 from gramian.rows import Rows, as_rows
 from gramian.rows.seen import SeenRows
@@ -237,6 +237,8 @@ class Streaming:
         began = time.perf_counter()
         center, forgetting = bool(self.center), float(self.forgetting)
         size = self._sketch_size(rows.shape[1])
+        if isinstance(self.scale, str) and self.scale == "genotype":
+            require_counts(rows)
         if size is not None:
             seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
         else:
