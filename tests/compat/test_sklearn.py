@@ -13,10 +13,12 @@ import pytest
 import scipy.sparse as sp
 import sklearn.decomposition
 import sklearn.feature_selection
+import sklearn.kernel_approximation
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_diabetes, load_digits, load_iris, make_circles
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics.pairwise import rbf_kernel
 
 from gramian.compat import sklearn as ours
 from gramian.compat.places import PLACES, put_in_place
@@ -47,6 +49,31 @@ def test_a_script_prints_the_same_with_and_without(script, monkeypatch, capsys):
     runpy.run_path(str(script), run_name="__main__")
     assert without
     assert capsys.readouterr().out == without
+
+
+# ------------------------------------------------------------------------- Nystroem
+
+
+def test_equal_landmarks_do_no_harm():
+    rows = np.repeat(np.random.default_rng(0).random((40, 5)), 2, axis=0)
+    for kind, dtype in ((None, np.float64), (None, np.float32), (1, np.float64)):
+        data = rows.astype(dtype)
+        K = rbf_kernel(data.astype(np.float64), gamma=0.2)
+        settings = {"kernel": "rbf", "gamma": 0.2} if kind is None else {"kernel": lambda x, y: rbf(x, y)}
+        for n in (40, 80):
+            errors = []
+            for made in (ours.Nystroem, sklearn.kernel_approximation.Nystroem):
+                model = made(n_components=n, random_state=0, **settings).fit(data)
+                Z = model.transform(data)
+                assert Z.dtype == (dtype if kind is None else np.float64)
+                errors.append(np.abs(Z.astype(np.float64) @ Z.T - K).max())
+            assert errors[0] <= max(2e-2 if n == 40 else 2e-4, 1.001 * errors[1])
+            if dtype == np.float32 and n == 80:
+                assert errors[0] < 1e-2 * errors[1]
+
+
+def rbf(x, y):
+    return float(np.exp(-0.2 * np.sum((x - y) ** 2)))
 
 
 # ------------------------------------------------------------------------------ PCA

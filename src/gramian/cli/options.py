@@ -152,7 +152,22 @@ class Model:
     )
     solver: Annotated[
         Text,
-        option("--solver", "NAME", "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. [auto]"),
+        option(
+            "--solver",
+            "NAME",
+            "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov, and for many rows nystroem or "
+            "random-features, which approximate. [auto]",
+        ),
+    ] = None
+    landmarks: Annotated[
+        int | None,
+        option("--landmarks", "NUMBER", "Landmarks of nystroem, or number of random features. [1000]"),
+    ] = None
+    landmark_rule: Annotated[
+        Text,
+        option(
+            "--landmark-rule", "HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]"
+        ),
     ] = None
     tol: Annotated[
         float | None,

@@ -10,6 +10,7 @@ USAGE = """usage: python -m gramian.compat SCRIPT [ARGUMENTS ...]
 
 Runs a Python script in which these names of scikit-learn are gramian's:
   sklearn.decomposition: PCA, KernelPCA
+  sklearn.kernel_approximation: Nystroem
   sklearn.feature_selection: SequentialFeatureSelector, mutual_info_classif, mutual_info_regression
 """
 

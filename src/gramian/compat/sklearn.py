@@ -23,9 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn.decomposition
 import sklearn.feature_selection
+import sklearn.kernel_approximation
 from sklearn.feature_selection import mutual_info_classif as classif_of_scikit_learn
 from sklearn.feature_selection import mutual_info_regression as regression_of_scikit_learn
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils._array_api import get_namespace
 from sklearn.utils.extmath import svd_flip
@@ -40,6 +42,7 @@ __all__ = [
     "IncrementalPCA",
     "KernelCenterer",
     "KernelPCA",
+    "Nystroem",
     "SequentialFeatureSelector",
     "mutual_info_classif",
     "mutual_info_regression",
@@ -64,6 +67,7 @@ FOLLOWING = (
 TO_THE_LAST_DIGITS = 1e-12  # residual relative to the largest eigenvalue; eigenvalues are off by its square
 ROUNDING = 2e-12  # that gramian allows a share for
 WITH_GAMMA = ("poly", "rbf", "sigmoid")
+LEAST_SQUARE = 1.01e-12  # what scikit-learn raises smaller eigenvalues of landmarks to
 
 
 class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
@@ -291,6 +295,37 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
         )
         self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
         self.dual_coef_ = ridge.fit(self.X_transformed_fit_, self.X_fit_).dual_coef_
+
+
+class Nystroem(sklearn.kernel_approximation.Nystroem):  # type: ignore[misc]
+    """:class:`sklearn.kernel_approximation.Nystroem`, safe where landmarks are equal or nearly dependent.
+
+    The root of their kernel matrix is taken in float64, and directions that are rounding are left out;
+    scikit-learn divides them by 1e-6. The landmarks are scikit-learn's: rows drawn uniformly.
+    :class:`gramian.KernelPCA` with ``solver="nystroem"`` has better ones, and bounds.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit as scikit-learn's does; X of shape (n_samples, n_features)."""
+        super().fit(X, y)
+        known: Any = vars(self)["normalization_"]
+        # Rows of a matrix that is given are no landmarks.
+        if self.kernel != "precomputed" and isinstance(known, np.ndarray):
+            U, S, V = _root_of(known) if callable(self.kernel) else np.linalg.svd(self._landmark_kernel())
+            kept = len(S) * float(np.finfo(known.dtype).eps) * S[0] < S
+            self.normalization_ = ((U[:, kept] / np.sqrt(S[kept])) @ V[kept]).astype(known.dtype)
+        return self
+
+    def _landmark_kernel(self) -> Any:
+        rows = self.components_.astype(np.float64)
+        return pairwise_kernels(rows, metric=self.kernel, filter_params=True, **self._get_kernel_params())
+
+
+def _root_of(normalization: Any) -> tuple[Any, Any, Any]:
+    """The decomposition behind scikit-learn's root, so that a function is not called again."""
+    U, inverse, V = np.linalg.svd(normalization)
+    S = 1.0 / (inverse * inverse)
+    return U[:, ::-1], np.where(S > LEAST_SQUARE, S, 0.0)[::-1], V[::-1]
 
 
 class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]

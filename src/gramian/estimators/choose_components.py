@@ -258,8 +258,8 @@ def _of_kernel(
         X = getattr(model, "X_fit_", None)
         if X is None:
             raise ParameterError(
-                "The KernelPCA holds no rows: it is not fitted, or its kernel is precomputed. Give the data "
-                "too: choose_components(model, X)."
+                "The KernelPCA holds no rows: it is not fitted, its kernel is precomputed, or it keeps "
+                "landmarks or random features only. Give the data too: choose_components(model, X)."
             )
     rows = as_rows(X, estimator="choose_components", minimum=2)
     about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"

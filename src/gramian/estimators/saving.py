@@ -17,6 +17,7 @@ from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
 from gramian.records import (
     Alternative,
+    Approximation,
     Attempt,
     Calls,
     Certificate,
@@ -151,7 +152,19 @@ def _tell_record(value: Any) -> Parts:
     return {"record": type(value).__name__, "fields": {f.name: getattr(value, f.name) for f in fields(value)}}
 
 
-for _record in (Alternative, Attempt, Calls, Completeness, ComponentChoice, Plan, Repair, Step, Target):
+PLAIN = (
+    Alternative,
+    Approximation,
+    Attempt,
+    Calls,
+    Completeness,
+    ComponentChoice,
+    Plan,
+    Repair,
+    Step,
+    Target,
+)
+for _record in PLAIN:
     register_record(_record)
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
 register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))

@@ -102,7 +102,7 @@ def _center(model: Any) -> npt.NDArray[Any]:
     """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
     if hasattr(model, "mean_"):
         return as_float64(model.mean_)
-    fitted = as_float64(model.X_fit_)
+    fitted = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
     return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
 
 
