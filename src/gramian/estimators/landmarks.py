@@ -307,8 +307,8 @@ class ByFeatures(WithPreimages):
         began = time.perf_counter()
         if checkpoint is not None:
             raise ParameterError(
-                f"checkpoint keeps products with the kernel matrix, and solver={self.solver!r} makes none: it "
-                "passes over the rows once or twice. Leave checkpoint out."
+                f"checkpoint keeps products with the kernel matrix, and solver={self.solver!r} makes none: "
+                "it passes over the rows once or twice. Leave checkpoint out."
             )
         rows = self._rows(X, minimum=2)
         kernel = self._kernel(rows)

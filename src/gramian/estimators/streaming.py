@@ -236,6 +236,8 @@ class Streaming:
         began = time.perf_counter()
         center, forgetting = bool(self.center), float(self.forgetting)
         size = self._sketch_size(rows.shape[1])
+        if isinstance(self.scale, str) and self.scale == "genotype":
+            require_counts(rows)
         if size is not None:
             seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
         else:

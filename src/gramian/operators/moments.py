@@ -118,8 +118,7 @@ def from_moments(
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if isinstance(scale, str) and scale == "genotype":
-        if not isinstance(rows, SeenRows):
-            # Those of a stream were looked at as they came.
+        if not isinstance(rows, SeenRows):  # which were looked at as they came
             require_counts(rows)
         scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
     if scale is not None:
@@ -169,7 +168,12 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
 
 
 def require_counts(rows: Rows) -> None:
-    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such."""
+    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such.
+
+    Raises
+    ------
+    DataError
+    """
 
     def first(block: Block) -> list[tuple[int, int, float]]:
         values = block.values.data if rows.is_sparse else block.values
