@@ -295,8 +295,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         """
         refuse_metadata(self, metadata)
         if self._approximate:
-            _refuse_checkpoint(checkpoint, self.solver)
-            self._fit_features(X)
+            self._fit_features(X, checkpoint)
         else:
             self._fit(X, checkpoint)
         return self
@@ -307,9 +306,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
         if self._approximate:
-            _refuse_checkpoint(checkpoint, self.solver)
             rows = self._rows(X)
-            return self.fit(X if rows.table is None else rows.table).transform(X)
+            return self.fit(X if rows.table is None else rows.table, checkpoint=checkpoint).transform(X)
         self._fit(X, checkpoint)
         scale = np.sqrt(self.eigenvalues_)
         vectors = self.eigenvectors_
@@ -564,11 +562,3 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
                 not self._precomputed and self.n_components not in RULES and self._asked_kernel().takes_sparse
             )
         return tags
-
-
-def _refuse_checkpoint(checkpoint: Any, solver: str) -> None:
-    if checkpoint is not None:
-        raise ParameterError(
-            f"checkpoint keeps products with the whole kernel matrix, and solver={solver!r} has none. "
-            "Leave it out."
-        )

@@ -118,7 +118,8 @@ def from_moments(
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if isinstance(scale, str) and scale == "genotype":
-        _require_counts(rows)
+        if not isinstance(rows, SeenRows):  # which were looked at as they came
+            require_counts(rows)
         scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
@@ -166,8 +167,13 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
         )
 
 
-def _require_counts(rows: Rows) -> None:
-    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such."""
+def require_counts(rows: Rows) -> None:
+    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such.
+
+    Raises
+    ------
+    DataError
+    """
 
     def first(block: Block) -> list[tuple[int, int, float]]:
         values = block.values.data if rows.is_sparse else block.values

@@ -1,12 +1,21 @@
-"""Parquet, Feather and Arrow files as Arrow columns."""
+"""Parquet, Feather and Arrow files as Arrow columns, whole and in blocks."""
+
+from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-from gramian.errors import DataError, FileError
+from gramian.checks import listed, slices, told
+from gramian.errors import DataError, FileError, GramianError
+from gramian.rows.table import Choice, pick_columns, unique_names
+
+_MOST = 16 << 20  # bytes of a block of numbers
 
 
 def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
@@ -29,12 +38,149 @@ def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
 def read_arrow(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
     """Read a Feather file, or an Arrow file or stream, as :func:`read_parquet` reads its kind."""
     try:
-        whole = file.read(6) == b"ARROW1"
-        file.seek(0)
-        table = (ipc.open_file if whole else ipc.open_stream)(file).read_all()
+        table = _opened_arrow(file).read_all()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _damaged(error, source, "Arrow or Feather") from error
     return _columns(table, source)
+
+
+def read_parquet_files(paths: Sequence[Path], source: str) -> tuple[list[Any], list[str]]:
+    """Read Parquet files with the same columns, one below the other."""
+    tables: list[Any] = []
+    for path in paths:
+        with path.open("rb") as file:
+            columns, names = read_parquet(file, str(path))
+        first = tables[0].column_names if tables else names
+        _require_same(first, names, path, paths[0])
+        tables.append(pa.table([columns[names.index(name)] for name in first], first))
+    try:
+        whole = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
+    return list(whole.columns), whole.column_names
+
+
+def _require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
+    if set(names) != set(expected):
+        other = sorted(set(names) ^ set(expected))
+        raise DataError(
+            f"{path} has other columns than {first.name}: {listed(other)} are in one of them only. Parquet "
+            "files of a folder are one table, and need the same columns."
+        )
+
+
+class ArrowBlocks:
+    """Parquet files with the same columns, or an Arrow file, as blocks of Arrow columns.
+
+    Columns that the choice has no use for are not read: nulls stand in their places.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    source : str
+        What they are called in messages.
+    choice : Choice
+    limit : int
+        Bytes of working memory, of which a block takes a small part.
+
+    Raises
+    ------
+    FileError, DataError
+        As of :func:`read_parquet`.
+    """
+
+    def __init__(self, paths: Sequence[Path], source: str, choice: Choice, limit: int) -> None:
+        self.path, self.source, self._paths = paths[0], source, paths
+        self.separator: str | None = None
+        self.na_values: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
+        self.sha256 = ""
+        self._parquet = paths[0].suffix.lower() == ".parquet"
+        found = [self._names_and_rows(path) for path in paths]
+        names = found[0][0]
+        for path, (others, _) in zip(paths, found, strict=True):
+            _require_same(names, others, path, paths[0])
+        self.names: tuple[str, ...] | None = tuple(names)
+        self._used = _used(names, choice, source)
+        self.needed = sum(rows for _, rows in found) * len(self._used) * 8
+        self._rows = max(1, min(_MOST, limit // 64) // (8 * len(self._used)))
+
+    def read(self, as_text: frozenset[int]) -> Iterator[list[Any]]:
+        """Yield block after block."""
+        names = self.names or ()
+        for path in told(self._paths, "file") if len(self._paths) > 1 else self._paths:
+            for batch in self._batches(path, sorted({names[place] for place in self._used})):
+                nothing = pa.chunked_array([pa.nulls(batch.num_rows)])
+                table = _in_order(pa.Table.from_batches([batch]), names)
+                yield [table.get(place, nothing) for place in range(len(names))]
+
+    def typed(self, column: Any) -> Any:
+        """Return the column: it has a type."""
+        return column
+
+    def _names_and_rows(self, path: Path) -> tuple[list[str], int]:
+        with self._opened(path) as file:
+            schema = file.schema_arrow if self._parquet else file.schema
+            rows = file.metadata.num_rows if self._parquet else _count(file)
+            return _columns(schema.empty_table(), str(path))[1], rows
+
+    def _batches(self, path: Path, names: list[str]) -> Iterator[Any]:
+        with self._opened(path) as file:
+            if self._parquet:
+                twice = len(set(self.names or ())) < len(self.names or ())
+                columns = None if twice else names
+                yield from file.iter_batches(self._rows, columns=columns, use_threads=False)
+                return
+            for batch in _record_batches(file):
+                for part in slices(batch.num_rows, self._rows):
+                    yield batch.slice(part.start, part.stop - part.start)
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[Any]:
+        kind = "Parquet" if self._parquet else "Arrow or Feather"
+        try:
+            # Mapped, one batch of a file may be larger than memory.
+            with path.open("rb") if self._parquet else pa.memory_map(str(path)) as file:
+                yield parquet.ParquetFile(file) if self._parquet else _opened_arrow(file)
+        except GramianError:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _damaged(error, str(path), kind) from error
+
+
+def _used(names: Sequence[str], choice: Choice, source: str) -> set[int]:
+    """Return the columns that have a use, or may have: the first one may name rows."""
+    unique, _ = unique_names(names)
+    kept, *others = pick_columns(unique, choice, source)
+    if choice.needed is not None:
+        kept = [place for place in kept if unique[place] in choice.needed]
+    given = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
+    free = [place for place, name in enumerate(unique) if name not in given][:1]
+    return {0, len(names) - 1, *free, *kept, *(place for place in others if place is not None)}
+
+
+def _in_order(table: Any, names: Sequence[str]) -> dict[int, Any]:
+    """Return the columns of a table by their places among all names, which may occur more than once."""
+    found: dict[str, list[Any]] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        found.setdefault(name, []).append(column)
+    return {place: found[name].pop(0) for place, name in enumerate(names) if found.get(name)}
+
+
+def _opened_arrow(file: Any) -> Any:
+    whole = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return (ipc.open_file if whole else ipc.open_stream)(file)
+
+
+def _record_batches(file: Any) -> Iterator[Any]:
+    if hasattr(file, "get_batch"):
+        return (file.get_batch(place) for place in range(file.num_record_batches))
+    return iter(file)
+
+
+def _count(file: Any) -> int:
+    return sum(batch.num_rows for batch in _record_batches(file))
 
 
 def _damaged(error: Exception, source: str, kind: str) -> FileError:

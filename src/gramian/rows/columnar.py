@@ -18,10 +18,11 @@ from gramian.rows.text_numbers import marks, number_like, numbers_from_text, und
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 _INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
+EMPTY_LAST = "an empty last column without a name was left out"
 
 
 @dataclass(frozen=True)
-class _Columns:
+class Columns:
     """Arrow columns with unique names, before any of them is chosen."""
 
     arrays: tuple[Any, ...]
@@ -29,6 +30,7 @@ class _Columns:
     first_is_index: bool
     source: str
     typed: bool
+    first_row: int = 0
 
     def is_number(self, index: int) -> bool:
         t = pa.types
@@ -84,22 +86,22 @@ def table_from_columns(
     if separator is not None:
         arrays, comma_notes = numbers_from_text(arrays, separator, choice.na_values or ())
         notes = (*notes, *comma_notes)
-    columns, name_notes = _with_names(arrays, names, source, typed=separator is None)
+    columns, name_notes = with_names(arrays, names, source, typed=separator is None)
     kept, given, label = pick_columns(columns.names, choice, source)
-    id_column, kept, id_notes = _find_row_names(columns, choice, given, kept)
+    id_column, kept, id_notes = find_row_names(columns, choice, given, kept)
     needed_notes: tuple[str, ...] = ()
     if choice.needed is not None and names is not None:
         places, needed_notes = Expected(choice.needed).places([columns.names[i] for i in kept], source)
         kept = [kept[place] for place in places]
-    _refuse_text(columns, kept)
+    refuse_text(columns, kept)
     logical = [columns.names[index] for index in kept if pa.types.is_boolean(columns.arrays[index].type)]
     logical_notes = (f"true and false read as 1 and 0 in {listed(logical)}",) if logical else ()
     rows = pick_rows(len(arrays[0]), choice.rows, source)
-    labels = None if label is None else _as_labels(_cut(columns.arrays[label], rows))
+    labels = None if label is None else as_labels(cut(columns.arrays[label], rows))
     return Table(
-        values=_fill(columns, kept, rows),
+        values=fill(columns, kept, rows),
         feature_names=None if names is None else tuple(columns.names[index] for index in kept),
-        row_names=None if id_column is None else _as_names(_cut(columns.arrays[id_column], rows)),
+        row_names=None if id_column is None else as_names(cut(columns.arrays[id_column], rows)),
         labels=_labels_of_row([row_labels[index] for index in kept]) if row_labels else labels,
         label_name=choice.label or choice.label_row,
         source=source,
@@ -135,17 +137,17 @@ def labels_from_columns(
     ParameterError
         If there are several columns and none was chosen, or it does not exist.
     """
-    columns, _ = _with_names(arrays, names, source)
+    columns, _ = with_names(arrays, names, source)
     kept, given, label = pick_columns(columns.names, choice, source)
-    id_column, kept, _ = _find_row_names(columns, choice, given, kept)
+    id_column, kept, _ = find_row_names(columns, choice, given, kept)
     if label is None and len(kept) != 1:
         raise ParameterError(
             f"{source} has the columns {listed(columns.names)}. Say which one holds the labels: "
             f"{source}:{columns.names[kept[-1] if kept else 0]}"
         )
     place = kept[0] if label is None else label
-    row_names = None if id_column is None else _as_names(columns.arrays[id_column])
-    return _as_labels(columns.arrays[place]), row_names, columns.names[place]
+    row_names = None if id_column is None else as_names(columns.arrays[id_column])
+    return as_labels(columns.arrays[place]), row_names, columns.names[place]
 
 
 def _set_row_aside(
@@ -156,11 +158,11 @@ def _set_row_aside(
     Returns the columns with the rows that are wanted of those that are left, the labels, and what is left
     of the choice.
     """
-    arrays = list(map(_decoded, arrays))
-    columns, _ = _with_names(arrays, names, source)
+    arrays = list(map(decoded, arrays))
+    columns, _ = with_names(arrays, names, source)
     id_name = columns.names[0] if choice.id is None else choice.id
     place = pick_columns(columns.names, Choice(id=id_name), source)[1] or 0
-    entries = _as_names(columns.arrays[place])
+    entries = as_names(columns.arrays[place])
     row = choice.label_row
     if names is not None and names[place] == row:
         labels, others = list(names), np.arange(len(entries))
@@ -183,44 +185,42 @@ def _set_row_aside(
 def _labels_of_row(values: Sequence[Any]) -> npt.NDArray[Any]:
     """Make labels of the values of a row: numbers where all of them are."""
     text = pa.chunked_array([pa.array([None if v is None else str(v) for v in values], pa.string())])
-    labels = _as_labels(numbers_from_text([text], ",")[0][0])
+    labels = as_labels(numbers_from_text([text], ",")[0][0])
     if labels.dtype.kind == "f" and np.array_equal(labels, np.rint(labels)):
         return labels.astype(np.int64)
     return labels
 
 
-def _with_names(
+def with_names(
     arrays: Sequence[Any], names: Sequence[str] | None, source: str, typed: bool = True
-) -> tuple[_Columns, tuple[str, ...]]:
+) -> tuple[Columns, tuple[str, ...]]:
     notes: tuple[str, ...] = ()
-    arrays = tuple(map(_decoded, arrays))
+    arrays = tuple(map(decoded, arrays))
     if names is None:
-        return _Columns(arrays, tuple(map(str, range(len(arrays)))), False, source, typed), notes
+        return Columns(arrays, tuple(map(str, range(len(arrays)))), False, source, typed), notes
     if len(arrays) > 1 and names[-1] == "" and pa.types.is_null(arrays[-1].type):
         arrays, names = arrays[:-1], names[:-1]
-        notes = ("an empty last column without a name was left out",)
+        notes = (EMPTY_LAST,)
     unique, repeated = unique_names(names)
     if repeated:
         notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
-    return _Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source, typed), notes
+    return Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source, typed), notes
 
 
-def _decoded(column: Any) -> Any:
+def decoded(column: Any) -> Any:
     """Give dictionary-encoded columns and string views in the plain form that functions take."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
-def _find_row_names(
-    columns: _Columns, choice: Choice, given: int | None, kept: list[int]
+def find_row_names(
+    columns: Columns, choice: Choice, given: int | None, kept: list[int]
 ) -> tuple[int | None, list[int], tuple[str, ...]]:
     """Take the first column for row names where it can be nothing else."""
-    taken = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
-    free = [index for index, name in enumerate(columns.names) if name not in taken]
-    if not free or free[0] == given or len(columns.names) == 1:
+    first = first_free(columns, choice)
+    if first is None or first == given or len(columns.names) == 1:
         return given, kept, ()
-    first = free[0]
     column, name = columns.arrays[first], columns.names[first]
     rest = [index for index in kept if index != first]
     countable = pa.types.is_integer(column.type) or columns.is_text(first)
@@ -237,11 +237,17 @@ def _find_row_names(
     return first, rest, (f"column {name!r} holds unique text: used as row names",)
 
 
+def first_free(columns: Columns, choice: Choice) -> int | None:
+    """Return the first column that nobody asked for, which may name rows."""
+    taken = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
+    return next((index for index, name in enumerate(columns.names) if name not in taken), None)
+
+
 def _all_different(column: Any) -> bool:
     return bool(column.null_count == 0 and pc.count_distinct(column).as_py() == len(column))
 
 
-def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
+def refuse_text(columns: Columns, kept: Sequence[int]) -> None:
     text = [index for index in kept if not columns.is_number(index)]
     if len(text) == len(kept):
         held = f": {_describe(columns, text)}" if text else ""
@@ -263,7 +269,7 @@ def _refuse_text(columns: _Columns, kept: Sequence[int]) -> None:
     )
 
 
-def _why_text(columns: _Columns, text: Sequence[int]) -> str:
+def _why_text(columns: Columns, text: Sequence[int]) -> str:
     """Say of columns of text that are nearly numbers what keeps them from it, and what to do."""
     if columns.typed:
         return ""
@@ -294,13 +300,13 @@ def _for_shell(names: Sequence[str]) -> str:
     return f'"{text}"' if any(character.isspace() for character in text) else text
 
 
-def _describe(columns: _Columns, text: Sequence[int]) -> str:
+def _describe(columns: Columns, text: Sequence[int]) -> str:
     parts = [f"{columns.names[index]!r} ({_sample_value(columns, index)})" for index in text[:NAMES_SHOWN]]
     hidden = len(text) - NAMES_SHOWN
     return ", ".join(parts) + (f" and {hidden} more" if hidden > 0 else "")
 
 
-def _sample_value(columns: _Columns, index: int) -> str:
+def _sample_value(columns: Columns, index: int) -> str:
     """Show the first value that is no number: in a column of numbers with a slip, the slip."""
     column = columns.arrays[index]
     if not columns.is_text(index):
@@ -309,16 +315,16 @@ def _sample_value(columns: _Columns, index: int) -> str:
     row = max(odd, 0)
     value = str(column[row].as_py())
     shown = value if len(value) <= 24 else f"{value[:21]}..."
-    return f"{shown!r} in row {row}"
+    return f"{shown!r} in row {columns.first_row + row}"
 
 
-def _cut(column: Any, rows: range) -> Any:
+def cut(column: Any, rows: range) -> Any:
     if rows.step == 1:
         return column.slice(rows.start, len(rows))
     return column.take(np.arange(rows.start, rows.stop, rows.step))
 
 
-def _fill(columns: _Columns, kept: Sequence[int], rows: range) -> npt.NDArray[Any]:
+def fill(columns: Columns, kept: Sequence[int], rows: range) -> npt.NDArray[Any]:
     """Copy column by column into one array, so that never more than one column exists twice."""
     single = all(
         pa.types.is_float32(columns.arrays[index].type) or pa.types.is_float16(columns.arrays[index].type)
@@ -328,7 +334,7 @@ def _fill(columns: _Columns, kept: Sequence[int], rows: range) -> npt.NDArray[An
     values = np.empty((len(rows), len(kept)), dtype=np.float32 if single else np.float64)
     for place, index in enumerate(kept):
         start = 0
-        for chunk in _cut(columns.arrays[index], rows).chunks:
+        for chunk in cut(columns.arrays[index], rows).chunks:
             stop = start + len(chunk)
             # Integers beyond 2**53 are rounded like everywhere in NumPy, not refused.
             numbers = chunk if chunk.type == kind else chunk.cast(kind, safe=False)
@@ -337,14 +343,14 @@ def _fill(columns: _Columns, kept: Sequence[int], rows: range) -> npt.NDArray[An
     return values
 
 
-def _as_names(column: Any) -> tuple[str, ...]:
+def as_names(column: Any) -> tuple[str, ...]:
     return tuple("" if value is None else str(value) for value in column.to_pylist())
 
 
-def _as_labels(column: Any) -> npt.NDArray[Any]:
+def as_labels(column: Any) -> npt.NDArray[Any]:
     kind = column.type
     if pa.types.is_integer(kind) and column.null_count == 0:
         return np.asarray(column.to_numpy())
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
-    return np.array(_as_names(column), dtype=np.str_)
+    return np.array(as_names(column), dtype=np.str_)

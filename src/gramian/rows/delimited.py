@@ -6,7 +6,7 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,10 @@ from gramian.rows.text_numbers import MISSING_TOKENS, is_missing, is_number
 # accident, a space often is.
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 _SAMPLE_LINES = 12
-_SAMPLE_BYTES = 1 << 24
-_LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
+SAMPLE_BYTES = 1 << 24
+LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
+GUESSED = "text is not UTF-8: read as Windows-1252 (Western European)"
+NO_HEADER = "no header line: columns are known by position, counted from 0"
 _ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
 
 
@@ -56,15 +58,14 @@ def to_utf8(data: bytes, source: str) -> tuple[bytes, tuple[str, ...]]:
                 f"{source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
             ) from error
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\0" in data[:_SAMPLE_BYTES]:
+    if b"\0" in data[:SAMPLE_BYTES]:
         raise FileError(f"{source} is not text: it holds zero bytes. Save it as CSV in UTF-8.")
     if data.isascii():
         return data, ()
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        note = "text is not UTF-8: read as Windows-1252 (Western European)"
-        return data.decode("cp1252", errors="replace").encode("utf-8"), (note,)
+        return data.decode("cp1252", errors="replace").encode("utf-8"), (GUESSED,)
     return data, ()
 
 
@@ -106,13 +107,13 @@ def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> La
 
 
 def _sample(data: bytes) -> str:
-    lines = data[:_SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+    lines = data[:SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
     return b"\n".join(lines).decode("utf-8", errors="replace")
 
 
 def _split(text: str, separator: str) -> list[list[str]]:
     if separator == " ":
-        text = _collapse_spaces(text.encode()).decode()
+        text = collapse_spaces(text.encode()).decode()
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     rows: list[list[str]] = []
     # A field beyond the limit of the csv module ends the sample early.
@@ -156,7 +157,7 @@ def _has_header(rows: Sequence[Sequence[str]], separator: str, na_values: Sequen
     return not numeric_first
 
 
-def _collapse_spaces(data: bytes) -> bytes:
+def collapse_spaces(data: bytes) -> bytes:
     """Make one space of every run of blanks outside quotes, and none at the ends of a line."""
     data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", data)
     if b'"' not in data:
@@ -164,7 +165,7 @@ def _collapse_spaces(data: bytes) -> bytes:
     return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
 
 
-def _strip_comments(data: bytes, na_values: Sequence[str]) -> tuple[bytes, tuple[str, ...]]:
+def strip_comments(data: bytes, na_values: Sequence[str]) -> tuple[bytes, tuple[str, ...]]:
     """Take out leading lines that start with ``#``, unless the last of them is the header."""
     start = 0
     lines = []
@@ -222,19 +223,27 @@ def parse_delimited(
     (('x', 'y'), [2], ',')
     """
     data, notes = to_utf8(data, source)
-    data, comment_notes = _strip_comments(data, na_values)
+    data, comment_notes = strip_comments(data, na_values)
     layout = layout or detect_layout(data, source, na_values)
     if layout.separator == " ":
-        data = _collapse_spaces(data)
-    columns = _read_columns(data, layout, source, na_values)
+        data = collapse_spaces(data)
+    columns = read_columns(data, layout, source, na_values)
     if len(columns[0]) == 0:
         raise DataError(f"{source} has no rows: only a header line. Add at least one row of numbers.")
     if layout.names is None:
-        notes = (*notes, "no header line: columns are known by position, counted from 0")
+        notes = (*notes, NO_HEADER)
     return columns, layout.names, (*notes, *comment_notes), layout.separator
 
 
-def _read_columns(data: bytes, layout: Layout, source: str, na_values: Sequence[str]) -> list[Any]:
+def read_columns(
+    data: bytes,
+    layout: Layout,
+    source: str,
+    na_values: Sequence[str],
+    as_text: Collection[int] = (),
+    lines: int = 0,
+) -> list[Any]:
+    """Read rows; some columns as text, whatever they hold. So many ``lines`` were before them."""
     uneven: list[Any] = []
     header = _header_short_by_one(data, layout)
     # Without an end of line, Arrow takes a lone header for a row that was cut off.
@@ -252,7 +261,7 @@ def _read_columns(data: bytes, layout: Layout, source: str, na_values: Sequence[
             read_options=arrow_csv.ReadOptions(
                 column_names=[str(index) for index in range(layout.n_fields)],
                 skip_rows_after_names=0 if layout.names is None else 1,
-                block_size=_LARGEST_ROW,
+                block_size=LARGEST_ROW,
                 use_threads=False,  # no thread may outlive an error and the end of the program
             ),
             parse_options=arrow_csv.ParseOptions(
@@ -260,11 +269,14 @@ def _read_columns(data: bytes, layout: Layout, source: str, na_values: Sequence[
                 newlines_in_values=b'"' in data,
                 invalid_row_handler=note_uneven,
             ),
-            convert_options=arrow_csv.ConvertOptions(null_values=[*MISSING_TOKENS, *na_values]),
+            convert_options=arrow_csv.ConvertOptions(
+                null_values=[*MISSING_TOKENS, *na_values],
+                column_types={str(place): pa.string() for place in as_text},
+            ),
         )
     except (pa.ArrowException, OSError) as error:
         if uneven:
-            raise _uneven_rows(data[len(header) :], uneven[0], source) from error
+            raise _uneven_rows(data[len(header) :], uneven[0], source, lines) from error
         raise DataError(f"{source} cannot be read as delimited text: {error}.") from error
     return list(table.columns)
 
@@ -277,10 +289,10 @@ def _header_short_by_one(data: bytes, layout: Layout) -> bytes:
     return layout.separator.encode() if len(first) == layout.n_fields - 1 else b""
 
 
-def _uneven_rows(data: bytes, row: Any, source: str) -> DataError:
+def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
     text = row.text.strip("\r\n")
     found = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
-    line = "a line" if found is None else f"line {1 + data[: found.start()].count(10)}"
+    line = "a line" if found is None else f"line {lines + 1 + data[: found.start()].count(10)}"
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     return DataError(
         f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
-from gramian.arrays import to_numpy
+from gramian.arrays import memory_limit_bytes, to_numpy
 from gramian.errors import InputTypeError
 from gramian.rows.array import ArrayRows
 from gramian.rows.expected import Expected
+from gramian.rows.generated import column_names, table_of_blocks
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.sparse import SparseRows
-from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.stored import OnDisk, StoredRows, stored_map, whole_within
 from gramian.rows.stored_sparse import StoredSparseRows
 from gramian.rows.table import Table
 
@@ -34,7 +37,7 @@ def as_rows(
 
     Parameters
     ----------
-    X : array-like, frame, sparse matrix, Path, Scan or Rows
+    X : array-like, frame, sparse matrix, Path, Scan, Table, Rows, or iterator of blocks
         (n_samples, n_features) numbers, or (n_samples, height, width) pictures.
     estimator : str
         Whose data it is, for messages.
@@ -46,8 +49,8 @@ def as_rows(
     expected : Expected, optional
         What a fitted model expects of new data: a file or a table is brought into that form.
     limit : int, optional
-        Bytes of working memory: a file that takes more than a quarter of it is read block by block. None
-        reads files as a whole.
+        Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
+        block by block. None is for those who need all rows: whatever it was is in memory afterwards.
     in_place : bool
         Whether also a small file is left where it is, if its kind can be read block by block.
 
@@ -57,6 +60,8 @@ def as_rows(
         For a bare string, which could be data or a path.
     DataError
         For anything that is not a table of finite real numbers.
+    MemoryLimitError
+        If all rows are needed, and take more than the memory that may be used.
     """
     if isinstance(X, Rows):
         return X
@@ -64,23 +69,30 @@ def as_rows(
         raise InputTypeError(
             f"X is the text {X[:60]!r}. To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
         )
-    read = isinstance(X, Path | Scan)
+    read = isinstance(X, Path | Scan | Iterator)
+    working = memory_limit_bytes(None) if limit is None else limit
     if isinstance(X, Path):
         X = Scan(X)
+    if isinstance(X, Iterator):
+        X = table_of_blocks(X, estimator, working)
     if isinstance(X, Scan):
-        X = X.read(expected) if limit is None else X.open(limit, expected, in_place=in_place)
+        X = X.open(working, expected, in_place=in_place)
+    elif isinstance(X, Table) and expected is not None:
+        X = expected.ordered(X)
     table = X if isinstance(X, Table) else None
-    if table is not None and expected is not None:
-        table = expected.ordered(table)
     values = X if table is None else table.values
+    if isinstance(values, np.memmap) and limit is not None:
+        values = stored_map(values, whole_within(limit))
     if isinstance(values, OnDisk):
-        left = StoredSparseRows if hasattr(values, "indptr") else StoredRows
-        rows: Rows = left.of(values, limit)
+        left = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, working)
+        values = left if limit is not None else left.whole(working)
+    if isinstance(values, Rows):
+        rows = values
     else:
         rows = (SparseRows if sparse.issparse(values) else ArrayRows).checked(values, estimator, minimum)
     rows = replace(
         rows,
-        feature_names=table.feature_names if table else _column_names(X),
+        feature_names=table.feature_names if table else column_names(X),
         row_names=table.row_names if table else _index_names(X),
         table=table,
         borrowed=rows.borrowed and not read,
@@ -88,13 +100,6 @@ def as_rows(
     if check_finite:
         rows.require_finite()
     return rows
-
-
-def _column_names(X: Any) -> tuple[str, ...] | None:
-    names = getattr(X, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return tuple(names)
 
 
 def _index_names(X: Any) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from gramian.rows.numpy_files import read_npy, read_npz, read_sparse_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
+    natural_key,
     open_picture,
     opened_zip,
     pictures_in_folder,
@@ -177,14 +178,57 @@ def read_location(location: Location, choice: Choice) -> Table:
     """
     path, source = location.path, readable(str(location.path))
     if path.is_dir():
-        pictures, notes = pictures_in_folder(path)
-        return _with_notes(_pictures(pictures, choice, source), notes)
+        return read_folder(path, choice)
     with opened(path, source) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return read_stream(file, choice, source)
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         table = _read_kind(kind_of(path), file, location.key, choice, source)
     return replace(table, sha256=digest)
+
+
+def read_folder(path: Path, choice: Choice, within: int | None = None) -> Table:
+    """Read a folder of pictures, or of Parquet files, which are one table.
+
+    Parameters
+    ----------
+    path : Path
+    choice : Choice
+    within : int, optional
+        Bytes up to which pictures are held in memory.
+    """
+    source = readable(str(path))
+    if files := parquet_files(path):
+        from gramian.rows.arrow_files import read_parquet_files
+        from gramian.rows.columnar import table_from_columns
+
+        choice.refuse_marks(source, "numbers")
+        choice.refuse_size(source)
+        return table_from_columns(*read_parquet_files(files, source), choice, source)
+    pictures, notes = pictures_in_folder(path)
+    return _with_notes(_pictures(pictures, choice, source, within), notes)
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files of a folder with nothing else in it, in natural order; else none."""
+    with suppress(OSError):
+        visible = [path for path in folder.iterdir() if not path.name.startswith((".", "_"))]
+        if all(path.suffix.lower() == ".parquet" for path in visible):
+            return sorted(visible, key=lambda path: natural_key(path.name))
+    return []
+
+
+def read_zip(path: Path, choice: Choice, within: int | None = None) -> Table:
+    """Read a zip archive of pictures; as :func:`read_folder`."""
+    source = readable(str(path))
+    with opened(path, source) as file:
+        return _zip(file, choice, source, within)
+
+
+def _zip(file: IO[bytes], choice: Choice, source: str, within: int | None = None) -> Table:
+    with opened_zip(file, source) as archive:
+        pictures, notes = pictures_in_zip(archive, source)
+        return _with_notes(_pictures(pictures, choice, source, within), notes)
 
 
 @contextmanager
@@ -243,8 +287,8 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
     return replace(table, sha256=hashlib.sha256(data).hexdigest())
 
 
-def read_picture_list(paths: Sequence[Path], choice: Choice) -> Table:
-    """Read a list of picture files, in its order.
+def read_picture_list(paths: Sequence[Path], choice: Choice, within: int | None = None) -> Table:
+    """Read a list of picture files, in its order; as :func:`read_folder`.
 
     Raises
     ------
@@ -253,7 +297,7 @@ def read_picture_list(paths: Sequence[Path], choice: Choice) -> Table:
     FileError
         If one is missing or damaged.
     """
-    return _pictures(pictures_in_list(paths), choice, f"{len(paths)} pictures")
+    return _pictures(pictures_in_list(paths), choice, f"{len(paths)} pictures", within)
 
 
 def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
@@ -306,21 +350,18 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
         picture = PictureFile(Path(source).name, partial(_rewound, file))
         return _pictures([picture], choice, source)
     if kind == "zip":
-        with opened_zip(file, source) as archive:
-            pictures, notes = pictures_in_zip(archive, source)
-            return _with_notes(_pictures(pictures, choice, source), notes)
+        return _zip(file, choice, source)
     if kind not in _WITH_MARKS:
         choice.refuse_marks(source, "numbers")
-    if choice.size is not None:
-        raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
+    choice.refuse_size(source)
     if kind == "annotated":
         return read_annotated(file, choice, source)
     if kind == "bed":
         return read_bed(Path(file.name), choice, source)
     if kind in ARRAYS:
-        array, notes = read_sparse_npz(file, source) if kind == "npz" and key is None else None, ()
-        if array is None:
-            array, notes = array_in(kind, file, key, source)
+        if kind == "npz" and key is None and (matrix := read_sparse_npz(file, source)) is not None:
+            return table_from_array(matrix, choice, source)
+        array, notes = array_in(kind, file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
     # Arrow takes longer to import than everything else here, and only columns need it.
     from gramian.rows.columnar import table_from_columns
@@ -366,10 +407,12 @@ def _rewound(file: IO[bytes]) -> IO[bytes]:
     return io.BytesIO(file.read())
 
 
-def _pictures(pictures: Sequence[PictureFile], choice: Choice, source: str) -> Table:
+def _pictures(
+    pictures: Sequence[PictureFile], choice: Choice, source: str, within: int | None = None
+) -> Table:
     choice.refuse_columns(source)
     choice.refuse_marks(source, "pictures")
-    return read_pictures(pictures, source, choice.rows, choice.size)
+    return read_pictures(pictures, source, choice.rows, choice.size, within)
 
 
 def _unpacked(data: bytes, source: str) -> bytes:

@@ -1,7 +1,7 @@
 """Missing values: found, refused, or treated in a way that was asked for and is noted."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,8 @@ from scipy import sparse
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
+from gramian.rows.spool import columns_taken, parts, rows_taken
+from gramian.rows.stored import OnDisk
 from gramian.rows.table import Table
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
@@ -59,38 +61,42 @@ def handle_missing(
             'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
             + _NO_MEANS
         )
-    if sparse.issparse(table.values):
+    if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
         return _handle_sparse(table, policy, expected)
-    flat = table.values.reshape(len(table.values), -1)
-    # One sum decides for nearly all data.
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole = table.values.dtype.kind != "f" or bool(np.isfinite(flat.sum(dtype=np.float64)))
-    if not whole and (infinite := np.isinf(flat)).any():
+    holes = _survey(table.values)
+    if holes.infinite is not None:
         raise DataError(
-            f"inf in {_place(table, infinite)} ({counted(int(infinite.sum()), 'infinite value')} in total; "
-            "rows are counted from 0). "
+            f"inf in {_place(table, holes.infinite)} ({counted(holes.n_infinite, 'infinite value')} in "
+            "total; rows are counted from 0). "
             "No missing-value policy covers inf: correct it, or leave out those rows or columns."
         )
-    if policy == "mean" and expected is None:
-        table = replace(table, means=_column_means(table, flat))
-    if whole or not (missing := np.isnan(flat)).any():
+    if policy == "mean" and expected is None and table.means is None:
+        table = replace(table, means=_column_means(table, holes))
+    if holes.first is None:
         return table
     if policy == "drop-rows":
-        return _drop_rows(table, flat, missing)
+        return _drop_rows(table, holes)
     if policy == "drop-columns":
-        return _drop_columns(table, flat, missing)
+        return _drop_columns(table, holes)
     if expected is not None and expected.means is not None:
-        return _filled(table, flat, missing, expected.means, "the means of the fitted data")
+        return _filled(table, holes, expected.means, "the means of the fitted data")
     if table.means is not None:
-        return _filled(table, flat, missing, table.means, "column means")
+        return _filled(table, holes, table.means, "column means")
     raise DataError(
-        f"NaN in {_place(table, missing)} ({counted(int(missing.sum()), 'missing value')} in total; "
-        f"rows are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
+        f"NaN in {_place(table, holes.first)} ({counted(holes.n_missing, 'missing value')} in total; rows "
+        f"are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
     )
 
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
     values = table.values
+    if isinstance(values, OnDisk):
+        if policy is None:
+            return table
+        raise ParameterError(
+            f"missing={policy!r} is for tables, but {table.source} holds a sparse matrix that is left in its "
+            "file. Leave it out: a NaN is refused where it is met."
+        )
     if not np.isfinite(values.data).all():
         wrong = values.tocoo()
         first = int(np.isfinite(wrong.data).argmin())
@@ -104,8 +110,70 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
     return replace(table, means=np.asarray(values.mean(axis=0, dtype=np.float64)).ravel())
 
 
-def _place(table: Table, where: npt.NDArray[np.bool_]) -> str:
-    row, column = (int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
+@dataclass
+class _Holes:
+    """Where a table holds no finite numbers, found block by block.
+
+    Attributes
+    ----------
+    infinite, first : (row, column) or None
+        Of the first infinite number, and of the first NaN.
+    n_infinite : int
+    by_column : ndarray of shape (d,)
+        Number of NaN.
+    rows, empty : list of int
+        Rows with a NaN, and with nothing else.
+    """
+
+    by_column: npt.NDArray[np.int64]
+    infinite: tuple[int, int] | None = None
+    first: tuple[int, int] | None = None
+    n_infinite: int = 0
+    rows: list[int] = field(default_factory=list)
+    empty: list[int] = field(default_factory=list)
+
+    @property
+    def n_missing(self) -> int:
+        return int(self.by_column.sum())
+
+    def add(self, start: int, flat: npt.NDArray[Any]) -> None:
+        infinite, missing = np.isinf(flat), np.isnan(flat)
+        self.infinite = self.infinite or _first(start, infinite)
+        self.first = self.first or _first(start, missing)
+        self.n_infinite += int(infinite.sum())
+        self.by_column += missing.sum(axis=0)
+        self.rows += (start + np.flatnonzero(missing.any(axis=1))).tolist()
+        self.empty += (start + np.flatnonzero(missing.all(axis=1))).tolist()
+
+
+def _first(start: int, where: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
+    if not where.any():
+        return None
+    row, column = divmod(int(where.argmax()), where.shape[1])
+    return start + row, column
+
+
+def _survey(values: Any) -> _Holes:
+    holes = _Holes(np.zeros(int(np.prod(values.shape[1:])), dtype=np.int64))
+    known = values.dtype.kind != "f" or getattr(values, "finite", None)
+    for start, flat in () if known else _blocks(values):
+        # One sum decides for nearly all data.
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = bool(np.isfinite(flat.sum(dtype=np.float64)))
+        if not whole:
+            holes.add(start, flat)
+    return holes
+
+
+def _blocks(values: Any) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """Yield blocks that depend on the shape alone, so that sums of a file are those of its array."""
+    for part in parts(values):
+        block = values[part]
+        yield part.start, np.ascontiguousarray(block.reshape(len(block), -1))
+
+
+def _place(table: Table, where: tuple[int, int]) -> str:
+    row, column = where
     return f"{_row(table, row)}, {_column(table, column)}"
 
 
@@ -123,26 +191,23 @@ def _column(table: Table, column: int) -> str:
     return f"column {column}"
 
 
-def _column_means(table: Table, flat: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
     """Return the mean of what is there in every column; empty ones are refused."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        means: npt.NDArray[np.float64] = flat.mean(axis=0, dtype=np.float64)
-    empty = []
-    for column in np.flatnonzero(~np.isfinite(means)).tolist():
-        present = flat[~np.isnan(flat[:, column]), column].astype(np.float64)
-        if not present.size:
-            empty.append(column)
-            continue
-        # Scaling by an exact power of two keeps the sum finite where values are near the limit.
-        exponent = int(np.frexp(np.abs(present).max())[1])
-        means[column] = np.ldexp(np.ldexp(present, -exponent).mean(), exponent)
-    if empty:
+    n, d = len(table.values), len(holes.by_column)
+    if empty := np.flatnonzero(holes.by_column == n).tolist():
         raise DataError(
             f'missing="mean", but no value to take a mean of is in {_shown(table, empty, _column)} of '
             f"{table.source}. Leave out what is empty (drop=[...], --drop NAME), or use "
             'missing="drop-columns".'
         )
-    return means
+    largest, sums = np.zeros(d), np.zeros(d)
+    for _, flat in _blocks(table.values):
+        np.fmax(largest, np.fmax.reduce(np.abs(flat.astype(np.float64)), axis=0), out=largest)
+    # Scaled by an exact power of two, a sum stays finite where values are near the limit.
+    exponents = np.frexp(largest)[1]
+    for _, flat in _blocks(table.values):
+        sums += np.nansum(np.ldexp(flat.astype(np.float64), -exponents), axis=0)
+    return np.ldexp(sums / (n - holes.by_column), exponents)
 
 
 def _shown(table: Table, places: list[int], name: Callable[[Table, int], str]) -> str:
@@ -150,66 +215,68 @@ def _shown(table: Table, places: list[int], name: Callable[[Table, int], str]) -
     return shown + (f" and {len(places) - NAMES_SHOWN} more" if len(places) > NAMES_SHOWN else "")
 
 
-def _filled(
-    table: Table,
-    flat: npt.NDArray[Any],
-    missing: npt.NDArray[np.bool_],
-    means: npt.NDArray[np.float64],
-    what: str,
-) -> Table:
-    if len(means) != flat.shape[1]:
+def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: str) -> Table:
+    d = len(holes.by_column)
+    if len(means) != d:
         raise DataError(
-            f"{table.source} has {counted(flat.shape[1], 'column')}, but the model was fitted on "
+            f"{table.source} has {counted(d, 'column')}, but the model was fitted on "
             f"{len(means):,}. Choose them with columns=[...] (--columns)."
         )
-    filled = flat.copy(order="K")
-    np.copyto(filled, means, where=missing, casting="same_kind")
-    columns = counted(int(missing.any(axis=0).sum()), "column")
-    notes = [f"{counted(int(missing.sum()), 'missing value')} in {columns} filled with {what}"]
-    if empty := np.flatnonzero(missing.all(axis=1)).tolist():
-        rows = counted(len(empty), "row without any value is", "rows without any value are")
-        notes.append(f"{rows} nothing but means: {_shown(table, empty, _row)}")
-    return replace(table, values=filled.reshape(table.values.shape), notes=(*table.notes, *notes))
+    values = table.values
+    if isinstance(values, OnDisk):
+        filled: Any = values.filled(means)
+    else:
+        filled = values.reshape(len(values), -1).copy(order="K")
+        np.copyto(filled, means, where=np.isnan(filled), casting="same_kind")
+        filled = filled.reshape(values.shape)
+    columns = counted(int((holes.by_column > 0).sum()), "column")
+    notes = [f"{counted(holes.n_missing, 'missing value')} in {columns} filled with {what}"]
+    if holes.empty:
+        rows = counted(len(holes.empty), "row without any value is", "rows without any value are")
+        notes.append(f"{rows} nothing but means: {_shown(table, holes.empty, _row)}")
+    return replace(table, values=filled, notes=(*table.notes, *notes))
 
 
-def _drop_rows(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> Table:
-    keep = np.flatnonzero(~missing.any(axis=1))
+def _drop_rows(table: Table, holes: _Holes) -> Table:
+    n = len(table.values)
+    keep = np.delete(np.arange(n), holes.rows)
     if len(keep) == 0:
         raise DataError(
-            f'missing="drop-rows" leaves none of the {len(flat)} rows of {table.source}: every row '
+            f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row '
             'has a missing value. Use missing="mean" or "drop-columns", or fill it first.'
         )
-    dropped = len(flat) - len(keep)
     names = table.row_names
+    values, notes = rows_taken(table.values, keep)
     return replace(
         table,
-        values=table.values[keep],
+        values=values,
         row_names=None if names is None else tuple(names[row] for row in keep),
         labels=None if table.labels is None else table.labels[keep],
         row_numbers=None,
-        notes=(*table.notes, f"{dropped} of {len(flat)} rows with missing values dropped"),
+        notes=(*table.notes, *notes, f"{n - len(keep)} of {n} rows with missing values dropped"),
     )
 
 
-def _drop_columns(table: Table, flat: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> Table:
+def _drop_columns(table: Table, holes: _Holes) -> Table:
     if table.picture_shape is not None:
         raise ParameterError(
             'missing="drop-columns" would drop pixels and with them the shape of the pictures. '
             'Use missing="mean" or "drop-rows".'
         )
-    keep = np.flatnonzero(~missing.any(axis=0))
-    n_columns = flat.shape[1]
+    keep = np.flatnonzero(holes.by_column == 0)
+    n_columns = len(holes.by_column)
     if len(keep) == 0:
         raise DataError(
             f'missing="drop-columns" leaves none of the {n_columns} columns of {table.source}: '
             'every column has a missing value. Use missing="mean" or "drop-rows", or fill it first.'
         )
     names, numbers = table.feature_names, table.column_numbers or range(n_columns)
+    values, notes = columns_taken(table.values, keep.tolist())
     note = f"{n_columns - len(keep)} of {n_columns} columns with missing values dropped"
     return replace(
         table,
-        values=np.take(flat, keep, axis=1),
+        values=values,
         feature_names=None if names is None else tuple(names[column] for column in keep),
         column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
-        notes=(*table.notes, note),
+        notes=(*table.notes, *notes, note),
     )

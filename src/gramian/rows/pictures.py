@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import math
 import os
 import re
 import zipfile
@@ -26,6 +27,7 @@ from gramian.rows.decoding import (
     picture_form,
     readable,
 )
+from gramian.rows.spool import Spool
 from gramian.rows.table import Table, pick_rows
 
 PICTURE_SUFFIXES = (
@@ -273,6 +275,7 @@ def read_pictures(
     source: str,
     rows: slice | None = None,
     size: tuple[int, int] | None = None,
+    within: int | None = None,
 ) -> Table:
     """Read pictures as grey values, one picture a row.
 
@@ -287,6 +290,8 @@ def read_pictures(
         Which of them; the others are not opened.
     size : (width, height) or None
         Resize every picture to this; None asks that all have one size already.
+    within : int or None
+        Bytes up to which they are held in memory; more are written to a spool.
 
     Returns
     -------
@@ -303,44 +308,52 @@ def read_pictures(
         If Pillow is not installed.
     """
     pictures = [pictures[row] for row in pick_rows(len(pictures), rows, source)]
-    forms, frames = _forms(pictures, size)
-    form = forms[0]
-    values = np.empty((len(pictures), form.height, form.width), dtype=form.dtype)
+    form, frames, coloured, turned = _forms(pictures, size)
+    shape = (len(pictures), form.height, form.width)
+    needed = math.prod(shape) * form.dtype.itemsize
+    spool = Spool(source, needed, sure=True) if within is not None and needed > within else None
+    values = np.empty(shape if spool is None else (1, *shape[1:]), dtype=form.dtype)
     digest = hashlib.sha256()
     for place, picture in enumerate(told(pictures, "picture")):
         data = picture_content(picture)
         name = picture.name.encode("utf-8", "surrogateescape")
         digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
-        values[place] = grey_values(picture.name, data, form)
+        values[0 if spool else place] = grey_values(picture.name, data, form)
+        if spool:
+            spool.append(values)
     notes = [frames_note(frames)] if frames else []
-    if coloured := sum(one.coloured for one in forms):
+    if coloured:
         notes.append(f"{counted(coloured, 'picture')} in colour made grey (ITU-R 601-2 luma)")
-    if turned := sum(one.turned for one in forms):
+    if turned:
         notes.append(f"{counted(turned, 'picture')} turned upright, as the camera recorded")
     return Table(
-        values,
+        values if spool is None else spool.stored(),
         row_names=tuple(readable(picture.name) for picture in pictures),
         picture_shape=(form.height, form.width),
         source=source,
-        notes=tuple(notes),
+        notes=tuple(notes) if spool is None else (*notes, spool.note),
         sha256=digest.hexdigest(),
     )
 
 
-def _forms(pictures: Sequence[PictureFile], size: tuple[int, int] | None) -> tuple[list[PictureForm], int]:
+def _forms(
+    pictures: Sequence[PictureFile], size: tuple[int, int] | None
+) -> tuple[PictureForm, int, int, int]:
     """Check by their headers alone that all pictures fit together, before any is decoded.
 
-    Returns their forms, which are equal, and how many of the pictures have several frames.
+    Returns their form, and how many have several frames, have colours, and are to be turned.
     """
-    forms = []
-    frames = 0
+    first = None
+    frames = coloured = turned = 0
     for picture in told(pictures, "header"):
         form, animated = picture_form(picture)
-        frames += animated
-        forms.append(form if size is None else replace(form, width=size[0], height=size[1]))
-        if forms[-1] != forms[0]:
-            raise _different(pictures[0].name, forms[0], picture.name, forms[-1])
-    return forms, frames
+        frames, coloured, turned = frames + animated, coloured + form.coloured, turned + form.turned
+        form = form if size is None else replace(form, width=size[0], height=size[1])
+        first = first or form
+        if form != first:
+            raise _different(pictures[0].name, first, picture.name, form)
+    assert first is not None
+    return first, frames, coloured, turned
 
 
 def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:

@@ -5,14 +5,13 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
-from gramian.rows.annotated import stored_annotated
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
@@ -23,32 +22,11 @@ from gramian.rows.files import (
     read_stream,
 )
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
+from gramian.rows.large import left_on_disk
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
-from gramian.rows.numpy_files import stored_npy, stored_npz
-from gramian.rows.plink import stored_bed
-from gramian.rows.stored import whole_within
-from gramian.rows.stored_hdf5 import stored_hdf5
+from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
-
-
-def _stored_npy(
-    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
-) -> Table | None:
-    if path.stat().st_size <= whole_within(limit) or choice.names_columns() or choice.rows:
-        return None
-    values = stored_npy(path, source)
-    return Table(values, picture_shape=values.picture_shape, source=source)
-
-
-# How a large file of a kind is left where it is: each returns None for what is to be read as a whole.
-_LEFT_IN_FILE: dict[str, Callable[[Path, str | None, Choice, Expected | None, int, str], Table | None]] = {
-    "npy": _stored_npy,
-    "npz": stored_npz,
-    "hdf5": stored_hdf5,
-    "annotated": stored_annotated,
-    "bed": stored_bed,
-}
 
 
 @dataclass(frozen=True)
@@ -100,41 +78,39 @@ class Scan:
             Whether also a small .npy file is left in place.
         """
         # A .npy file is read block by block whatever its size.
-        small = isinstance(self._place, Location) and in_place and kind_of(self._place.path) == "npy"
-        stored = self._stored(0 if small else limit, expected)
-        return self.read(expected) if stored is None else stored
+        if in_place and isinstance(self._place, Location) and self._place.path.is_file():
+            limit = 0 if kind_of(self._place.path) == "npy" else limit
+        table = self._stored(limit, expected)
+        return self.read(expected) if table is None else self._finished(table, expected)
 
     def _stored(self, limit: int, expected: Expected | None) -> Table | None:
-        """The table with its values left in the file; None where they are small, or have to be read."""
-        place = self._place
-        if not isinstance(place, Location) or not place.path.is_file():
+        """The table with its numbers on disk; None where they are few, or can only be read as a whole."""
+        choice = self._choice(expected)
+        if self._genotypes and self.missing not in (None, "mean"):
             return None
-        left = _LEFT_IN_FILE.get(kind_of(place.path))
-        # Compressed, a file may be smaller than what it holds.
-        if left is None or self.transpose or self.size or self.na_values:
-            return None
-        if self.rows and self.rows.step not in (None, 1):
-            return None
-        if self.missing is not None and (self.missing, left) != ("mean", stored_bed):
-            return None
-        table = left(place.path, place.key, self._choice(expected), expected, limit, str(place))
-        if table is None:
-            return None
-        if self._labels is not None:
-            table = with_labels(table, self._labels, self.rows, self.id)
-        table = table if expected is None else expected.ordered(table)
-        return replace(table, asked=_asked(self))
-
-    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
-        """What becomes of missing values: those of genotypes are means without being asked for."""
-        place = self._place
-        genotypes = isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
-        return "mean" if genotypes and self.missing is None and expected is None else self.missing
+        if isinstance(self._place, Location):
+            return left_on_disk(self._place, choice, limit)
+        if isinstance(self._place, tuple):
+            return read_picture_list(self._place, choice, whole_within(limit))
+        return None
 
     def _choice(self, expected: Expected | None) -> Choice:
         column, row = (None, self.label) if self.transpose else (self.label, None)
-        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
-        return choice if expected is None or self.transpose else replace(choice, needed=expected.names)
+        needed = None if expected is None or self.transpose else expected.names
+        means = None if needed is None or expected is None else expected.means
+        return Choice(
+            self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row, needed, means
+        )
+
+    @property
+    def _genotypes(self) -> bool:
+        place = self._place
+        return isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
+
+    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
+        """What becomes of missing values: calls of genotypes become means without being asked to."""
+        mean = self._genotypes and self.missing is None and expected is None
+        return "mean" if mean else self.missing
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
@@ -167,14 +143,27 @@ class Scan:
             table = read_picture_list(self._place, choice)
         else:
             table = read_stream(self._place, choice)
+        return self._finished(table, expected)
+
+    def _finished(self, table: Table, expected: Expected | None) -> Table:
+        """Do what does not depend on the kind of file."""
         if self.transpose:
             table = transpose(table)
         if self._labels is not None:
             table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
         if expected is not None:
             table = expected.ordered(table)
+        table = replace(table, asked=_asked(self))
+        if isinstance(table.values, OnDisk):
+            holes = self.missing is not None or (expected is not None and expected.means is not None)
+            # Else whoever makes the first pass over the numbers finds them.
+            return (
+                handle_missing(table, self._policy(expected), expected)
+                if holes or table.values.finite is False
+                else table
+            )
         table = handle_missing(table, self._policy(expected), expected)
-        return replace(table, values=contiguous(table.values), asked=_asked(self))
+        return replace(table, values=contiguous(table.values))
 
 
 def scan(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import threading
 from collections.abc import Sequence
@@ -37,46 +38,71 @@ class OnDisk:
         Bytes of it that are kept in memory.
     reads_columns : bool
         Whether some columns are read without the others.
+    finite : bool or None
+        Whether there is neither NaN nor infinity, where that is known.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     picture_shape: tuple[int, int] | None = None
+    path: Path | None = None
+    source: str = ""
     ndim = 2
     held: int = 0
+    finite: bool | None = None
     reads_columns: ClassVar[bool] = False
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
 
-    def picked(self, rows: slice | None = None, columns: Sequence[int] | None = None) -> OnDisk:
-        """Return consecutive rows, or some columns in the order given, without reading them."""
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def picked(
+        self, rows: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
+    ) -> OnDisk:
+        """Return some rows, which rise, or some columns in the order given, without reading them."""
         n, d = self.shape
-        start, stop, _ = (rows or slice(None)).indices(n)
-        whole = (start, stop) == (0, n) and (columns is None or list(columns) == list(range(d)))
-        return self if whole else Picked(self, start, stop, None if columns is None else np.asarray(columns))
+        everything = rows is None or (isinstance(rows, range) and rows == range(n))
+        whole = everything and (columns is None or list(columns) == list(range(d)))
+        return self if whole else Picked(self, range(n) if rows is None else rows, columns)
+
+    def filled(self, means: npt.NDArray[Any]) -> OnDisk:
+        """Return the same numbers, with the column's one in place of NaN."""
+        return Picked(self, range(len(self)), None, means.astype(self.dtype))
 
 
 class Picked(OnDisk):
-    """Consecutive rows and some columns of what is in a file."""
+    """Some rows and columns of what is in a file."""
 
-    def __init__(self, base: OnDisk, start: int, stop: int, columns: npt.NDArray[np.intp] | None) -> None:
-        self.base, self.start, self.stop, self.columns = base, start, stop, columns
-        self.shape = (stop - start, base.shape[1] if columns is None else len(columns))
-        self.dtype, self.held = base.dtype, base.held
+    def __init__(
+        self,
+        base: OnDisk,
+        rows: Sequence[int] | npt.NDArray[Any],
+        columns: Sequence[int] | None,
+        fill: npt.NDArray[Any] | None = None,
+    ) -> None:
+        self.base, self.rows, self.fill = base, rows, fill
+        self.columns = None if columns is None else np.asarray(columns)
+        self.shape = (len(rows), base.shape[1] if columns is None else len(columns))
+        self.dtype, self.held, self.path, self.source = base.dtype, base.held, base.path, base.source
         self.picture_shape = base.picture_shape if columns is None else None
+        self.finite = True if fill is not None else base.finite
 
     def __getitem__(self, key: Any) -> Any:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        start, stop, _ = rows.indices(self.shape[0])
-        found = self.base[self.start + start : self.start + stop]
-        return (found if self.columns is None else found[:, self.columns])[:, columns]
+        some = np.asarray(self.rows[rows], dtype=np.intp)
+        first, last = (some[0], some[-1] + 1) if some.size else (0, 0)
+        found = self.base[first:last]
+        found = found if last - first == some.size else found[some - first]
+        found = (found if self.columns is None else found[:, self.columns])[:, columns]
+        return found if self.fill is None else np.where(np.isnan(found), self.fill[columns], found)
 
     @property
     def indptr(self) -> npt.NDArray[np.int64]:
         """Where each row begins, of sparse rows."""
-        starts: npt.NDArray[np.int64] = self.base.indptr[self.start : self.stop + 1]  # type: ignore[attr-defined]
-        return starts
+        lengths = np.diff(self.base.indptr)[np.asarray(self.rows)]  # type: ignore[attr-defined]
+        return np.concatenate([[0], np.cumsum(lengths)])
 
 
 class StoredArray(OnDisk):
@@ -84,7 +110,8 @@ class StoredArray(OnDisk):
 
     Parameters
     ----------
-    path : Path
+    path : Path or None
+        None for a copy of what is no file.
     offset : int
         Where the first number is.
     shape : tuple of int
@@ -95,6 +122,11 @@ class StoredArray(OnDisk):
         Whether columns lie in one piece, not rows.
     source : str
         What the file is called in messages.
+
+    Attributes
+    ----------
+    fill : ndarray of shape (d,) or None
+        What NaN is read as in each column.
 
     Examples
     --------
@@ -110,7 +142,7 @@ class StoredArray(OnDisk):
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None,
         offset: int,
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
@@ -118,34 +150,70 @@ class StoredArray(OnDisk):
         fortran: bool = False,
         source: str = "",
     ) -> None:
-        self.path, self.offset, self.fortran = Path(path), offset, fortran
+        self.path, self.offset, self.fortran = path, offset, fortran
         self.source = source or str(path)
         self.picture_shape = (shape[1], shape[2]) if len(shape) == 3 else None
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
         self._stored = np.dtype(dtype)
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        self.finite: bool | None = None
+        self.fill: npt.NDArray[Any] | None = None
+        self._place, self._copy = path, None  # what is opened, or is open
+        self._seen = (0, 0)
         self._lock = threading.Lock()
+
+    def _like(self, **other: Any) -> StoredArray:
+        stored = object.__new__(StoredArray)
+        stored.__setstate__(self._kept() | other)
+        stored.nbytes = stored.shape[0] * stored.shape[1] * self.dtype.itemsize
+        return stored
+
+    def opened(self, file: Any) -> StoredArray:
+        """Return the same numbers of an open file, which need not have a name any more."""
+        return self._like(_copy=file)
+
+    @property
+    def T(self) -> StoredArray:
+        """The same numbers with rows and columns swapped."""
+        return self._like(shape=self.shape[::-1], fortran=not self.fortran, picture_shape=None)
+
+    def part(self, start: int, stop: int) -> StoredArray:
+        """Return consecutive rows, where each lies in one piece."""
+        shape, size = (stop - start, self.shape[1]), self.dtype.itemsize
+        return self._like(shape=shape, offset=self.offset + start * self.shape[1] * size)
+
+    def filled(self, means: npt.NDArray[Any]) -> StoredArray:
+        """Return the same numbers, with the column's one in place of NaN."""
+        return self._like(fill=means.astype(self.dtype), finite=True)
 
     @cached_property
     def _file(self) -> int:
         with self._lock:
+            if "_file" in vars(self):
+                return int(vars(self)["_file"])
             try:
-                file = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+                if self._copy is not None:
+                    file = os.dup(self._copy.fileno())
+                else:
+                    file = os.open(self._place or "", os.O_RDONLY | getattr(os, "O_BINARY", 0))
             except OSError as error:
                 raise FileError(f"{self.source} cannot be read: {reason(error)}.") from error
-        self._seen = _state(file)
+            vars(self).update(_seen=_state(file), _file=file)
         return file
 
     def __del__(self) -> None:
         if "_file" in vars(self):
             os.close(self._file)
 
-    def __len__(self) -> int:
-        return self.shape[0]
+    def _kept(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_seen")}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_seen")}
+        if self._copy is None:
+            return self._kept()
+        # Other processes on the machine find a file without a name by this one's number for it.
+        return self._kept() | {"_copy": None, "_place": f"/proc/{os.getpid()}/fd/{self._copy.fileno()}"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
@@ -168,7 +236,10 @@ class StoredArray(OnDisk):
             self._read(out.T, left, start, self.shape[0], slice(start, stop))
         else:
             self._read(out, start, left, self.shape[1], slice(start, stop))
-        return out if self._stored.isnative else out.astype(self.dtype)
+        out = out if self._stored.isnative else out.astype(self.dtype)
+        if self.fill is not None:
+            np.copyto(out, self.fill[left:right], where=np.isnan(out))
+        return out
 
     def _read(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
         """Fill lines from the one numbered ``first``, from place ``left`` of each; lines have ``length``."""
@@ -283,18 +354,47 @@ class StoredRows(Rows):
         MemoryLimitError
             If it takes more than a quarter of the working memory.
         """
+        return self.whole(whole_within(self.limit))
+
+    def whole(self, most: int) -> Any:
+        """Read the whole table if it takes at most so many bytes."""
         n, d = self.shape
         needed = n * d * self.dtype.itemsize
-        if needed > whole_within(self.limit):
+        if needed > most:
             raise MemoryLimitError(
-                f"This needs all {n:,} rows in memory, {amount(needed)}, and a quarter of memory_limit, "
-                f"{amount(whole_within(self.limit))}, is what a table may take. Raise memory_limit, or use "
-                "fewer rows; PCA, and KernelPCA with solver='nystroem', read block by block."
+                f"This needs all {n:,} rows of {self.values.source} in memory, {amount(needed)}, and of "
+                f"{amount(self.limit)} of memory that may be used a table may take {amount(most)}. Raise "
+                "GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA reads block by block."
             )
         return self.cut(slice(None), slice(None))
 
     def owned(self) -> Any:
         return self.in_memory()
+
+
+def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
+    """Return the file behind a memory map of more than so many bytes, or the map where that is not sure.
+
+    What is written through the map is seen in the file at once, but not through a private copy; and of a
+    part of a map nothing says where in the file it is.
+    """
+    name = mapped.filename
+    whole = isinstance(mapped.base, mmap.mmap) and mapped.mode in ("r", "r+", "w+")
+    plain = mapped.flags.c_contiguous or (mapped.flags.f_contiguous and mapped.ndim == 2)
+    if not (whole and plain and name) or mapped.ndim not in (2, 3) or mapped.dtype.kind not in "uif":
+        return mapped
+    if mapped.nbytes <= most or not mapped.size:
+        return mapped
+    fortran = not mapped.flags.c_contiguous
+    stored = StoredArray(Path(name), mapped.offset, mapped.shape, mapped.dtype, fortran=fortran)
+    for row in (slice(0, 1), slice(len(mapped) - 1, len(mapped))):
+        try:
+            same = stored[row].tobytes() == np.asarray(mapped[row], stored.dtype).tobytes()
+        except FileError:
+            same = False
+        if not same:  # another file has that name by now
+            return mapped
+    return stored
 
 
 def whole_within(limit: int) -> int:

@@ -78,7 +78,8 @@ class Table:
 class Choice:
     """Which part of a file is wanted, and how it is understood; in the file's terms.
 
-    A fitted model needs some columns, and what others hold does not matter to it.
+    A fitted model needs some columns, and what others hold does not matter to it; holes in them are filled
+    with its means, where it has any.
     """
 
     rows: slice | None = None
@@ -90,6 +91,7 @@ class Choice:
     na_values: tuple[str, ...] | None = None
     label_row: str | None = None
     needed: tuple[str, ...] | None = None
+    means: npt.NDArray[Any] | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
@@ -102,6 +104,11 @@ class Choice:
                 f"na_values says what stands for missing values in text, but {source} holds {held}. "
                 "Leave it out."
             )
+
+    def refuse_size(self, source: str) -> None:
+        """Raise a ParameterError if pictures are to be resized where there are none."""
+        if self.size is not None:
+            raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
 
     def refuse_columns(self, source: str) -> None:
         """Raise a ParameterError if columns are asked for of what has none."""
@@ -232,9 +239,7 @@ def _unknown_columns(
 
 
 def take_columns(values: Any, places: Sequence[int]) -> Any:
-    """Return some columns in the order given, of whatever kind the values of a table are."""
-    if hasattr(values, "picked"):
-        return values.picked(columns=places)
+    """Return some columns in the order given, of an array or a sparse matrix."""
     return values[:, places] if sparse.issparse(values) else np.take(values, places, axis=1)
 
 
@@ -270,33 +275,52 @@ def table_from_array(array: Any, choice: Choice, source: str) -> Table:
         array, notes = array.view(np.uint8), ("true and false read as 1 and 0",)
     rows = pick_rows(array.shape[0], choice.rows, source)
     numbers = None if choice.rows is None else rows
+    shape, kept, id_column, label = array_roles(array.shape, choice, source)
+    if numbers is not None:
+        array = array[rows.start : rows.stop : rows.step]
+    return Table(
+        contiguous(array) if kept is None else take_columns(array, kept),
+        row_names=None if id_column is None else tuple(map(str, _column(array, id_column).tolist())),
+        labels=None if label is None else _column(array, label),
+        label_name=None if shape else choice.label,
+        picture_shape=shape,
+        source=source,
+        notes=notes,
+        row_numbers=numbers,
+        column_numbers=None if kept is None else tuple(kept),
+    )
+
+
+def array_roles(
+    shape: tuple[int, ...], choice: Choice, source: str
+) -> tuple[tuple[int, int] | None, list[int] | None, int | None, int | None]:
+    """Return what an array without names is by its shape: that of its pictures, and its chosen columns.
+
+    Returns
+    -------
+    picture_shape : (height, width) or None
+    kept : list of int or None
+        The columns of numbers; None for all.
+    id_column, label : int or None
+
+    Raises
+    ------
+    ParameterError, DataError
+    """
     if choice.label_row is not None:
         raise ParameterError(
             f"label={choice.label_row!r} with transpose names a row, but rows of {source} have no names. "
             "Give labels of another file with labels_from (--labels-from)."
         )
-    if numbers is not None:
-        array = array[rows.start : rows.stop : rows.step]
-    if array.ndim == 3:
+    if len(shape) == 3:
         choice.refuse_columns(source)
-        height, width = array.shape[1:]
-        shape = (height, width)
-        return Table(contiguous(array), picture_shape=shape, source=source, notes=notes, row_numbers=numbers)
+        return (shape[1], shape[2]), None, None, None
     if not choice.names_columns():
-        return Table(contiguous(array), source=source, notes=notes, row_numbers=numbers)
-    kept, id_column, label = pick_columns([str(index) for index in range(array.shape[1])], choice, source)
+        return None, None, None, None
+    kept, id_column, label = pick_columns([str(index) for index in range(shape[1])], choice, source)
     if not kept:
         raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
-    return Table(
-        take_columns(array, kept),
-        row_names=None if id_column is None else tuple(map(str, _column(array, id_column).tolist())),
-        labels=None if label is None else _column(array, label),
-        label_name=choice.label,
-        source=source,
-        notes=notes,
-        row_numbers=numbers,
-        column_numbers=tuple(kept),
-    )
+    return None, kept, id_column, label
 
 
 def _column(array: Any, place: int) -> npt.NDArray[Any]:

@@ -1,7 +1,10 @@
 """Text that stands for numbers: missing values, padding, decimal commas, commas between thousands."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -64,25 +67,104 @@ def numbers_from_text(
     >>> columns[0].to_pylist(), notes
     ([1065.0, None], ('comma read as the thousands separator',))
     """
-    texts = {
-        place: _without_missing(column, na_values)
-        for place, column in enumerate(columns)
-        if pa.types.is_string(column.type)
-    }
-    meaning = _meaning_of_comma(columns, texts, separator)
+    commas = Commas(separator, na_values)
+    commas.look_at(columns)
+    result, by_comma = converted(columns, commas.meaning, na_values)
+    return result, (comma_note(commas.meaning),) if by_comma else ()
+
+
+def converted(
+    columns: Sequence[Any], comma: str | None, na_values: Sequence[str] = ()
+) -> tuple[list[Any], bool]:
+    """Turn columns of text that are numbers into float64, and say whether by what a comma separates."""
     result, by_comma = [], False
-    for place, column in enumerate(columns):
-        text = texts.get(place)
+    for column in columns:
+        text = _without_missing(column, na_values) if pa.types.is_string(column.type) else None
         if text is None:
             result.append(_without_numbers(column, na_values))
         elif _all_match(text, _PLAIN):
             result.append(_as_float(text))
-        elif meaning is not None and _all_match(text, _DECIMAL if meaning == "decimal" else _THOUSANDS):
-            result.append(_as_float(pc.replace_substring(text, ",", "." if meaning == "decimal" else "")))
+        elif comma is not None and _all_match(text, _DECIMAL if comma == "decimal" else _THOUSANDS):
+            result.append(_as_float(pc.replace_substring(text, ",", "." if comma == "decimal" else "")))
             by_comma = True
         else:
             result.append(column)
-    return result, (f"comma read as the {meaning} separator",) if by_comma else ()
+    return result, by_comma
+
+
+def comma_note(meaning: str | None) -> str:
+    """Say what commas were taken for."""
+    return f"comma read as the {meaning} separator"
+
+
+@dataclass
+class _Column:
+    """What the texts of a column have been so far."""
+
+    text: bool = False
+    real: bool = False  # as Arrow read it, in some block
+    plain: bool = True
+    thousands: bool = True
+    decimal: bool = True
+    either: bool = True
+    pointed: bool = False
+
+    def look_at(self, text: Any) -> None:
+        self.text = True
+        self.pointed = self.pointed or pc.any(pc.match_substring(text, ".")).as_py() is True
+        for name, pattern in (
+            ("plain", _PLAIN),
+            ("thousands", _THOUSANDS),
+            ("decimal", _DECIMAL),
+            ("either", _EITHER),
+        ):
+            if getattr(self, name):
+                setattr(self, name, _all_match(text, pattern))
+
+
+class Commas:
+    """What commas separate in a text, whole or as far as it was looked at.
+
+    Parameters
+    ----------
+    separator : str
+    na_values : sequence of str
+    """
+
+    def __init__(self, separator: str, na_values: Sequence[str] = ()) -> None:
+        self._separator, self._na_values = separator, na_values
+        self._columns: dict[int, _Column] = {}
+
+    def look_at(self, columns: Sequence[Any]) -> None:
+        """Look at the next rows."""
+        for place, column in enumerate(columns):
+            seen = self._columns.setdefault(place, _Column())
+            if pa.types.is_string(column.type):
+                seen.look_at(_without_missing(column, self._na_values))
+            seen.real = seen.real or pa.types.is_floating(column.type)
+
+    @property
+    def meaning(self) -> str | None:
+        """ "decimal", "thousands", or None where that is open."""
+        points = any(column.real and not column.text for column in self._columns.values())
+        thousands = decimal = False
+        for seen in (column for column in self._columns.values() if column.text):
+            if seen.plain:
+                points = points or seen.pointed
+            elif seen.thousands and (seen.pointed or not seen.decimal):
+                thousands = True
+            elif seen.decimal and not seen.either:
+                decimal = True
+        if decimal:
+            return None if points or self._separator == "," else "decimal"
+        if thousands or points or self._separator == ",":
+            return "thousands"
+        return "decimal" if self._separator == ";" else None
+
+
+def like_number(column: Any) -> bool:
+    """Say whether all of a text are numbers, with commas of one meaning or another."""
+    return _all_match(_without_missing(column), f"{_THOUSANDS}|{_DECIMAL}")
 
 
 def number_like(column: Any) -> Any:
@@ -139,25 +221,6 @@ def _without_numbers(column: Any, na_values: Sequence[str]) -> Any:
             found = pc.equal(column.cast(pa.float64(), safe=False), float(mark))
             column = pc.if_else(found, pa.scalar(None, column.type), column)
     return column
-
-
-def _meaning_of_comma(columns: Sequence[Any], texts: dict[int, Any], separator: str) -> str | None:
-    """Say what a comma separates in a whole text: "decimal", "thousands", or None where that is open."""
-    points = any(pa.types.is_floating(column.type) for column in columns)
-    thousands = decimal = False
-    for text in texts.values():
-        pointed = pc.any(pc.match_substring(text, ".")).as_py() is True
-        if _all_match(text, _PLAIN):
-            points = points or pointed
-        elif _all_match(text, _THOUSANDS) and (pointed or not _all_match(text, _DECIMAL)):
-            thousands = True
-        elif _all_match(text, _DECIMAL) and not _all_match(text, _EITHER):
-            decimal = True
-    if decimal:
-        return None if points or separator == "," else "decimal"
-    if thousands or points or separator == ",":
-        return "thousands"
-    return "decimal" if separator == ";" else None
 
 
 def _as_float(text: Any) -> Any:

@@ -1,0 +1,373 @@
+"""Tables of Arrow columns that come block after block, and what only all blocks together decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from gramian.checks import listed
+from gramian.errors import DataError
+from gramian.rows.columnar import (
+    EMPTY_LAST,
+    Columns,
+    as_labels,
+    as_names,
+    cut,
+    decoded,
+    fill,
+    find_row_names,
+    first_free,
+    refuse_text,
+    with_names,
+)
+from gramian.rows.expected import Expected
+from gramian.rows.spool import Spool, rows_taken
+from gramian.rows.stored import whole_within
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows
+from gramian.rows.text_numbers import Commas, comma_note, converted, like_number
+
+
+class Blocks(Protocol):
+    """The rows of a file, block after block, as often as they are asked for.
+
+    Attributes
+    ----------
+    source : str
+    path : Path
+    names : tuple of str or None
+        Of the columns, where they have some.
+    separator : str or None
+        What separates the fields of a text.
+    na_values : tuple of str
+    notes : tuple of str
+    needed : int
+        Bytes that its numbers will take, about.
+    sha256 : str
+        Hash of the file, where all of it was read.
+    """
+
+    source: str
+    path: Path
+    na_values: tuple[str, ...]
+    needed: int
+    sha256: str
+
+    @property
+    def names(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def separator(self) -> str | None: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    def read(self, as_text: frozenset[int]) -> Iterator[list[Any]]:
+        """Yield the columns of block after block; some of a text as it stands there."""
+        ...
+
+    def typed(self, column: Any) -> Any:
+        """Return a whole column that was read as text in the type that it has."""
+        ...
+
+
+class OtherEncoding(Exception):
+    """A block is not in the encoding that the text seemed to have: it has to be read again."""
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What only the whole file decides, as far as it is known.
+
+    Attributes
+    ----------
+    text : frozenset of int
+        Columns that are read as text, since they are in some block or are no numbers.
+    comma : str or None
+        What commas separate.
+    id_column : int or None
+    kept : tuple of int
+        Columns of numbers, in the order that is wanted.
+    empty_last : bool
+        Whether the last column has no name and holds nothing.
+    unnamed : bool
+        Whether the first column is known not to name rows by itself.
+    """
+
+    text: frozenset[int] = frozenset()
+    comma: str | None = None
+    id_column: int | None = None
+    kept: tuple[int, ...] = ()
+    empty_last: bool = False
+    unnamed: bool = False
+
+
+def table_from_blocks(blocks: Blocks, choice: Choice, limit: int) -> Table:
+    """Make a table of columns that come in blocks, its numbers in a spool where they are many.
+
+    What the whole file decides is guessed from the first block. Where a later one shows that it is otherwise,
+    all are read again by what is known then.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    choice : Choice
+    limit : int
+        Bytes of working memory.
+
+    Raises
+    ------
+    DataError, ParameterError
+        As of :func:`gramian.rows.columnar.table_from_columns`.
+    FileError
+        If the disk is full.
+    """
+    guess: _Guess | None = None
+    while True:
+        try:
+            guess = guess or _first_guess(blocks, choice)
+            reading = _Reading(blocks, choice, guess)
+            for arrays in blocks.read(guess.text):
+                reading.add(arrays)
+            right = reading.right()
+            if right == guess:
+                return reading.table(limit)
+            guess = right
+        except OtherEncoding:
+            guess = None
+
+
+def _first_guess(blocks: Blocks, choice: Choice) -> _Guess:
+    arrays = next(blocks.read(frozenset()), None)
+    if arrays is None:
+        raise DataError(f"{blocks.source} has no rows. Add at least one row of numbers.")
+    commas = Commas(blocks.separator or ",", blocks.na_values)
+    if blocks.separator is not None:
+        commas.look_at(arrays)
+    empty_last = _nothing_last(blocks, arrays)
+    reading = _Reading(blocks, choice, _Guess(comma=commas.meaning, empty_last=empty_last))
+    columns = reading.columns(arrays)
+    id_column, kept, _ = reading.roles(columns)
+    texts = {place for place, array in enumerate(arrays) if pa.types.is_string(array.type)}
+    texts |= {place for place in (id_column, reading.label(columns)) if place is not None}
+    text = frozenset(texts if blocks.separator else ())
+    return _Guess(text, commas.meaning, id_column, _wanted(columns, choice, blocks, kept), empty_last)
+
+
+def _wanted(columns: Columns, choice: Choice, blocks: Blocks, kept: list[int]) -> tuple[int, ...]:
+    """Return the columns in the order in which a fitted model wants them."""
+    if choice.needed is None or blocks.names is None:
+        return tuple(kept)
+    places, _ = Expected(choice.needed).places([columns.names[i] for i in kept], blocks.source)
+    return tuple(kept[place] for place in places)
+
+
+def _nothing_last(blocks: Blocks, arrays: list[Any]) -> bool:
+    return (
+        blocks.names is not None
+        and len(blocks.names) > 1
+        and blocks.names[-1] == ""
+        and pa.types.is_null(arrays[-1].type)
+    )
+
+
+class _Reading:
+    """One reading of all blocks under a guess, and what they show."""
+
+    def __init__(self, blocks: Blocks, choice: Choice, guess: _Guess) -> None:
+        self._blocks, self._choice, self._guess = blocks, choice, guess
+        self._n_rows = 0
+        self._first: Columns | None = None
+        self._odd: Columns | None = None  # a block with a column that is no number, for all that is known
+        self._nameless = self._nothing_last = True
+        self._commas = Commas(blocks.separator or ",", blocks.na_values)
+        self._kinds: dict[int, set[str]] = {}
+        self._aside: dict[int, list[Any]] = {}
+        self._by_comma = False
+        self._spool = Spool(blocks.source, blocks.needed, path=blocks.path)
+
+    def columns(self, arrays: list[Any]) -> Columns:
+        """Return the columns of a block as they are understood."""
+        names = self._blocks.names
+        if self._blocks.separator is not None:
+            arrays, by_comma = converted(arrays, self._guess.comma, self._blocks.na_values)
+            self._by_comma = self._by_comma or by_comma
+        if self._guess.empty_last and names is not None:
+            arrays, names = arrays[:-1], names[:-1]
+        elif pa.types.is_null(arrays[-1].type):
+            arrays = [*arrays[:-1], arrays[-1].cast(pa.float64())]
+        source = self._blocks.source
+        return with_names(arrays, names, source, self._blocks.separator is None)[0]
+
+    def roles(self, columns: Columns) -> tuple[int | None, list[int], tuple[str, ...]]:
+        """Return the column of names, those of numbers, and notes."""
+        kept, given, _ = pick_columns(columns.names, self._choice, columns.source)
+        if self._guess.unnamed:
+            return given, kept, ()
+        return find_row_names(columns, self._choice, given, kept)
+
+    def label(self, columns: Columns) -> int | None:
+        """Return the column of labels."""
+        return pick_columns(columns.names, self._choice, columns.source)[2]
+
+    def add(self, arrays: list[Any]) -> None:
+        """Take the numbers of a block into the spool, and keep names and labels."""
+        start, count = self._n_rows, len(arrays[0])
+        self._n_rows += count
+        if not count:
+            return
+        self._nothing_last = self._nothing_last and _nothing_last(self._blocks, arrays)
+        if self._blocks.separator is not None:
+            self._commas.look_at(arrays)
+        for place, array in enumerate(arrays):
+            self._kinds.setdefault(place, set()).add(_kind(array))
+        columns = self.columns(arrays)
+        self._first = self._first or columns
+        for aside in (self._guess.id_column, self.label(columns)):
+            if aside is not None:
+                self._aside.setdefault(aside, []).append(decoded(arrays[aside]))
+        kept = self._guess.kept
+        if not kept or not all(map(columns.is_number, kept)):
+            span = f"{columns.source}, rows {start:,} to {start + count - 1:,},"
+            self._doubt(replace(columns, source=span, first_row=start))
+        rows = _share(self._choice.rows, start, count)
+        if rows and self._odd is None:
+            self._spool.append(fill(columns, kept, rows))
+
+    def _doubt(self, columns: Columns) -> None:
+        """Refuse columns of text, unless all that comes may show that they are numbers or names."""
+        self._odd = self._odd or columns
+        candidate = None if self._guess.unnamed else first_free(columns, self._choice)
+        for place in self._guess.kept or (-1,):  # without any column, that is refused
+            if place == candidate and columns.is_text(place):
+                self._nameless = False
+            elif place < 0 or not (
+                columns.is_number(place)
+                or (columns.is_text(place) and not columns.typed and like_number(columns.arrays[place]))
+            ):
+                refuse_text(columns, self._guess.kept)
+
+    def right(self) -> _Guess:
+        """Return what this reading showed; equal to its guess where that was right."""
+        guess, first = self._guess, self._first
+        if first is None:
+            raise DataError(f"{self._blocks.source} has no rows: only a header line. Add at least one row.")
+        mixed = {place for place, kinds in self._kinds.items() if "text" in kinds and len(kinds) > 1}
+        right = replace(
+            guess,
+            text=guess.text | mixed if self._blocks.separator else guess.text,
+            comma=self._commas.meaning if any("text" in self._kinds[i] for i in guess.kept) else guess.comma,
+            empty_last=self._nothing_last,
+        )
+        if not self._nameless:  # the first column of text may name rows
+            place = first_free(first, self._choice) or 0
+            given = pick_columns(first.names, self._choice, first.source)[1]
+            kept = tuple(one for one in guess.kept if one != place)
+            return replace(
+                right,
+                text=right.text | {place},
+                id_column=place if given is None else given,
+                kept=kept,
+            )
+        if right == guess:
+            whole = self._whole(first)
+            id_column, found, _ = self.roles(whole)
+            found_now = _wanted(whole, self._choice, self._blocks, found)
+            if found_now != guess.kept:
+                refuse_text(whole, found_now)
+                return replace(right, id_column=id_column, kept=found_now, unnamed=True)
+            if self._odd is not None:
+                refuse_text(self._odd, guess.kept)
+        return right
+
+    def _whole(self, first: Columns) -> Columns:
+        """Return the columns of the first block, but whole ones where they were set aside."""
+        arrays = list(first.arrays)
+        for place, found in self._aside.items():
+            column = _joined(found)
+            if self._blocks.separator is not None:
+                column = self._blocks.typed(column)
+                column = converted([column], self._commas.meaning, self._blocks.na_values)[0][0]
+            arrays[place] = column
+        return replace(first, arrays=tuple(arrays))
+
+    def table(self, limit: int) -> Table:
+        """Return the table."""
+        assert self._first is not None
+        blocks, choice, guess = self._blocks, self._choice, self._guess
+        columns = self._whole(self._first)
+        typed = blocks.separator is None
+        names = blocks.names[:-1] if guess.empty_last and blocks.names else blocks.names
+        notes = [*blocks.notes]
+        if self._by_comma:
+            notes.append(comma_note(guess.comma))
+        if guess.empty_last:
+            notes.append(EMPTY_LAST)
+        notes += with_names(columns.arrays, names, columns.source, typed)[1]
+        _, found, id_notes = self.roles(columns)
+        kept = guess.kept
+        needed_notes: tuple[str, ...] = ()
+        if choice.needed is not None and names is not None:
+            _, needed_notes = Expected(choice.needed).places(
+                [columns.names[i] for i in found], columns.source
+            )
+        logical = [columns.names[i] for i in kept if self._kinds[i] - {"null"} == {"logical"}]
+        logical_notes = (f"true and false read as 1 and 0 in {listed(logical)}",) if logical else ()
+        picked = pick_rows(self._n_rows, choice.rows, columns.source)
+        stored = self._spool.stored()
+        place_notes: tuple[str, ...] = ()
+        if _from_the_end(choice.rows):
+            stored, place_notes = rows_taken(stored, picked)
+        large = stored.nbytes > whole_within(limit)
+        label = self.label(columns)
+        names_of_rows = None if guess.id_column is None else cut(columns.arrays[guess.id_column], picked)
+        return Table(
+            values=stored if large else stored[:],
+            feature_names=None if names is None else tuple(columns.names[index] for index in kept),
+            row_names=None if names_of_rows is None else as_names(names_of_rows),
+            labels=None if label is None else as_labels(cut(columns.arrays[label], picked)),
+            label_name=choice.label,
+            source=columns.source,
+            notes=(
+                *notes,
+                *id_notes,
+                *needed_notes,
+                *logical_notes,
+                *((self._spool.note, *place_notes) if large else ()),
+            ),
+            sha256=blocks.sha256,
+            row_numbers=None if choice.rows is None else picked,
+            column_numbers=tuple(kept) if names is None else None,
+        )
+
+
+def _kind(array: Any) -> str:
+    t = pa.types
+    if t.is_null(array.type):
+        return "null"
+    if t.is_boolean(array.type):
+        return "logical"
+    return "number" if t.is_integer(array.type) or t.is_floating(array.type) else "text"
+
+
+def _joined(parts: list[Any]) -> Any:
+    tables = [pa.table([part], ["column"]) for part in parts]
+    return pa.concat_tables(tables, promote_options="permissive").column(0)
+
+
+def _from_the_end(rows: slice | None) -> bool:
+    return rows is not None and min(rows.start or 0, rows.stop or 0) < 0
+
+
+def _share(rows: slice | None, start: int, count: int) -> range:
+    """Return which rows of a block are wanted; all, where they are counted from the end of the file."""
+    if rows is None or _from_the_end(rows):
+        return range(count)
+    step = rows.step or 1
+    first = rows.start or 0
+    first += max(0, -(-(start - first) // step)) * step
+    stop = count if rows.stop is None else min(count, rows.stop - start)
+    return range(first - start, max(stop, first - start), step)
