@@ -55,7 +55,7 @@ def read_table(
         raise MemoryLimitError(
             f"{data} has {amount(size)}, and this command needs all of it in memory, of which "
             f"{amount(working / 4)} may be used. Take part of it with --rows or --columns, or raise "
-            "GRAMIAN_MEMORY_LIMIT; fit, plan, transform, reconstruct and whiten read large .npy files piece "
+            "GRAMIAN_MEMORY_LIMIT; fit, plan, transform, reconstruct and whiten read large files piece "
             "by piece."
         )
     if data != "-":

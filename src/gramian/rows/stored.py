@@ -319,7 +319,8 @@ class StoredRows(Rows):
         for row in evenly(n, ROWS_COMPARED):
             found.update(np.ascontiguousarray(self.cut(slice(row, row + 1), slice(None))).tobytes())
         facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
-        path = getattr(self.values, "path", None)
+        parts: list[Any] = [self.values, *(getattr(self.values, name, None) for name in ("base", "data"))]
+        path = next((part.path for part in parts if getattr(part, "path", None) is not None), None)
         if path is not None:
             state = os.stat(path)
             changed = datetime.fromtimestamp(state.st_mtime_ns // 10**9, UTC)
