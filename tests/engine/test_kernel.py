@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian import KernelPCA, load
-from gramian.engine import KernelProblem, kernel, planning, solve
+from gramian.engine import kernel, planning, solve
+from gramian.engine.kernel import KernelProblem
 from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from gramian.operators import kernel_source

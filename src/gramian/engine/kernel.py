@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -204,21 +204,8 @@ class KernelProblem:
         )
 
     def scaled(self, spectrum: Spectrum) -> Spectrum:
-        """Return the record in the units of the kernel; the sum of squares may not fit into a number."""
-        factor = self.factor()
-        if factor == 1.0:
-            return spectrum
-        return replace(
-            spectrum,
-            values=spectrum.values * factor,
-            residuals=spectrum.residuals * factor,
-            rest=spectrum.rest * factor,
-            total=None if spectrum.total is None else spectrum.total * factor,
-            squares=None,
-            error_bound=spectrum.error_bound * factor,
-            search_error=None if spectrum.search_error is None else spectrum.search_error * factor,
-            smallest=None if spectrum.smallest is None else spectrum.smallest * factor,
-        )
+        """Return the record in the units of the kernel."""
+        return spectrum.scaled(self.factor())
 
     def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:
         """Sum of the eigenvalues, where it means something: of a valid kernel, or of all of them."""

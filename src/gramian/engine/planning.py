@@ -67,7 +67,8 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     wanted = [item for item in found if ask.solver in ("auto", item.route.solver)]
     side = costs.forms()[0].matrix
     if ask.solver not in ("covariance", "gram"):
-        wanted = [item for item in wanted if item.route.form.matrix in (side, svd.DATA.matrix)]
+        sides = costs.sides if isinstance(costs, TableCosts) else (side,)
+        wanted = [item for item in wanted if item.route.form.matrix in (*sides, svd.DATA.matrix)]
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     wanted = wanted or [item for item in found if item.route.form.matrix == side and item.route.direct]
     fitting = sorted((item for item in wanted if item.cost.bytes <= ask.memory_limit), key=_order(costs))

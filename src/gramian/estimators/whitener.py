@@ -21,7 +21,7 @@ from gramian.analysis.whitening import (
     triangular_root,
 )
 from gramian.analysis.whitening_map import Whitening
-from gramian.arrays import as_float64, from_numpy, namespace
+from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.habits import refuse_metadata
@@ -342,7 +342,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         return namespace(Z).reshape(Z, (Z.shape[0], *shape))
 
     def _rows(self, X: Any, **options: Any) -> Rows:
-        rows = as_rows(X, estimator="Whitener", **options)
+        rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
         if rows.is_sparse:
             raise DataError(
                 "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "

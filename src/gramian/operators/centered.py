@@ -7,11 +7,12 @@ of two where squares would overflow or underflow.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,17 +23,21 @@ from gramian.arrays import (
     is_numpy,
     to_float64,
 )
+from gramian.checks import slices as cut
+from gramian.checks import told
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
-from gramian.rows import Rows
+from gramian.rows import Block, Rows
 
+R = TypeVar("R")
 CACHE_BYTES = 1 << 20
+LAP_BYTES = 256 << 20
 LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
 
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
-    """C = (X / 2**exponent - mean) / divisor for rows in memory.
+    """C = (X / 2**exponent - mean) / divisor, wherever the rows are.
 
     Attributes
     ----------
@@ -120,17 +125,16 @@ class CenteredRows:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
         if self.rows.is_sparse:
             whole = rows == slice(None)
-            values = (
-                self._by_column[:, columns] if whole else self.rows.in_memory()[rows][:, columns]
-            ).toarray()
+            values = (self._by_column if whole else self.rows.block(rows).values)[:, columns].toarray()
         else:
-            values = self.rows.in_memory()[rows, columns]
+            values = self.rows.cut(rows, columns)
         return self._centered(values, columns, scratch)
 
     def materialized(self) -> Any:
         """Return C as one float64 array of its own."""
         C = replace(self, double=True).block(slice(None), slice(None))
-        return C.copy() if is_numpy(C) and np.may_share_memory(C, self.rows.in_memory()) else C
+        shared = is_numpy(C) and not self.rows.is_stored and np.may_share_memory(C, self.rows.in_memory())
+        return C.copy() if shared else C
 
     def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
         if not is_numpy(values):
@@ -226,16 +230,17 @@ class CenteredRows:
     def column_slices(self, least: int = 16) -> list[slice]:
         """Slices of columns whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(d, max(least, CACHE_BYTES // (n * self.arithmetic.itemsize)))
+        return _slices(d, max(least, self.rows.least_columns, CACHE_BYTES // (n * self.arithmetic.itemsize)))
 
     def thin_slices(self, axis: int) -> list[slice]:
         """Slices of rows (0) or columns (1) for products with few vectors."""
         length, other = self.rows.shape[axis], self.rows.shape[1 - axis]
-        return _slices(length, min(THIN, max(16, 7 * CACHE_BYTES // 8 // (other * self.arithmetic.itemsize))))
+        size = min(THIN, max(16, 7 * CACHE_BYTES // 8 // (other * self.arithmetic.itemsize)))
+        return _slices(length, max(size, self.rows.least_columns) if axis else size)
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""
-        if self.rows.is_sparse or not is_numpy(self.rows.in_memory()):
+        if self.rows.is_sparse or not is_numpy(self.rows.like):
             return None
         return np.empty((rows, columns), dtype=self.arithmetic)
 
@@ -286,9 +291,25 @@ class CenteredRows:
         parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
         return self.rows.xp.concat(parts, axis=0)
 
+    def sparse_scatter_times(self, V: Any) -> Any:
+        """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""
+        return self._sparse_sum(self._sparse_product(V), V.shape[1])
+
     def _sparse_times(self, V: Any) -> Any:
+        out, product = np.empty((self.rows.shape[0], V.shape[1])), self._sparse_product(V)
+
+        def share(draw: Iterator[slice]) -> None:
+            for rows in draw:
+                out[rows] = product(self.rows.block(rows))
+
+        each_thread(share, self.rows.portions)
+        return out
+
+    def _sparse_product(self, V: Any) -> Callable[[Block], Any]:
+        """What multiplies a block of sparse rows of C by V."""
         V = V / self.divisor[:, None] if self.divisor is not None else V
-        return self._scaled_product(self.rows.in_memory(), V) - self.mean @ V
+        shift = self.mean @ V
+        return lambda block: self._scaled_product(block.values, V) - shift
 
     def _scaled_product(self, values: Any, V: Any) -> Any:
         """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
@@ -296,9 +317,36 @@ class CenteredRows:
         return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        product = self._scaled_product(self.rows.in_memory().T, W)
-        product -= np.outer(self.mean, W.sum(axis=0))
+        return self._sparse_sum(lambda block: W[block.rows], W.shape[1])
+
+    def _sparse_sum(self, factor: Callable[[Block], Any], count: int) -> Any:
+        """``C.T W`` for the W whose rows ``factor`` gives, block after block."""
+
+        def share(draw: Iterator[slice]) -> Any:
+            total = np.zeros((self.rows.shape[1], count))
+            for rows in draw:
+                block = self.rows.block(rows)
+                W = factor(block)
+                total += self._scaled_product(block.values.T, W)
+                total -= np.outer(self.mean, W.sum(axis=0))
+            return total
+
+        product = in_laps(self, self.rows.portions, lambda lap: sum(each_thread(share, lap)), np.add)
         return product / self.divisor[:, None] if self.divisor is not None else product
+
+
+def in_laps(
+    view: CenteredRows, slices: list[slice], work: Callable[[list[slice]], R], combine: Callable[[R, R], R]
+) -> R:
+    """Combine what ``work`` finds for lap after lap of the slices; rows in memory make one lap.
+
+    A pass over a file is long, and what it has found so far should not grow with the file.
+    """
+    if not view.rows.is_stored:
+        return work(slices)
+    each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
+    laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
+    return functools.reduce(combine, map(work, told(laps, "part of the file")))
 
 
 def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:

@@ -23,6 +23,8 @@ CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in me
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
+STORED = 1.5e9  # bytes a second of a file that is read in one go
+COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
 PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
 WORKERS = 8
 ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
@@ -128,11 +130,17 @@ class TableCosts:
     dtype : numpy.dtype
         Of the data.
     sparse : bool
+    stored : bool
+        Whether every pass reads a file.
+    columns : bool
+        Whether that file gives some columns without the others.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     sparse: bool = False
+    stored: bool = False
+    columns: bool = True
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
@@ -140,7 +148,19 @@ class TableCosts:
         sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
         kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")
         storages = ("whole", "again") if self.sparse else ("whole", "kept", "again")
-        return tuple(Form(side, how, kind) for side in sides for how in storages for kind in kinds)
+        found = (Form(side, how, kind) for side in sides for how in storages for kind in kinds)
+        # Blocks of columns of a file are slow to read: once, for the whole matrix, in float64.
+        return tuple(
+            form
+            for form in found
+            if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
+        )
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The matrices worth while: the smaller one, and of a file that with which a pass goes along rows."""
+        smaller = self.forms()[0].matrix
+        return (smaller, "covariance") if self.stored else (smaller,)
 
     def order(self, form: Form) -> int:
         """Return d for the covariance, n for the Gram matrix."""
@@ -154,14 +174,17 @@ class TableCosts:
         """Return seconds and bytes: the moments, and the matrix or the kept blocks."""
         n, d = self.shape
         m = self.order(form)
-        measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE)
+        measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE) + self._read
         if form.whole:
             inner = n * d // m
             seconds = inner * m * m / 2 / LARGE[form.arithmetic] + inner * m * CENTRE
             product = m * m * SIZES[form.arithmetic]
-            return measure + seconds, 8 * m * m + workers_of(product) * product + SCRATCH
+            held = 8 * m * m + workers_of(product) * product + SCRATCH
+            if self.stored and form.matrix == "gram":
+                return measure + 2 * self._read + seconds, held + 4 * max(COLUMNS_READ, 8 * 1024 * n)
+            return measure + seconds, held
         kept = n * d * SIZES[form.arithmetic] if form.storage == "kept" else 0
-        return measure + kept * 2e-10, kept + SCRATCH
+        return measure + kept * 2e-10 + (self._read if kept else 0.0), kept + SCRATCH
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of ``C.T (C V)`` or ``C (C.T V)``, or of a product with the whole matrix."""
@@ -171,12 +194,19 @@ class TableCosts:
         entries = n * d * (SPARSE if self.sparse else 1.0)
         again = CENTRE_COLUMNS if form.matrix == "gram" else CENTRE
         read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else again
-        return entries * (2 * columns / THIN[form.arithmetic] + read)
+        file = 0.0 if form.storage == "kept" else self._read
+        return entries * (2 * columns / THIN[form.arithmetic] + read) + file
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds of lifting dual vectors to directions."""
         n, d = self.shape
-        return n * d * count / LARGE[form.arithmetic] if form.matrix == "gram" else 0.0
+        return n * d * count / LARGE[form.arithmetic] + self._read if form.matrix == "gram" else 0.0
+
+    @property
+    def _read(self) -> float:
+        """Seconds of reading all of a file."""
+        n, d = self.shape
+        return n * d * self.dtype.itemsize / STORED if self.stored else 0.0
 
     def improves(self, form: Form) -> bool:
         """Return whether the rounding of float32 sums is likely to show in the largest eigenvalue."""
@@ -297,13 +327,30 @@ class KernelCosts:
 
 @dataclass(frozen=True)
 class SymmetricCosts:
-    """A symmetric matrix of order ``size`` that is in memory."""
+    """A symmetric matrix of order ``size`` that is in memory.
+
+    Attributes
+    ----------
+    size : int
+    matrix : str
+        What it is, as in :class:`Form`.
+    beside : int
+        Matrices as large that making it needed, which the memory has to hold.
+    seconds : float
+        What making it takes.
+    said : str
+        How it was made, to follow a description of it.
+    """
 
     size: int
+    matrix: str = "given"
+    beside: int = 0
+    seconds: float = 0.0
+    said: str = ""
 
     def forms(self) -> tuple[Form, ...]:
         """Return the one form."""
-        return (Form("given", "whole"),)
+        return (Form(self.matrix, "whole"),)
 
     def order(self, form: Form) -> int:
         """Return the order."""
@@ -314,8 +361,8 @@ class SymmetricCosts:
         return form
 
     def build(self, form: Form) -> tuple[float, int]:
-        """Return nothing: the matrix is there."""
-        return 0.0, 0
+        """Return seconds and bytes of what came before."""
+        return self.seconds, 8 * self.beside * self.size**2
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product."""
@@ -330,5 +377,5 @@ class SymmetricCosts:
         return False
 
     def note(self) -> str:
-        """Return "": nothing is unusual."""
-        return ""
+        """Return how the matrix was made."""
+        return self.said

@@ -20,7 +20,7 @@ from gramian.arrays import (
     to_dtype,
     to_float64,
 )
-from gramian.operators.centered import CenteredRows, least_rows
+from gramian.operators.centered import CenteredRows, in_laps, least_rows
 from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.whole import symmetric_times
@@ -73,7 +73,7 @@ class ScatterOperator(ABC):
             self.error_bound = self.dense_error + self.size * eps * centered.total
         self._kept: dict[int, Any] = {}
         self._memory: Any = None
-        if keep and is_numpy(centered.rows.in_memory()):
+        if keep and is_numpy(centered.rows.like):
             pieces, rows = self._cutting
             self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
             if self.axis == 1:
@@ -108,7 +108,7 @@ class ScatterOperator(ABC):
         if self._whole is not None:
             return symmetric_times(self._whole, V)
         if C.rows.is_sparse:
-            return C.transposed_times(C.times(V)) if self.axis == 0 else C.times(C.transposed_times(V))
+            return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         slices = C.thin_slices(self.axis)
         V = to_dtype(V, C.arithmetic)
         if not is_numpy(V):
@@ -125,9 +125,12 @@ class ScatterOperator(ABC):
                     total += np.matmul(B, np.matmul(B.transpose(0, 2, 1), group).sum(axis=0))
             return totals
 
-        parts = each_thread(share, slices)
-        columns = [sum(part[g] for part in parts) for g in range(len(groups))]
-        return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
+        def of_lap(lap: list[slice]) -> Any:
+            parts = each_thread(share, lap)
+            columns = [sum(part[g] for part in parts) for g in range(len(groups))]
+            return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
+
+        return of_lap(slices) if self._memory is not None else in_laps(C, slices, of_lap, np.add)
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""

@@ -68,6 +68,9 @@ class ArrayRows(Rows):
     def block(self, rows: slice) -> Block:
         return Block(rows, self.values[rows, ...])
 
+    def cut(self, rows: slice, columns: slice) -> Any:
+        return self.values[rows, columns]
+
     def in_memory(self) -> Any:
         return self.values
 

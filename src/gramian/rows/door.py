@@ -15,6 +15,8 @@ from gramian.rows.expected import Expected
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.sparse import SparseRows
+from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.stored_sparse import StoredSparseRows
 from gramian.rows.table import Table
 
 
@@ -25,6 +27,7 @@ def as_rows(
     minimum: int = 1,
     check_finite: bool = True,
     expected: Expected | None = None,
+    limit: int | None = None,
 ) -> Rows:
     """Check user data and return it as :class:`Rows`.
 
@@ -41,6 +44,9 @@ def as_rows(
         which must call :meth:`Rows.require_finite` when its sums are not finite.
     expected : Expected, optional
         What a fitted model expects of new data: a file or a table is brought into that form.
+    limit : int, optional
+        Bytes of working memory: a file that takes more than a quarter of it is read block by block. None
+        reads files as a whole.
 
     Raises
     ------
@@ -59,12 +65,16 @@ def as_rows(
     if isinstance(X, Path):
         X = Scan(X)
     if isinstance(X, Scan):
-        X = X.read(expected)
+        X = X.read(expected) if limit is None else X.open(limit, expected)
     table = X if isinstance(X, Table) else None
     if table is not None and expected is not None:
         table = expected.ordered(table)
-    kind = SparseRows if sparse.issparse(X) else ArrayRows
-    rows: Rows = kind.checked(X if table is None else table.values, estimator, minimum)
+    values = X if table is None else table.values
+    if isinstance(values, OnDisk):
+        left = StoredSparseRows if hasattr(values, "indptr") else StoredRows
+        rows: Rows = left.of(values, limit)
+    else:
+        rows = (SparseRows if sparse.issparse(values) else ArrayRows).checked(values, estimator, minimum)
     rows = replace(
         rows,
         feature_names=table.feature_names if table else _column_names(X),

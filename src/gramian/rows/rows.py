@@ -72,6 +72,9 @@ class Rows(ABC):
     table: Table | None = None
     borrowed: bool = True
     is_sparse: ClassVar[bool] = False
+    is_stored: ClassVar[bool] = (
+        False  # whether rows are read when their turn comes, so that a pass costs that
+    )
 
     # --------------------------------------------------------- what a kind of data says
 
@@ -107,9 +110,39 @@ class Rows(ABC):
         """Array namespace that results are returned in."""
         return namespace(self.like)
 
+    @property
+    def least_columns(self) -> int:
+        """Number of columns below which a block of columns takes as long as one of so many."""
+        return 1
+
+    @property
+    def cuts_columns(self) -> bool:
+        """Whether a block of columns is made without looking at the others."""
+        return True
+
+    @property
+    def portions(self) -> list[slice]:
+        """Slices of rows for what takes all that is in memory at once."""
+        return [slice(0, self.shape[0])]
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that a pass over rows in a file reads."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def held(self) -> int:
+        """Bytes of the numbers where they are in memory because they were read for this."""
+        read = self.table is not None and not self.borrowed and not self.is_stored
+        return int(getattr(self.in_memory(), "nbytes", 0)) if read else 0
+
     def dense_block(self, rows: slice) -> Any:
         """Return a dense block of rows: a view where that is possible."""
         return self.block(rows).dense
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        """Return a dense block of some columns: a view where that is possible."""
+        return self.block(rows).dense[:, columns]
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""

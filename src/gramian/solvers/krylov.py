@@ -21,7 +21,7 @@ from gramian.arrays import (
     random_normal,
     without,
 )
-from gramian.operators.costs import Costs, Form
+from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found, few
@@ -134,7 +134,8 @@ def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
         block, columns = basis_size(m, target)
         if columns == 0:
             continue
-        if form.storage == "again" and form.matrix == "centered kernel":
+        stored = isinstance(costs, TableCosts) and costs.stored
+        if form.storage == "again" and (form.matrix == "centered kernel" or stored):
             block = min(2 * block, columns // 4)
         if form.whole:
             columns = min(2 * columns, m // 2)
@@ -165,7 +166,7 @@ def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
         where = "kept in memory as a whole" if form.whole else where
         return "evaluate", f"lower-triangular tiles, {where}, {form.arithmetic}{note}"
     if form.whole:
-        return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}"
+        return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}{note}"
     return "measure", "mean and sums of squares in one pass"
 
 

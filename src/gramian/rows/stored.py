@@ -1,0 +1,280 @@
+"""Arrays in files that are read block by block: never mapped, never whole unless that is asked for."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount
+from gramian.errors import FileError, MemoryLimitError, reason
+from gramian.rows.array import EXACT_IN_FLOAT32
+from gramian.rows.rows import Block, Rows
+
+# Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
+LEAST_RUN = 4096
+COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
+
+
+class OnDisk:
+    """Numbers in a file that are read where this is sliced: it has a shape and a dtype like an array.
+
+    Attributes
+    ----------
+    held : int
+        Bytes of it that are kept in memory.
+    reads_columns : bool
+        Whether some columns are read without the others.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    picture_shape: tuple[int, int] | None = None
+    ndim = 2
+    held: int = 0
+    reads_columns: ClassVar[bool] = False
+
+    def __getitem__(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def picked(self, rows: slice | None = None, columns: Sequence[int] | None = None) -> OnDisk:
+        """Return consecutive rows, or some columns in the order given, without reading them."""
+        n, d = self.shape
+        start, stop, _ = (rows or slice(None)).indices(n)
+        whole = (start, stop) == (0, n) and (columns is None or list(columns) == list(range(d)))
+        return self if whole else Picked(self, start, stop, None if columns is None else np.asarray(columns))
+
+
+class Picked(OnDisk):
+    """Consecutive rows and some columns of what is in a file."""
+
+    def __init__(self, base: OnDisk, start: int, stop: int, columns: npt.NDArray[np.intp] | None) -> None:
+        self.base, self.start, self.stop, self.columns = base, start, stop, columns
+        self.shape = (stop - start, base.shape[1] if columns is None else len(columns))
+        self.dtype, self.held = base.dtype, base.held
+        self.picture_shape = base.picture_shape if columns is None else None
+
+    def __getitem__(self, key: Any) -> Any:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        start, stop, _ = rows.indices(self.shape[0])
+        found = self.base[self.start + start : self.start + stop]
+        return (found if self.columns is None else found[:, self.columns])[:, columns]
+
+    @property
+    def indptr(self) -> npt.NDArray[np.int64]:
+        """Where each row begins, of sparse rows."""
+        starts: npt.NDArray[np.int64] = self.base.indptr[self.start : self.stop + 1]  # type: ignore[attr-defined]
+        return starts
+
+
+class StoredArray(OnDisk):
+    """The numbers of one array in a file, read where they are asked for by positioned reads.
+
+    Parameters
+    ----------
+    path : Path
+    offset : int
+        Where the first number is.
+    shape : tuple of int
+        (n, d), or (n, height, width).
+    dtype : numpy.dtype
+        As stored; what is read has the machine's byte order.
+    fortran : bool
+        Whether columns lie in one piece, not rows.
+    source : str
+        What the file is called in messages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
+    >>> np.save(path, np.arange(12.0).reshape(4, 3))
+    >>> stored = StoredArray(path, path.stat().st_size - 96, (4, 3), np.dtype("f8"))
+    >>> stored[1:3, 1:2].tolist()
+    [[4.0], [7.0]]
+    """
+
+    reads_columns = True
+
+    def __init__(
+        self,
+        path: Path,
+        offset: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        *,
+        fortran: bool = False,
+        source: str = "",
+    ) -> None:
+        self.path, self.offset, self.fortran = Path(path), offset, fortran
+        self.source = source or str(path)
+        self.picture_shape = (shape[1], shape[2]) if len(shape) == 3 else None
+        self.shape = (int(shape[0]), int(np.prod(shape[1:])))
+        self._stored = np.dtype(dtype)
+        self.dtype = self._stored.newbyteorder("=")
+        self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _file(self) -> int:
+        with self._lock:
+            try:
+                file = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            except OSError as error:
+                raise FileError(f"{self.source} cannot be read: {reason(error)}.") from error
+        self._seen = _state(file)
+        return file
+
+    def __del__(self) -> None:
+        if "_file" in vars(self):
+            os.close(self._file)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_seen")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        """Return a new array of rows, or of (rows, columns): slices with a step of 1, or of rows a list."""
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        if not isinstance(rows, slice):
+            picked = [self[i : i + 1, columns] for i in np.asarray(rows, dtype=np.intp).tolist()]
+            return np.concatenate(picked) if picked else np.empty((0, self.shape[1]), self.dtype)
+        (start, stop, step), (left, right, _) = (
+            part.indices(size) for part, size in zip((rows, columns), self.shape, strict=True)
+        )
+        if step != 1:
+            return self[list(range(start, stop, step)), columns]
+        out = np.empty(
+            (max(0, stop - start), max(0, right - left)), self._stored, order="F" if self.fortran else "C"
+        )
+        if self.fortran:
+            self._read(out.T, left, start, self.shape[0], slice(start, stop))
+        else:
+            self._read(out, start, left, self.shape[1], slice(start, stop))
+        return out if self._stored.isnative else out.astype(self.dtype)
+
+    def _read(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
+        """Fill lines from the one numbered ``first``, from place ``left`` of each; lines have ``length``."""
+        size = self._stored.itemsize
+        if out.size and out.shape[1] == length:
+            self._fill(out.reshape(-1), (first * length) * size, rows)
+            return
+        for line, values in enumerate(out, first):
+            self._fill(values, (line * length + left) * size, rows)
+
+    def _fill(self, values: npt.NDArray[Any], place: int, rows: slice) -> None:
+        view, done = memoryview(values).cast("B"), 0  # type: ignore[arg-type]
+        file = self._file
+        while done < len(view):
+            try:
+                read = os.preadv(file, [view[done:]], self.offset + place + done)
+            except OSError as error:
+                raise FileError(f"{self._block(rows)} cannot be read: {reason(error)}.") from error
+            if not read:
+                raise FileError(f"{self._block(rows)} are not there: the file was cut off while it was read.")
+            done += read
+        if _state(file) != self._seen:
+            raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
+
+    def _block(self, rows: slice) -> str:
+        return f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}"
+
+
+def _state(file: int) -> tuple[int, int]:
+    found = os.fstat(file)
+    return found.st_size, found.st_mtime_ns
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows(Rows):
+    """Rows that are read when their turn comes.
+
+    Attributes
+    ----------
+    values : OnDisk
+        (n, d) real numbers, not searched for NaN.
+    limit : int
+        Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
+    """
+
+    values: OnDisk
+    limit: int
+    is_stored: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, values: OnDisk, limit: int | None = None) -> StoredRows:
+        """Return the rows of an array that is read when it is sliced."""
+        dtype = np.dtype(np.float32 if values.dtype in (*EXACT_IN_FLOAT32, np.float32) else np.float64)
+        return cls(
+            values,
+            limit or memory_limit_bytes(None),
+            dtype=dtype,
+            picture_shape=values.picture_shape,
+            borrowed=False,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape
+
+    @property
+    def like(self) -> Any:
+        return np.empty((0, 0), dtype=self.dtype)
+
+    @property
+    def cuts_columns(self) -> bool:
+        return self.values.reads_columns
+
+    @property
+    def held(self) -> int:
+        return self.values.held
+
+    @property
+    def least_columns(self) -> int:
+        size = self.values.dtype.itemsize
+        return int(max(LEAST_RUN // size, COLUMNS_AT_ONCE // (self.shape[0] * size)))
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        return np.asarray(self.values[rows, columns]).astype(self.dtype, copy=False)
+
+    def block(self, rows: slice) -> Block:
+        return Block(rows, self.cut(rows, slice(None)))
+
+    def in_memory(self) -> Any:
+        """Read the whole table, for those who truly need it.
+
+        Raises
+        ------
+        MemoryLimitError
+            If it takes more than a quarter of the working memory.
+        """
+        n, d = self.shape
+        needed = n * d * self.dtype.itemsize
+        if needed > whole_within(self.limit):
+            raise MemoryLimitError(
+                f"This needs all {n:,} rows in memory, {amount(needed)}, and a quarter of memory_limit, "
+                f"{amount(whole_within(self.limit))}, is what a table may take. Raise memory_limit, or use "
+                "fewer rows; PCA, and KernelPCA with solver='nystroem', read block by block."
+            )
+        return self.cut(slice(None), slice(None))
+
+    def owned(self) -> Any:
+        return self.in_memory()
+
+
+def whole_within(limit: int) -> int:
+    """Return the bytes of a table in a file up to which it is read as a whole."""
+    return limit // 4
