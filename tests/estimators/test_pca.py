@@ -1022,12 +1022,7 @@ def test_an_unfitted_model_says_so():
 
 def not_for_streams(estimator):
     """A rule that draws from the rows says so when they come in batches, which these checks do not expect."""
-    names = (
-        "check_fit_score_takes_y",
-        "check_estimators_partial_fit_n_features",
-        "check_n_features_in_after_fitting",
-        "check_dataframe_column_names_consistency",
-    )
+    names = ("check_fit_score_takes_y", "check_n_features_in_after_fitting")
     return {name: "partial_fit is refused" for name in names if estimator.n_components == "parallel"}
 
 

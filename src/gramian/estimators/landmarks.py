@@ -303,8 +303,13 @@ class ByFeatures(WithPreimages):
 
     # -------------------------------------------------------------------------- fit
 
-    def _fit_features(self: Any, X: Any, *, keep: bool = False) -> None:
+    def _fit_features(self: Any, X: Any, checkpoint: Any = None, *, keep: bool = False) -> None:
         began = time.perf_counter()
+        if checkpoint is not None:
+            raise ParameterError(
+                f"checkpoint keeps products with the kernel matrix, and solver={self.solver!r} makes none: it "
+                "passes over the rows once or twice. Leave checkpoint out."
+            )
         rows = self._rows(X, minimum=2)
         kernel = self._kernel(rows)
         self._plan_features(rows, kernel)

@@ -19,6 +19,7 @@ from gramian.report.facts import (
     validity_text,
     versions,
 )
+from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
@@ -42,6 +43,7 @@ class Fitted:
     table : Table
         What it was fitted on.
     scores : ndarray of shape (n_samples, n_components)
+        Empty where the table is in a file: they are found while they are written.
     command : tuple of str
         What repeats it, as arguments.
     seconds : float
@@ -146,6 +148,8 @@ def _data(fitted: Fitted) -> list[str]:
     table = fitted.table
     lines = ["## Data", "", f"- Source: {_code(table.source)}"]
     lines += [f"- SHA-256: `{table.sha256}`"] if table.sha256 else []
+    if is_stored(table):
+        lines.append("- Read from the file piece by piece; its SHA-256 was not worked out")
     lines.append(f"- Used: {table.values.shape[0]:,} rows x {_size(table)}, stored as {table.values.dtype}")
     if table.row_numbers is not None:
         rows = table.row_numbers

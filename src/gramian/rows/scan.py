@@ -64,7 +64,7 @@ class Scan:
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
 
-    def open(self, limit: int, expected: Expected | None = None) -> Table:
+    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
         """Read what was asked for, or leave it in its file where it is large.
 
         Parameters
@@ -74,8 +74,12 @@ class Scan:
             table's values are then a :class:`gramian.rows.stored.StoredArray`.
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
+        in_place : bool
+            Whether also a small .npy file is left in place.
         """
-        table = self._stored(limit, expected)
+        # A .npy file is read block by block whatever its size.
+        small = isinstance(self._place, Location) and in_place and kind_of(self._place.path) == "npy"
+        table = self._stored(0 if small else limit, expected)
         return self.read(expected) if table is None else self._finished(table, expected)
 
     def _stored(self, limit: int, expected: Expected | None) -> Table | None:

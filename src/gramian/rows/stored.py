@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,14 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount
+from gramian.checks import amount, evenly
 from gramian.errors import FileError, MemoryLimitError, reason
 from gramian.rows.array import EXACT_IN_FLOAT32
 from gramian.rows.rows import Block, Rows
+from gramian.store import Passes
 
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
 LEAST_RUN = 4096
 COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
+ROWS_COMPARED = 32  # by which data is known again
 
 
 class OnDisk:
@@ -279,10 +283,13 @@ class StoredRows(Rows):
         (n, d) real numbers, not searched for NaN.
     limit : int
         Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
+    passes : Passes
+        How often they were read from first to last, and what that gave where a checkpoint keeps it.
     """
 
     values: OnDisk
     limit: int
+    passes: Passes = field(default_factory=Passes)
     is_stored: ClassVar[bool] = True
 
     @classmethod
@@ -304,6 +311,21 @@ class StoredRows(Rows):
     @property
     def like(self) -> Any:
         return np.empty((0, 0), dtype=self.dtype)
+
+    def identity(self) -> dict[str, str]:
+        """Return by what the data is known again: its file's size and time, and some of its rows."""
+        n, d = self.shape
+        found = hashlib.blake2b(digest_size=16)
+        for row in evenly(n, ROWS_COMPARED):
+            found.update(np.ascontiguousarray(self.cut(slice(row, row + 1), slice(None))).tobytes())
+        facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
+        path = getattr(self.values, "path", None)
+        if path is not None:
+            state = os.stat(path)
+            changed = datetime.fromtimestamp(state.st_mtime_ns // 10**9, UTC)
+            facts["the file's size"] = f"{state.st_size:,} bytes"
+            facts["the file's time"] = f"{changed:%Y-%m-%d %H:%M:%S} and {state.st_mtime_ns % 10**9} ns UTC"
+        return facts
 
     @property
     def cuts_columns(self) -> bool:
