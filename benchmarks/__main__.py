@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
 import exact
-import files
 import growth
 import meaning
+import scale
 from harness import memory, report
 from harness.rows import Options, Report, Row
 from harness.timing import say
@@ -23,7 +23,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "kernels": kernels.rows,
     "growth": growth.rows,
     "meaning": meaning.rows,
-    "scale": files.rows,
+    "scale": scale.rows,
     "selection": selection.rows,
 }
 

@@ -81,7 +81,7 @@ def kernels_audit(
     Exits with 1 when it is none.
     """
     from gramian.kernels import kernel_from_name
-    from gramian.kernels.audit import audit
+    from gramian.kernels.auditing import audit
 
     given = as_arguments(reading)
     if data is None and given:

@@ -9,7 +9,7 @@ import sklearn.kernel_approximation
 from gramian.compat import sklearn as ours
 
 PLACES = {
-    sklearn.decomposition: ("PCA", "KernelPCA"),
+    sklearn.decomposition: ("PCA", "IncrementalPCA", "KernelPCA"),
     sklearn.kernel_approximation: ("Nystroem",),
     sklearn.feature_selection: (
         "SequentialFeatureSelector",

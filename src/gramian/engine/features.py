@@ -142,6 +142,9 @@ class FeatureProblem:
         made.relative_tolerance = min(max(made.relative_tolerance, rounding), 1e-2)
         return made
 
+    def start(self, route: Route, ask: Ask) -> None:
+        """Return None: a pass costs little."""
+
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut down to what was asked for."""
         if ask.target.count is not None:

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
+from gramian.engine import LinearProblem
 from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError
 from gramian.estimators.component_choice import Material, check_rmse, refusal, room_for, scree_of
 from gramian.estimators.inputs import check_ddof, check_scale, check_target, generators
@@ -214,7 +215,7 @@ def _of_pca(
         rows = as_rows(X, estimator="choose_components", minimum=2, limit=limit)
         n, d = rows.shape
         scale, ddof = check_scale(model.scale, d), check_ddof(model.ddof, n)
-        material = Material(rows, bool(model.center), scale, ddof, limit)
+        material = Material(LinearProblem(rows, bool(model.center), scale, ddof), limit)
         # What varies is looked at here, which also refuses what no rule can take.
         shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"
     elif hasattr(model, "spectrum_"):

@@ -27,7 +27,8 @@ from gramian.arrays import (
     to_numpy,
 )
 from gramian.checks import check_choice, duration
-from gramian.engine import KernelProblem, Solved, plan, solve, warn_of_cost
+from gramian.engine import Solved, plan, solve, warn_of_cost
+from gramian.engine.kernel import KernelProblem
 from gramian.errors import CertificateWarning, DataError, GramianError, ParameterError, RankWarning
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
@@ -260,7 +261,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             target = Target(count=min(10, rows.shape[0]))
         else:
             target = self._target(rows)
-        problem = self._problem(rows, self._kernel(rows), target)
+        kernel = self._kernel(rows)
+        evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
+        problem = self._problem(rows, evaluator, target)
         return plan(problem.costs, self._ask(rows, target, problem), everything=problem.everything)
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
@@ -385,16 +388,17 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
         return Ask(target, tol, limit, solver)
 
-    def _problem(self, rows: Rows, kernel: Kernel | None, target: Target) -> KernelProblem:
+    def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:
         return KernelProblem(
             rows,
             None,
             center=bool(self.center),
-            psd=kernel is not None and kernel.psd,
+            psd=evaluator is not None and evaluator.kernel.psd,
             clip=self._clips(),
-            calls=None if kernel is None else kernel.calls(rows.in_memory()),
-            given=kernel is None,
+            calls=None if evaluator is None else evaluator.kernel.calls(rows.in_memory()),
+            given=evaluator is None,
             fraction=target.fraction is not None,
+            single=evaluator is not None and evaluator.single is not None,
         )
 
     def _cheaper(self, rows: Rows, kernel: Kernel | None) -> str:
@@ -420,12 +424,15 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse)
-        problem = self._problem(rows, kernel, target)
+        X_fit = rows.in_memory()
+        # Of an earlier fit.
+        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
+        self._mean_weights = self._sums = None
+        evaluator = None if kernel is None else self._bind(kernel, X_fit)
+        problem = self._problem(rows, evaluator, target)
         solver_rng, probe_rng = generators(self.random_state)
         ask = replace(self._ask(rows, target, problem), solver_rng=solver_rng, probe_rng=probe_rng)
         warn_of_cost(plan(problem.costs, ask, everything=problem.everything), self._cheaper(rows, kernel))
-        X_fit = rows.in_memory()
-        evaluator = None if kernel is None else self._bind(kernel, X_fit)
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
         solved = solve(problem, ask)
         if evaluator is not None:
@@ -434,8 +441,6 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
         self.X_fit_ = None if evaluator is None else rows.owned()
-        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
-        self._mean_weights = self._sums = None
         self.component_choice_ = choice
         self.eigenvalues_ = found.components.values
         self.eigenvectors_ = found.vectors

@@ -23,7 +23,8 @@ from gramian.arrays import (
     to_numpy,
 )
 from gramian.checks import amount, check_choice, check_integer, counted
-from gramian.engine import Basis, FeatureProblem, approximated, landmark_bounds, plan, solve
+from gramian.engine import plan, solve
+from gramian.engine.features import Basis, FeatureProblem, approximated, landmark_bounds
 from gramian.errors import DataError, MemoryLimitError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import remember
@@ -266,7 +267,7 @@ class ByFeatures(WithPreimages):
         """The plan for the small matrix, with what comes before it."""
         n, d = shape
         kind = "float32" if single else "float64"
-        values = n * m * (KERNEL_VALUE / 2 + d / LARGE["float64"])
+        values = n * m * (KERNEL_VALUE["float64"] / 2 + d / LARGE["float64"])
         steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
         what = "random features" if self.solver == "random-features" else "landmarks"
         if self.solver == "nystroem":

@@ -18,6 +18,7 @@ from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows, in_laps, least_rows, uncentered
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
+from gramian.rows.seen import SeenRows
 
 CHUNK = 256  # rows that are added up at once
 EPS = float(np.finfo(np.float64).eps)
@@ -30,13 +31,13 @@ LEAST_SQUARES = 1e-280
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, mean and sums of squares about the mean, in float64.
+    """Count (or sum of weights), mean and sums of squares about the mean, in float64.
 
     ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d). The mean is
     ``mean + rest``: ``rest`` is what its rounding leaves out.
     """
 
-    count: int
+    count: float
     mean: FloatArray
     squares: FloatArray
     rest: FloatArray | float = 0.0
@@ -50,8 +51,14 @@ def merge_moments(*parts: Moments) -> Moments:
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
     mean, rest, gaps = _mean_of(parts)
-    squares = np.sum([part.squares for part in parts], axis=0)
-    squares = squares + (gaps.T @ gaps if squares.ndim == 2 else np.einsum("ij,ij->j", gaps, gaps))
+    if parts[0].squares.ndim == 2:
+        squares = parts[0].squares.copy()
+        for part in parts[1:]:
+            squares += part.squares
+        for some in cut(len(squares), CHUNK):
+            squares[some] += gaps[:, some].T @ gaps
+    else:
+        squares = np.sum([part.squares for part in parts], axis=0) + np.einsum("ij,ij->j", gaps, gaps)
     count = sum(part.count for part in parts)
     # Values that are not all equal differ by at least the unit of the last place of the mean.
     same = np.sqrt(_diagonal(squares) / count) <= 1e-20 * np.abs(mean)
@@ -81,7 +88,7 @@ def _diagonal(squares: FloatArray) -> FloatArray:
     return np.diag(squares).copy() if squares.ndim == 2 else squares
 
 
-def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredRows:
+def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float) -> CenteredRows:
     """Measure mean, spread and size of the data in one pass and return its centred view.
 
     Parameters
@@ -100,10 +107,10 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredR
 
 
 def from_moments(
-    rows: Rows, found: Moments, exponent: int, *, center: bool, scale: Any, ddof: int
+    rows: Rows, found: Moments, exponent: int, *, center: bool, scale: Any, ddof: float
 ) -> CenteredRows:
     """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
-    n, d = rows.shape
+    n, d = found.count, rows.shape[1]
     squares = _diagonal(found.squares)
     mean = found.mean if center else np.zeros(d)
     # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
@@ -133,16 +140,19 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
     """Refuse to scale a column that varies by less than the squares of float64 can hold beside the others."""
     if squares.min() >= LEAST_SQUARES:
         return
-    xp = rows.xp
 
     def ends(block: Block) -> tuple[Any, Any]:
         if rows.is_sparse:
             found = (find(axis=0).toarray().ravel() for find in (block.values.max, block.values.min))
         else:
-            found = (as_float64(find(block.values, axis=0)) for find in (xp.max, xp.min))
+            found = (as_float64(find(block.values, axis=0)) for find in (rows.xp.max, rows.xp.min))
         return tuple(found)
 
-    top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
+    if isinstance(rows, SeenRows):
+        # Where nothing is left of the squares, nothing is left to look at.
+        top, bottom = np.sqrt(squares), np.zeros(len(squares))
+    else:
+        top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
     varies = top > bottom if center else (top != 0) | (bottom != 0)
     lost = np.flatnonzero(varies & (squares < LEAST_SQUARES))
     if lost.size:
@@ -153,7 +163,7 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
 
 
 def _divisor(
-    squares: FloatArray, constant: Any, scale: Any, degrees: int, exponent: int
+    squares: FloatArray, constant: Any, scale: Any, degrees: float, exponent: int
 ) -> tuple[FloatArray | None, int]:
     """Divisor of ``X / 2**exponent - mean``, and the power of two that is then missing from C."""
     if scale is None:
@@ -209,7 +219,7 @@ def _in_order(parts: list[list[tuple[int, Moments]]]) -> list[Moments]:
 
 
 def scatter(
-    rows: Rows, *, center: bool, double: bool = False, workers_limit: int = 1024
+    rows: Rows, *, center: bool, double: bool = False, workers_limit: int = 1024, among: int = 0
 ) -> tuple[int, Moments]:
     """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
 
@@ -217,16 +227,28 @@ def scatter(
     merged by the between-block scatter of their means. Means and the diagonal are those of float64 sums. The
     search for NaN is part of the pass: a NaN shows in the scatter.
 
+    Parameters
+    ----------
+    rows : Rows
+    center, double : bool
+    workers_limit : int
+        Columns up to which each worker has a matrix of its own.
+    among : int
+        Number of rows that these are merged with, which the mean has to be exact enough for.
+
     Returns
     -------
     exponent, moments : tuple
         The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``.
     """
-    return _safe(rows, lambda exponent: _scatter(uncentered(rows, exponent, double), center, workers_limit))
+    among += rows.shape[0]
+    return _safe(
+        rows, lambda exponent: _scatter(uncentered(rows, exponent, double), center, workers_limit, among)
+    )
 
 
-def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
-    n, d = view.rows.shape
+def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:
+    d = view.rows.shape[1]
     slices = view.row_slices(least_rows(d))
     exact = view if view.arithmetic == np.float64 else uncentered(view.rows, view.exponent, double=True)
 
@@ -244,7 +266,7 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
         for rows in draw:
             if exact is view:
                 block = view.block(rows, slice(None), scratch)
-                part, inside = _measured(block, center, scratch, n, multiplied)
+                part, inside = _measured(block, center, scratch, among, multiplied)
             else:
                 values = view.block(rows, slice(None), scratch)
                 near = _about_zero(values) if center and is_numpy(values) else None
@@ -252,7 +274,7 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
                 if near is not None:
                     part = near
                 else:
-                    part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, n)
+                    part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
                     if center:
                         mean = part.mean.astype(view.arithmetic)
                         values = _minus(values, from_numpy(mean, values), scratch)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian import store
 from gramian.analysis.components import component_names
 from gramian.records import Certificate, Plan
-from gramian.rows.table import Table
+
+if TYPE_CHECKING:
+    from gramian.rows.table import Table
 
 
 def plain(value: Any) -> Any:
