@@ -1,7 +1,9 @@
 """Rows in batches: the same model as of all rows at once, exactly; and sketches within their bound."""
 
 import copy
+import gc
 import pickle
+import weakref
 from itertools import product
 
 import numpy as np
@@ -59,13 +61,11 @@ def assert_same_model(mine, whole, rtol=1e-11):
 )
 def test_batches_give_what_all_rows_give(settings):
     whole = PCA(random_state=0, solver="covariance").set_params(**settings).fit(X)
-    for cuts in ([45], [1], [1, 2, 3, 50], range(1, 90)):
-        for order in (1, -1):
-            mine = streamed(PCA(random_state=0, **settings), np.split(X, cuts)[::order])
-            assert_same_model(mine, whole)
-            np.testing.assert_allclose(mine.transform(X), whole.transform(X), atol=1e-9)
-            choice = whole.component_choice_
-            assert (mine.component_choice_ is None) == (choice is None)
+    for cuts, order in (([45], 1), ([1, 2, 3, 50], 1), ([1, 2, 3, 50], -1), (range(1, 90), 1)):
+        mine = streamed(PCA(random_state=0, **settings), np.split(X, cuts)[::order])
+        assert_same_model(mine, whole)
+        np.testing.assert_allclose(mine.transform(X), whole.transform(X), atol=1e-9)
+        assert (mine.component_choice_ is None) == (whole.component_choice_ is None)
 
 
 def test_the_plan_says_one_pass_and_the_attempt_is_told():
@@ -198,6 +198,19 @@ def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
     assert "_seen" not in vars(unseen)
 
 
+def test_no_batch_is_kept_alive(array_kind):
+    for settings in ({}, {"solver": "frequent-directions", "sketch_size": 4}):
+        batch = array_kind.make(X)
+        seen = weakref.ref(batch)
+        model = PCA(2, **settings).partial_fit(batch)
+        size = len(pickle.dumps(model._seen.kind))
+        del batch
+        gc.collect()
+        assert seen() is None
+        assert size < 2000
+        assert model.components_.shape == (2, 8)
+
+
 def test_refused_batches_leave_the_stream_as_it_was():
     model = PCA(2).partial_fit(pd.DataFrame(X[:50], columns=list("abcdefgh")))
     bad = X.copy()
@@ -212,9 +225,9 @@ def test_refused_batches_leave_the_stream_as_it_was():
         with pytest.raises(DataError, match=said):
             model.partial_fit(batch)
     assert_same_model(model.partial_fit(rest), PCA(2, solver="covariance").fit(X))
-    fresh = PCA()
-    with pytest.raises(DataError, match="contains NaN"):
-        fresh.partial_fit(bad)
+    for fresh in (PCA(), PCA(2, solver="frequent-directions", sketch_size=4)):
+        with pytest.raises(DataError, match="contains NaN"):
+            fresh.partial_fit(bad)
     assert not hasattr(fresh, "n_features_in_")
     with pytest.raises(DataError, match="X has 3 features, but PCA is expecting 8"):
         PCA().partial_fit(X).partial_fit(X[:, :3])
@@ -292,6 +305,10 @@ def test_sparse_batches_and_pictures():
     np.testing.assert_allclose(
         mine.explained_variance_, PCA(3).fit(S.toarray()).explained_variance_, rtol=1e-11
     )
+    sketch = streamed(PCA(3, solver="frequent-directions", sketch_size=6), [S[:1], S[1:90], S[90:]])
+    gaps = mine.explained_variance_ - sketch.explained_variance_
+    assert (gaps >= -1e-12).all()
+    assert (gaps <= sketch.certificate_.radii).all()
     pictures = X.reshape(90, 2, 4)
     model = streamed(PCA(3), [pictures[:1], pictures[1:]])
     assert model.component_pictures_.shape == (3, 2, 4)

@@ -25,6 +25,7 @@ def estimator(options: Model) -> Any:
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.component_choice import NAMED, check_rmse
+    from gramian.estimators.inputs import SCALES
     from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
@@ -38,7 +39,7 @@ def estimator(options: Model) -> Any:
     pca = options.kernel is None
     allowed = {
         "solver": PCA_SOLVERS if pca else KERNEL_SOLVERS,
-        "scale": ("unit", "pareto"),
+        "scale": SCALES,
         "repair": ("clip",),
         "preimage": PREIMAGES,
         "landmark_rule": LANDMARK_RULES,

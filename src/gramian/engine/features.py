@@ -143,7 +143,7 @@ class FeatureProblem:
         return made
 
     def start(self, route: Route, ask: Ask) -> None:
-        """Return None: a pass costs little."""
+        """Know nothing to begin with."""
 
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut down to what was asked for."""

@@ -50,7 +50,7 @@ class LinearProblem:
     ----------
     rows : Rows
     center : bool
-    scale : None, "unit", "pareto" or ndarray of shape (d,)
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
     ddof : float
     view : CenteredRows or None
         The centred data, once it has been measured.
@@ -67,7 +67,8 @@ class LinearProblem:
     @property
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
-        return TableCosts(self.rows.shape, self.rows.dtype, self.rows.is_sparse, self.rows.is_stored)
+        rows = self.rows
+        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, rows.cuts_columns)
 
     @property
     def everything(self) -> bool:

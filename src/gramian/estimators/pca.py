@@ -74,8 +74,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         ``min(n_samples, n_features)``.
     center : bool, default=True
         Subtract column means. Without it everything is about second moments: ratios of energy.
-    scale : None, "unit", "pareto" or array-like of shape (n_features,), default=None
-        Divide centred columns by their standard deviation, by its square root, or by given numbers.
+    scale : None, "unit", "pareto", "genotype" or array-like of shape (n_features,), default=None
+        Divide centred columns by their standard deviation, by its square root, or by given numbers; or, for
+        counts 0, 1, 2 of an allele, by ``sqrt(2 p (1 - p))`` with its frequency ``p = mean / 2``.
         Constant columns are left as they are and listed in ``constant_features_``.
     whiten : bool, default=False
         Scale scores to unit variance. Components beyond the rank give 0, never amplified noise.
@@ -146,7 +147,10 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     ----------
     Jolliffe (2002), Principal Component Analysis, 2nd ed. Chan, Golub, LeVeque (1979), Updating formulae and
     a pairwise algorithm for computing sample variances. Ghashami, Liberty, Phillips, Woodruff (2016),
-    Frequent Directions: simple and deterministic matrix sketching, theorem 1.1.
+    Frequent Directions: simple and deterministic matrix sketching, theorem 1.1. For genotypes: Patterson,
+    Price, Reich (2006), Population structure and eigenanalysis, equations 1 to 3 without the factor 2, and
+    Price et al. (2006), Principal components analysis corrects for stratification in genome-wide association
+    studies.
 
     Examples
     --------
@@ -172,7 +176,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         "noise_variance_": float,
         "reconstruction_error_": float,
         "total_variance_": float,
-        "_seen?": Shown((Seen,), {"columns": "d"}),
+        "_seen?": Shown((Seen,), {"sizes": "d d d d"}),
     }
 
     _habits: ClassVar = {
@@ -279,7 +283,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
 
     def _problem(self, rows: Rows) -> LinearProblem:
         n, d = rows.shape
-        return LinearProblem(rows, bool(self.center), check_scale(self.scale, d), check_ddof(self.ddof, n))
+        return LinearProblem(
+            rows, bool(self.center), check_scale(self.scale, d, bool(self.center)), check_ddof(self.ddof, n)
+        )
 
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])

@@ -29,7 +29,7 @@ from gramian.estimators.inputs import (
 from gramian.estimators.saving import register_record
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import Moments
-from gramian.operators.seen import Seen, merged, seen_of, sketched
+from gramian.operators.seen import Seen, empty_like, merged, seen_of, sketched
 from gramian.rows import Rows, as_rows
 from gramian.rows.seen import SeenRows
 from gramian.store import Array
@@ -158,7 +158,7 @@ class Streaming:
                 f"n_components={self.n_components!r} {why}. Take a number or a fraction; or ask "
                 "gramian.choose_components about a sample of the rows."
             )
-        check_scale(self.scale, d)
+        check_scale(self.scale, d, bool(self.center))
         check_ddof(self.ddof, enough.count)
         if before is None:
             self._require_memory(enough, wanted, size)
@@ -224,12 +224,14 @@ class Streaming:
                 "(n_components=None). Call partial_fit(X) in place of fit(X), on a fresh model "
                 "(sklearn.base.clone)."
             )
-        values, center = self.singular_values_, self._center
-        exponent = power_of_two(max(float(values[0]), float(np.abs(center).max()) * 2.0**-1000))
-        A = np.ldexp(values, -exponent)[:, None] * as_float64(self.components_)
+        A = self.singular_values_[:, None] * as_float64(self.components_)
         A = A if self._divisor is None else A * self._divisor
-        found = Moments(n, np.ldexp(center, -exponent), A.T @ A, np.zeros(d))
-        return Seen(n, 1, bool(self.center), found, float(n), exponent, self.components_[:0, :0])
+        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(self._center).max()) * 2.0**-1000))
+        A, center = np.ldexp(A, -exponent), np.ldexp(self._center, -exponent)
+        kind = empty_like(self.components_)
+        return Seen(
+            n, 1, bool(self.center), Moments(n, center, A.T @ A, np.zeros(d)), float(n), exponent, kind
+        )
 
     def _merged(self, before: Seen | None, rows: Rows) -> Seen:
         began = time.perf_counter()
@@ -248,7 +250,10 @@ class Streaming:
         seen: Seen = self.__dict__["_seen"]
         self._require_enough(seen)
         table = seen.table()
-        scale, ddof = check_scale(self.scale, seen.columns), check_ddof(self.ddof, seen.rows)
+        scale, ddof = (
+            check_scale(self.scale, seen.columns, bool(self.center)),
+            check_ddof(self.ddof, seen.rows),
+        )
         problem = problem_of(seen, scale, ddof)
         self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table)))
 

@@ -132,12 +132,15 @@ class TableCosts:
     sparse : bool
     stored : bool
         Whether every pass reads a file.
+    columns : bool
+        Whether that file gives some columns without the others.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     sparse: bool = False
     stored: bool = False
+    columns: bool = True
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
@@ -150,7 +153,7 @@ class TableCosts:
         return tuple(
             form
             for form in found
-            if not self.stored or form.matrix == "covariance" or (form.whole and form.double)
+            if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
         )
 
     @property

@@ -97,8 +97,9 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float) -> Centere
         The data, possibly not yet searched for NaN.
     center : bool
         Whether column means are subtracted.
-    scale : None, "unit", "pareto" or ndarray of shape (d,)
-        What columns are divided by: nothing, the standard deviation, its square root, or given numbers.
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
+        What columns are divided by: nothing, the standard deviation, its square root, that of counts of an
+        allele of this frequency, or given numbers.
     ddof : int
         Divisor of the variance is ``n - ddof``.
     """
@@ -116,6 +117,9 @@ def from_moments(
     # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
+    if isinstance(scale, str) and scale == "genotype":
+        _require_counts(rows)
+        scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
@@ -162,6 +166,34 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
         )
 
 
+def _require_counts(rows: Rows) -> None:
+    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such."""
+
+    def first(block: Block) -> list[tuple[int, int, float]]:
+        values = block.values.data if rows.is_sparse else block.values
+        if not bool(((values < 0) | (values > 2)).any()):
+            return []
+        values = as_float64(block.dense)
+        i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()
+        return [(block.rows.start + i, j, float(values[i, j]))]
+
+    for row, column, value in rows.reduce(first, lambda earlier, later: earlier or later):
+        named = f" ({rows.row_names[row]})" if rows.row_names else ""
+        named += f", column {column}" + (f" ({rows.feature_names[column]!r})" if rows.feature_names else "")
+        raise DataError(
+            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and row {row}{named} holds {value:g}. "
+            "Put a missing call to NaN and read it with missing='mean', or use scale='unit'."
+        )
+
+
+def _binomial_deviation(mean: FloatArray, constant: Any) -> FloatArray:
+    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p = mean / 2.
+
+    Infinite for constant columns. Patterson, Price, Reich (2006), equations 1 to 3, leave out the factor 2.
+    """
+    return np.where(constant, np.inf, np.sqrt(np.where(constant, 0.0, mean * (2.0 - mean) / 2.0)))
+
+
 def _divisor(
     squares: FloatArray, constant: Any, scale: Any, degrees: float, exponent: int
 ) -> tuple[FloatArray | None, int]:
@@ -187,9 +219,13 @@ def _divisor(
 def moments(rows: Rows, exponent: int, center: bool) -> Moments:
     """Return mean and sums of squares of the columns of ``X / 2**exponent``."""
     n = rows.shape[0]
-    if rows.is_sparse:
-        return _sparse_moments(rows, exponent, center)
     view = uncentered(rows, exponent, double=True)
+    if rows.is_sparse:
+
+        def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+            return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
+
+        return _of_rows(view, rows.portions, sparse)
     if n <= 8192 and not rows.is_stored:
         slices = view.column_slices()
 
@@ -208,6 +244,11 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
         out = view.scratch(slices[0].stop, rows.shape[1])
         return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
+    return _of_rows(view, slices, share)
+
+
+def _of_rows(view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any]) -> Moments:
+    """Merge the moments of blocks of rows that workers measure."""
     return in_laps(
         view, slices, lambda lap: merge_moments(*_in_order(each_thread(share, lap))), merge_moments
     )
@@ -417,9 +458,9 @@ def _column_means(values: Any) -> Any:
     return namespace(values).mean(values, axis=0)
 
 
-def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
-    n = rows.shape[0]
-    values = rows.in_memory().tocsc(copy=True)
+def _sparse_moments(block: Any, exponent: int, center: bool) -> Moments:
+    n = block.shape[0]
+    values = block.tocsc(copy=True)
     values.sum_duplicates()
     values.data = np.ldexp(values.data, -exponent)
     counts = np.diff(values.indptr)
@@ -431,7 +472,7 @@ def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
         shifts.append(shift)
     mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(len(counts)), np.zeros(len(counts)))
     values.data **= 2
-    return merge_moments(Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest))
+    return Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest)
 
 
 def _column_sums(values: Any) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, numpy_dtype, power_of_two
+from gramian.arrays import as_float64, from_numpy, numpy_dtype, power_of_two
 from gramian.operators.centered import CenteredRows
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import Moments, center_rows, from_moments, merge_moments, scatter
@@ -65,6 +65,13 @@ class Seen:
         return len(self.moments.mean)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of columns by the mean, by both sides of the squares and by the sketch."""
+        squares = self.moments.squares.shape
+        wide = self.columns if self.sketch is None else self.sketch.columns
+        return self.columns, squares[0], squares[-1], wide
+
+    @property
     def effective(self) -> float:
         """Rows of equal weight that tell as much: ``(sum w)^2 / sum w^2``, their number if none is forgotten.
 
@@ -100,11 +107,16 @@ class Seen:
         return terms * EPS * (view.total + view.noise) + view.forming_error
 
 
+def empty_like(array: Any) -> Any:
+    """Return an array of shape (0, 0) of the same kind and dtype, which keeps no other one alive."""
+    return from_numpy(np.empty((0, 0), dtype=numpy_dtype(array)), array)
+
+
 def seen_of(rows: Rows, *, center: bool, among: int = 0) -> Seen:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
     exponent, found = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
-    return Seen(n, 1, center, found, float(n), exponent, rows.like)
+    return Seen(n, 1, center, found, float(n), exponent, empty_like(rows.like))
 
 
 def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
@@ -140,7 +152,7 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
     n, d = rows.shape
     rest = 0.0 if view.rest is None else view.rest
     found = Moments(n, view.mean, view.column_squares, rest)
-    batch = Seen(n, 1, center, found, float(n), view.exponent, rows.like)
+    batch = Seen(n, 1, center, found, float(n), view.exponent, empty_like(rows.like))
     if before is None:
         whole, sketch, correction = batch, Sketch(size, np.empty((0, d))), []
     else:

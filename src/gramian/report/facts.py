@@ -46,7 +46,7 @@ def data_facts(table: Table) -> dict[str, Any]:
     return {
         "source": table.source,
         "sha256": table.sha256,
-        "rows": len(table.values),
+        "rows": table.values.shape[0],
         "columns": int(np.prod(table.values.shape[1:])),
         "picture_shape": plain(table.picture_shape),
         "dtype": str(table.values.dtype),

@@ -15,7 +15,8 @@ from gramian.rows.expected import Expected
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.sparse import SparseRows
-from gramian.rows.stored import StoredArray, StoredRows
+from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.stored_sparse import StoredSparseRows
 from gramian.rows.table import Table
 
 
@@ -69,10 +70,11 @@ def as_rows(
     if table is not None and expected is not None:
         table = expected.ordered(table)
     values = X if table is None else table.values
-    if isinstance(values, StoredArray):
-        rows: Rows = StoredRows.of(values, limit)
+    if isinstance(values, OnDisk):
+        left = StoredSparseRows if hasattr(values, "indptr") else StoredRows
+        rows: Rows = left.of(values, limit)
     else:
-        rows = (SparseRows if sparse.issparse(X) else ArrayRows).checked(values, estimator, minimum)
+        rows = (SparseRows if sparse.issparse(values) else ArrayRows).checked(values, estimator, minimum)
     rows = replace(
         rows,
         feature_names=table.feature_names if table else _column_names(X),

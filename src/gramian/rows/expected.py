@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError
-from gramian.rows.table import Table
+from gramian.rows.table import Table, take_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +60,7 @@ class Expected:
 
         Examples
         --------
+        >>> import numpy as np
         >>> table = Table(np.array([[1.0, 2.0, 3.0]]), ("z", "y", "x"))
         >>> ordered = Expected(("x", "y")).ordered(table)
         >>> ordered.values.tolist(), ordered.notes[0]
@@ -70,5 +70,5 @@ class Expected:
         if self.names is None or given is None or given == self.names:
             return table
         places, notes = self.places(given, table.source)
-        values = np.take(table.values, places, axis=1)
+        values = take_columns(table.values, places)
         return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes))

@@ -28,7 +28,7 @@ from gramian.rows.excel import sheet_as_text
 from gramian.rows.hdf5 import read_hdf5
 from gramian.rows.idx import read_idx
 from gramian.rows.matlab import read_mat
-from gramian.rows.numpy_files import read_npy, read_npz
+from gramian.rows.numpy_files import read_npy, read_npz, read_sparse_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
@@ -39,6 +39,7 @@ from gramian.rows.pictures import (
     pictures_in_zip,
     read_pictures,
 )
+from gramian.rows.plink import read_bed
 from gramian.rows.table import Choice, Table, table_from_array
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -50,6 +51,7 @@ _KINDS = {
     **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
     **dict.fromkeys((".feather", ".arrow"), "arrow"),
     **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
+    ".bed": "bed",
     ".h5ad": "annotated",
     ".mat": "mat",
     ".npy": "npy",
@@ -66,7 +68,8 @@ _WITH_MARKS = ("text", "gct", "excel")
 _REGULAR = [suffix for suffix, kind in _KINDS.items() if kind not in ("text", "gct", "idx")]
 _SUPPORTED = (
     ".csv .tsv .txt .gct (also with .gz), .xlsx, .parquet, .feather, .arrow, .npy, .npz, .mat, .h5, .h5ad, "
-    "IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or .zip of pictures"
+    ".bed (PLINK), IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or .zip of "
+    "pictures"
 )
 
 
@@ -312,8 +315,12 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
         raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
     if kind == "annotated":
         return read_annotated(file, choice, source)
+    if kind == "bed":
+        return read_bed(Path(file.name), choice, source)
     if kind in ARRAYS:
-        array, notes = array_in(kind, file, key, source)
+        array, notes = read_sparse_npz(file, source) if kind == "npz" and key is None else None, ()
+        if array is None:
+            array, notes = array_in(kind, file, key, source)
         return _with_notes(table_from_array(array, choice, source), notes)
     # Arrow takes longer to import than everything else here, and only columns need it.
     from gramian.rows.columnar import table_from_columns

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
@@ -58,6 +59,8 @@ def handle_missing(
             'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
             + _NO_MEANS
         )
+    if sparse.issparse(table.values):
+        return _handle_sparse(table, policy, expected)
     flat = table.values.reshape(len(table.values), -1)
     # One sum decides for nearly all data.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -84,6 +87,21 @@ def handle_missing(
         f"NaN in {_place(table, missing)} ({counted(int(missing.sum()), 'missing value')} in total; "
         f"rows are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
     )
+
+
+def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
+    values = table.values
+    if not np.isfinite(values.data).all():
+        wrong = values.tocoo()
+        first = int(np.isfinite(wrong.data).argmin())
+        raise DataError(
+            f"{wrong.data[first]} in {_row(table, int(wrong.row[first]))}, "
+            f"{_column(table, int(wrong.col[first]))} of a sparse matrix (rows are counted from 0), where "
+            "missing values are not filled. Fill it or leave its row out before the matrix is saved."
+        )
+    if policy != "mean" or expected is not None:
+        return table
+    return replace(table, means=np.asarray(values.mean(axis=0, dtype=np.float64)).ravel())
 
 
 def _place(table: Table, where: npt.NDArray[np.bool_]) -> str:

@@ -5,13 +5,14 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
+from gramian.rows.annotated import stored_annotated
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
@@ -24,9 +25,29 @@ from gramian.rows.files import (
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
-from gramian.rows.numpy_files import stored_npy
+from gramian.rows.numpy_files import stored_npy, stored_npz
+from gramian.rows.plink import stored_bed
 from gramian.rows.stored import whole_within
+from gramian.rows.stored_hdf5 import stored_hdf5
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
+
+
+def _stored_npy(
+    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
+) -> Table | None:
+    if path.stat().st_size <= whole_within(limit) or choice.names_columns() or choice.rows:
+        return None
+    return Table(stored_npy(path, source), source=source)
+
+
+# How a large file of a kind is left where it is: each returns None for what is to be read as a whole.
+_LEFT_IN_FILE: dict[str, Callable[[Path, str | None, Choice, Expected | None, int, str], Table | None]] = {
+    "npy": _stored_npy,
+    "npz": stored_npz,
+    "hdf5": stored_hdf5,
+    "annotated": stored_annotated,
+    "bed": stored_bed,
+}
 
 
 @dataclass(frozen=True)
@@ -75,18 +96,40 @@ class Scan:
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
         """
-        stored = self._stored(limit)
+        stored = self._stored(limit, expected)
         return self.read(expected) if stored is None else stored
 
-    def _stored(self, limit: int) -> Table | None:
+    def _stored(self, limit: int, expected: Expected | None) -> Table | None:
         """The table with its values left in the file; None where they are small, or have to be read."""
         place = self._place
         if not isinstance(place, Location) or not place.path.is_file():
             return None
-        source = str(place)
-        if kind_of(place.path) != "npy" or place.path.stat().st_size <= whole_within(limit):
+        left = _LEFT_IN_FILE.get(kind_of(place.path))
+        # Compressed, a file may be smaller than what it holds.
+        if left is None or self.transpose or self.size or self.na_values:
             return None
-        return Table(stored_npy(place.path, source), source=source)
+        if self.rows and self.rows.step not in (None, 1):
+            return None
+        if self.missing is not None and (self.missing, left) != ("mean", stored_bed):
+            return None
+        table = left(place.path, place.key, self._choice(expected), expected, limit, str(place))
+        if table is None:
+            return None
+        if self._labels is not None:
+            table = with_labels(table, self._labels, self.rows, self.id)
+        table = table if expected is None else expected.ordered(table)
+        return replace(table, asked=_asked(self))
+
+    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
+        """What becomes of missing values: those of genotypes are means without being asked for."""
+        place = self._place
+        genotypes = isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
+        return "mean" if genotypes and self.missing is None and expected is None else self.missing
+
+    def _choice(self, expected: Expected | None) -> Choice:
+        column, row = (None, self.label) if self.transpose else (self.label, None)
+        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
+        return choice if expected is None or self.transpose else replace(choice, needed=expected.names)
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
@@ -112,10 +155,7 @@ class Scan:
         MissingExtraError
             If what reads its kind is not installed: Pillow, openpyxl or h5py.
         """
-        column, row = (None, self.label) if self.transpose else (self.label, None)
-        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
-        if expected is not None and not self.transpose:
-            choice = replace(choice, needed=expected.names)
+        choice = self._choice(expected)
         if isinstance(self._place, Location):
             table = read_location(self._place, choice)
         elif isinstance(self._place, tuple):
@@ -128,7 +168,7 @@ class Scan:
             table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
         if expected is not None:
             table = expected.ordered(table)
-        table = handle_missing(table, self.missing, expected)
+        table = handle_missing(table, self._policy(expected), expected)
         return replace(table, values=contiguous(table.values), asked=_asked(self))
 
 
@@ -154,9 +194,9 @@ def scan(
     ----------
     path : str, path, list of paths or binary file
         A table: delimited text (.csv, .tsv, .txt, .gct, also with .gz), .xlsx, .parquet, .feather, .arrow,
-        .npy, .npz, .mat, .h5, .h5ad or IDX (as MNIST), with ``"FILE::NAME"`` for one array or sheet of
-        several; a picture, a folder or .zip of pictures, a list of pictures, or a binary stream whose
-        kind is told from its content.
+        .npy, .npz, .mat, .h5, .h5ad, .bed (PLINK) or IDX (as MNIST), with ``"FILE::NAME"`` for one array or
+        sheet of several; a picture, a folder or .zip of pictures, a list of pictures, or a binary stream
+        whose kind is told from its content.
     rows : slice or str, optional
         Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
         ``"::2"``. For pictures, those in natural order of their paths.
