@@ -549,6 +549,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         tags.input_tags.pairwise = self._precomputed
         with suppress(GramianError):
             tags.input_tags.sparse = (
-                not self._precomputed and self.n_components not in RULES and self._asked_kernel().takes_sparse
+                not self._precomputed
+                and self.solver != "random-features"
+                and self.n_components not in RULES
+                and self._asked_kernel().takes_sparse
             )
         return tags
