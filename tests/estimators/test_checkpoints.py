@@ -181,6 +181,10 @@ def test_a_checkpoint_of_another_fit_is_refused(path, tmp_path):
 def test_what_cannot_be_kept_is_refused(path, tmp_path):
     with pytest.raises(ParameterError, match=r"this data is in memory. Leave it out, or save"):
         PCA(4).fit(np.load(path), checkpoint=tmp_path / "c")
+    with pytest.raises(ParameterError, match=r"this sketch makes one pass. Leave it out, or take another"):
+        PCA(4, solver="frequent-directions").fit(path, checkpoint=tmp_path / "c")
+    with pytest.raises(ParameterError, match=r"solver='nystroem' makes none: .* Leave checkpoint out"):
+        KernelPCA(4, kernel="rbf", solver="nystroem").fit(np.load(path), checkpoint=tmp_path / "c")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/letter.txt").write_text("dear")
     with pytest.raises(FileError, match=r"holds 'letter.txt', and is no checkpoint. Name an empty folder"):
