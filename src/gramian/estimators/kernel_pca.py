@@ -435,6 +435,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse)
         X_fit = rows.in_memory()
+        # Of an earlier fit.
+        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
+        self._mean_weights = self._sums = None
         evaluator = None if kernel is None else self._bind(kernel, X_fit)
         problem = self._problem(rows, evaluator, target)
         ask = self._ask(rows, target, problem)
@@ -449,8 +452,6 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
         self.X_fit_ = None if evaluator is None else rows.owned()
-        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
-        self._mean_weights = self._sums = None
         self.component_choice_ = choice
         self.eigenvalues_ = found.components.values
         self.eigenvectors_ = found.vectors
@@ -559,6 +560,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         tags.input_tags.pairwise = self._precomputed
         with suppress(GramianError):
             tags.input_tags.sparse = (
-                not self._precomputed and self.n_components not in RULES and self._asked_kernel().takes_sparse
+                not self._precomputed
+                and self.solver != "random-features"
+                and self.n_components not in RULES
+                and self._asked_kernel().takes_sparse
             )
         return tags

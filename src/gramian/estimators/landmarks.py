@@ -267,7 +267,7 @@ class ByFeatures(WithPreimages):
         """The plan for the small matrix, with what comes before it."""
         n, d = shape
         kind = "float32" if single else "float64"
-        values = n * m * (KERNEL_VALUE[kind] / 2 + d / LARGE["float64"])
+        values = n * m * (KERNEL_VALUE["float64"] / 2 + d / LARGE["float64"])
         steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
         what = "random features" if self.solver == "random-features" else "landmarks"
         if self.solver == "nystroem":

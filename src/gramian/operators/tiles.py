@@ -213,7 +213,7 @@ class TileMatrix:
     def _stripe(self, column: int) -> list[Stack]:
         """A column of tiles from the diagonal down, in stacks that stay in the cache for their second use."""
         count, side = len(self._slices), self._side
-        most = max(1, CACHE_BYTES // (side * side * self.storage.itemsize)) if is_numpy(self.like) else 1
+        most = max(1, CACHE_BYTES // (side * side * 8)) if is_numpy(self.like) else 1
         full = self.n // side
         starts = [column, *range(column + 1, full, most), *range(max(full, column + 1), count)]
         return [
