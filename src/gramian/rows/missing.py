@@ -80,8 +80,8 @@ def handle_missing(
     if table.means is not None:
         return _filled(table, holes, table.means, "column means")
     raise DataError(
-        f"NaN in {_place(table, holes.first)} ({counted(holes.n_missing, 'missing value')} in total; rows are "
-        f"counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
+        f"NaN in {_place(table, holes.first)} ({counted(holes.n_missing, 'missing value')} in total; rows "
+        f"are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
     )
 
 

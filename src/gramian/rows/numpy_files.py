@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gramian.errors import DataError, FileError
 from gramian.rows.archives import Stored, Use, damage, pick_array, require
 from gramian.rows.stored import StoredArray
+from gramian.rows.table import LOGICAL
 
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -53,8 +54,8 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
     return array if use == "table" else array.reshape(-1)
 
 
-def stored_npy(path: Path, source: str) -> StoredArray | None:
-    """Return the one array of a .npy file to be read block by block.
+def stored_npy(path: Path, source: str) -> tuple[StoredArray | None, tuple[str, ...]]:
+    """Return the one array of a .npy file to be read block by block, and notes.
 
     None for pictures in Fortran order, of which no row lies in one piece, nor any column.
 
@@ -71,9 +72,10 @@ def stored_npy(path: Path, source: str) -> StoredArray | None:
         require(header, source, "table")
         _require_all(header, file.seek(0, os.SEEK_END) - start, source)
     if fortran and len(shape) == 3:
-        return None
+        return None, ()
     kind = np.dtype(np.uint8) if dtype.kind == "b" else dtype
-    return StoredArray(path, start, shape, kind, fortran=fortran, source=source)
+    notes = (LOGICAL,) if dtype.kind == "b" else ()
+    return StoredArray(path, start, shape, kind, fortran=fortran, source=source), notes
 
 
 def read_npz(

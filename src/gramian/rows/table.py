@@ -11,6 +11,8 @@ import numpy.typing as npt
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 
+LOGICAL = "true and false read as 1 and 0"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
@@ -256,7 +258,7 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
     """
     notes: tuple[str, ...] = ()
     if array.dtype.kind == "b":
-        array, notes = array.view(np.uint8), ("true and false read as 1 and 0",)
+        array, notes = array.view(np.uint8), (LOGICAL,)
     rows = pick_rows(len(array), choice.rows, source)
     numbers = None if choice.rows is None else rows
     shape, kept, id_column, label = array_roles(array.shape, choice, source)
