@@ -277,13 +277,13 @@ class _Reading:
             comma=self._commas.meaning if any("text" in self._kinds[i] for i in guess.kept) else guess.comma,
             empty_last=self._nothing_last,
         )
-        place = self._may_name_rows()
-        if place is not None and "text" in self._kinds[place]:
+        candidate = self._may_name_rows()
+        if candidate is not None and "text" in self._kinds[candidate]:
             given = self._given(first)
-            kept = tuple(one for one in guess.kept if one != place)
-            id_column = place if given is None else given
-            if (id_column, kept) != (guess.id_column, guess.kept):
-                return replace(right, text=right.text | {place}, id_column=id_column, kept=kept)
+            kept = tuple(place for place in guess.kept if place != candidate)
+            named_by = candidate if given is None else given
+            if (named_by, kept) != (guess.id_column, guess.kept):
+                return replace(right, text=right.text | {candidate}, id_column=named_by, kept=kept)
         if right == guess:
             whole = self._whole(first)
             id_column, found, _ = self.roles(whole)
