@@ -412,7 +412,8 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         The kernel matrix between new and fitted rows is filled tile by tile and never held as a whole.
         """
         check_is_fitted(self)
-        rows = self._rows(X, expected=expected_columns(self))
+        limit = memory_limit_bytes(self.memory_limit)
+        rows = self._rows(X, expected=expected_columns(self), limit=limit)
         check_features(self, X, rows)
         xp, like = rows.xp, rows.like
         alpha = as_float64(self.projection_coef_)
@@ -435,7 +436,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     def _block_scores(self, rows: Rows, alpha: Any) -> Any:
         """Return the function that maps a slice of new rows to uncentred scores."""
         if self.kernel_ is None:
-            return lambda part: to_float64(rows.in_memory()[part, :]) @ alpha
+            return lambda part: to_float64(rows.block(part).values) @ alpha
         held = sparse.issparse(self.X_fit_)
         fitted = self.X_fit_ if held else from_numpy(to_numpy(self.X_fit_), rows.like)
         evaluator = self._bind(self.kernel_, fitted)

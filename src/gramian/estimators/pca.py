@@ -209,7 +209,8 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
-            Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
+            Samples as rows; a 3-D array (n_samples, height, width) holds pictures. Also an iterator of blocks
+            of rows, such as a generator. Files, memory maps and blocks may be larger than memory.
         y : ignored
         **metadata
             None: ``sample_weight`` and whatever is routed are refused with what to do instead.
@@ -413,7 +414,8 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = as_rows(X, estimator="PCA", expected=expected_columns(self))
+        limit = memory_limit_bytes(self.memory_limit)
+        rows = as_rows(X, estimator="PCA", expected=expected_columns(self), limit=limit)
         check_features(self, X, rows)
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())

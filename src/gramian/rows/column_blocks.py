@@ -351,6 +351,7 @@ class _Reading:
                 *((self._spool.note, *place_notes) if large else ()),
             ),
             sha256=blocks.sha256,
+            hashed="the bytes of the file" if blocks.sha256 else "",
             row_numbers=None if choice.rows is None else picked,
             column_numbers=tuple(kept) if names is None else None,
         )

@@ -28,7 +28,7 @@ from gramian.rows.excel import sheet_as_text
 from gramian.rows.hdf5 import read_hdf5
 from gramian.rows.idx import read_idx
 from gramian.rows.matlab import read_mat
-from gramian.rows.numpy_files import read_npy, read_npz
+from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
@@ -61,6 +61,8 @@ _KINDS = {
 # As the files of MNIST are named: train-images-idx3-ubyte.gz.
 _IDX_NAME = re.compile(r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$")
 ARRAYS = ("npy", "npz", "mat", "hdf5", "idx")
+_READ_WHOLE = ("text", "gct", "idx", "picture")
+_HASHED = 64 << 20  # bytes up to which also those kinds are read at once of which otherwise parts are
 _WITH_KEYS = ("npz", "mat", "hdf5", "excel")
 _WITH_MARKS = ("text", "gct", "excel")
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
@@ -179,9 +181,17 @@ def read_location(location: Location, choice: Choice) -> Table:
     with opened(path, source) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return read_stream(file, choice, source)
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        table = _read_kind(kind_of(path), file, location.key, choice, source)
-    return replace(table, sha256=digest)
+        kind, content = kind_of(path), None
+        if kind in _READ_WHOLE or os.fstat(file.fileno()).st_size <= _HASHED:
+            content = file.read()
+        table = _read_kind(
+            kind, file if content is None else io.BytesIO(content), location.key, choice, source
+        )
+    return table if content is None else _hashed(table, content)
+
+
+def _hashed(table: Table, content: bytes) -> Table:
+    return replace(table, sha256=hashlib.sha256(content).hexdigest(), hashed="the bytes of the file")
 
 
 def read_folder(path: Path, choice: Choice, within: int | None = None) -> Table:
@@ -281,7 +291,7 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
     if kind == "zip":
         kind = _kind_of_zip(file)
     table = _read_kind(kind, file, None, choice, source)
-    return replace(table, sha256=hashlib.sha256(data).hexdigest())
+    return _hashed(table, data)
 
 
 def read_picture_list(paths: Sequence[Path], choice: Choice, within: int | None = None) -> Table:
@@ -355,7 +365,13 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
         return read_annotated(file, choice, source)
     if kind in ARRAYS:
         array, notes = array_in(kind, file, key, source)
-        return _with_notes(table_from_array(array, choice, source), notes)
+        table = _with_notes(table_from_array(array, choice, source), notes)
+        large = kind == "npy" and not isinstance(file, io.BytesIO)
+        return (
+            replace(table, sha256=hash_of_npy(file, array), hashed="the bytes of the file")
+            if large
+            else table
+        )
     # Arrow takes longer to import than everything else here, and only columns need it.
     from gramian.rows.columnar import table_from_columns
 

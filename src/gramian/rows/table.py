@@ -41,7 +41,9 @@ class Table:
     asked : tuple of str
         What that person asked to do with the data while reading: for the report.
     sha256 : str
-        Hash of the bytes that were read.
+        Hash of what was read; "" where no file was read as a whole.
+    hashed : str
+        What that covers.
     row_numbers : range or None
         Numbers of the rows in the file, counted from 0, where only some of them were asked for.
     column_numbers : tuple of int or None
@@ -60,6 +62,7 @@ class Table:
     notes: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     sha256: str = ""
+    hashed: str = ""
     row_numbers: range | None = None
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
