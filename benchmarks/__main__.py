@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
 import exact
+import growth
 import meaning
+import scale
 from harness import memory, report
 from harness.rows import Options, Report, Row
 from harness.timing import say
@@ -19,7 +21,9 @@ import selection
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,
     "kernels": kernels.rows,
+    "growth": growth.rows,
     "meaning": meaning.rows,
+    "scale": scale.rows,
     "selection": selection.rows,
 }
 

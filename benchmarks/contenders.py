@@ -57,6 +57,22 @@ def standardized_peer_pca(name: str, **settings: Any) -> Contender:
     return Contender(f"StandardScaler + PCA {name}", run, outcome)
 
 
+def in_batches(name: str, *, n_components: int, batch: int) -> Contender:
+    """Ours or scikit-learn's estimator by ``partial_fit``, and what it says in the end."""
+    ours = name.startswith("gramian")
+
+    def run(X: Any) -> Any:
+        model = gramian.PCA(n_components) if ours else peers.IncrementalPCA(n_components)
+        for start in range(0, len(X), batch):
+            model.partial_fit(X[start : start + batch])
+        return model.components_, model
+
+    def outcome(X: Any, found: Any) -> Outcome:
+        return _pca_outcome(X, found[1])
+
+    return Contender(name, run, outcome, ours=ours)
+
+
 def our_kernel_pca(name: str = "gramian.KernelPCA", **settings: Any) -> Contender:
     def run(X: Any) -> Any:
         return gramian.KernelPCA(kernel="rbf", random_state=0, **settings).fit(X)

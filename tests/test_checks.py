@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from gramian.checks import check_choice, check_integer, check_number, check_seed, check_share, evenly, slices
+from gramian.checks import (
+    amount,
+    check_choice,
+    check_integer,
+    check_number,
+    check_seed,
+    check_share,
+    evenly,
+    slices,
+)
 from gramian.errors import ParameterError
 
 
@@ -39,6 +48,11 @@ def test_choices_suggest_what_was_meant():
     assert check_choice("solver", "gram", ("gram", "full")) == "gram"
     with pytest.raises(ParameterError, match="Did you mean 'gram'"):
         check_choice("solver", "gramm", ("gram", "full"))
+
+
+def test_amounts_of_bytes_are_short():
+    told = {999: "999 bytes", 999.6: "1 kB", 1e9: "1 GB", 999.4e9: "999 GB", 1e12: "1 TB", 8e16: "80,000 TB"}
+    assert {size: amount(size) for size in told} == told
 
 
 def test_ranges_are_covered():

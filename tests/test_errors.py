@@ -13,6 +13,7 @@ BUILT_IN = {
     errors.DataError: ValueError,
     errors.InputTypeError: TypeError,
     errors.ParameterError: ValueError,
+    errors.UnavailableError: (errors.ParameterError, AttributeError),
     errors.FileError: OSError,
     errors.ModelFileError: (errors.FileError, ValueError),
     errors.MemoryLimitError: (ValueError, MemoryError),

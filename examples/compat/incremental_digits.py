@@ -10,6 +10,7 @@ for part in np.array_split(X, 9):
     incremental.partial_fit(part)
 scores = incremental.transform(X)
 whole = PCA(n_components=7, svd_solver="full").fit_transform(X)
-print("shape:", scores.shape, "explained:", incremental.explained_variance_ratio_.sum().round(3))
-agree = [abs(np.corrcoef(scores[:, j], whole[:, j])[0, 1]) for j in range(7)]
+print("shape:", scores.shape, "seen:", int(incremental.n_samples_seen_))
+# scikit-learn's last components depend on the parts, gramian's do not.
+agree = [abs(np.corrcoef(scores[:, j], whole[:, j])[0, 1]) for j in range(5)]
 print("correlation with PCA of all:", np.round(agree, 2))

@@ -158,14 +158,14 @@ def amount(size: float) -> str:
 
     Examples
     --------
-    >>> amount(300), amount(2.5e9)
-    ('300 bytes', '2.5 GB')
+    >>> amount(300), amount(999_900), amount(2.5e9), amount(8e12), amount(8e16)
+    ('300 bytes', '1 MB', '2.5 GB', '8 TB', '80,000 TB')
     """
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 999.5:
             return f"{size:.3g} {unit}"
         size /= 1000
-    return f"{size:.3g} GB"
+    return f"{size:.3g} TB" if size < 999.5 else f"{size:,.0f} TB"
 
 
 def told(items: Sequence[T], doing: str, level: int = logging.DEBUG) -> Iterator[T]:

@@ -21,6 +21,7 @@ __all__ = [
     "ParameterError",
     "PreimageWarning",
     "RankWarning",
+    "UnavailableError",
 ]
 
 
@@ -38,6 +39,10 @@ class InputTypeError(GramianError, TypeError):
 
 class ParameterError(GramianError, ValueError):
     """A parameter is outside what it may be, alone or together with another one."""
+
+
+class UnavailableError(ParameterError, AttributeError):
+    """A method that the parameters chosen do not offer; ``hasattr`` says that it is not there."""
 
 
 class FileError(GramianError, OSError):

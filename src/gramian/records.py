@@ -5,6 +5,7 @@ Nothing here computes: a record is what a step found out, in a form that can be 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -274,6 +275,22 @@ class Spectrum:
         every = np.concatenate([self.values, self.rest])
         return int(np.sum(every > max(self.rank_tolerance * top, 0.0))) if top > 0 else 0
 
+    def scaled(self, factor: float) -> Spectrum:
+        """Return the record in another unit; the sum of squares may not fit into a number."""
+        if factor == 1.0:
+            return self
+        return replace(
+            self,
+            values=self.values * factor,
+            residuals=self.residuals * factor,
+            rest=self.rest * factor,
+            total=None if self.total is None else self.total * factor,
+            squares=None,
+            error_bound=self.error_bound * factor,
+            search_error=None if self.search_error is None else self.search_error * factor,
+            smallest=None if self.smallest is None else self.smallest * factor,
+        )
+
     def first(self, k: int) -> Spectrum:
         """Return the first k pairs; the other eigenvalues go to the rest."""
         return replace(
@@ -397,6 +414,54 @@ class Completeness:
     probability: float = 0.0
 
 
+@dataclass(frozen=True)
+class Approximation:
+    """How far the eigenvalues of an approximate matrix can be from those of the exact one.
+
+    Attributes
+    ----------
+    by : str
+        What took the place of the exact matrix, such as ``"1000 landmarks"``.
+    unexplained : float or None
+        Sum of k(x, x) over the fitted rows less what the approximation explains of it; None where the
+        approximate matrix can lie on either side of the exact one.
+    total : float
+        Sum of k(x, x).
+    below, above : float
+        The j-th largest eigenvalue of the exact matrix is at least that of the approximate one less
+        ``below``, and at most that plus ``above``; rounding included.
+    kind : str
+        Kind of these bounds.
+    probability : float
+        Probability that they are wrong (0 for a deterministic bound).
+    """
+
+    by: str
+    unexplained: float | None
+    total: float
+    below: float
+    above: float
+    kind: BoundKind
+    probability: float = 0.0
+
+    def scaled(self, factor: float) -> Approximation:
+        """Return the bounds in another unit."""
+        unexplained = None if self.unexplained is None else self.unexplained * factor
+        values = (unexplained, self.total * factor, self.below * factor, self.above * factor)
+        return Approximation(self.by, *values, self.kind, self.probability)
+
+    def __str__(self) -> str:
+        share = ""
+        if self.unexplained is not None and self.total > 0:
+            percent = 100 * self.unexplained / self.total
+            share = f"; of the sum of k(x, x) {percent:.2g} % is left open by {self.by}"
+        risk = f", except with probability {self.probability:.1e}" if self.probability else ""
+        return (
+            f"An eigenvalue of the exact matrix is at most {self.below:.3g} below and {self.above:.3g} above "
+            f"that of the approximate one in its place, rounding included{share}{risk} [{self.kind}]."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """What is guaranteed about a set of eigenvalues, by which bound and of which kind.
@@ -428,6 +493,8 @@ class Certificate:
         exceeds the last one by more than 35 % (``completeness`` states by how much).
     reasons : tuple of str
         Why ``ok`` is False, one sentence each.
+    approximation : Approximation or None
+        How far the matrix that all of this is about is from the exact one, where it only approximates that.
     """
 
     values: FloatArray
@@ -442,22 +509,45 @@ class Certificate:
     unit: str
     ok: bool
     reasons: tuple[str, ...] = ()
+    approximation: Approximation | None = None
+
+    @property
+    def lower(self) -> FloatArray:
+        """The j-th largest eigenvalue of the exact matrix is at least ``lower[j]``."""
+        below = 0.0 if self.approximation is None else self.approximation.below
+        return self.values - self.set_radius - below
+
+    @property
+    def upper(self) -> FloatArray:
+        """The j-th largest eigenvalue of the exact matrix is at most ``upper[j]``.
+
+        Infinite where nothing is known of eigenvalues that were not computed; otherwise as certain as the
+        kinds of ``completeness`` and of ``approximation``.
+        """
+        missed = math.inf if self.completeness is None else self.completeness.bound
+        above = 0.0 if self.approximation is None else self.approximation.above
+        return np.maximum(self.values + self.set_radius, missed) + above
 
     def __str__(self) -> str:
         k = len(self.values)
         if k == 0:
             return "Certificate: no components were computed, so there is nothing to certify."
         top = float(self.values[0]) or 1.0
+        of, matrix = "", "exact matrix"
+        if self.approximation is not None:
+            of = f" for the approximation by {self.approximation.by}"
+            matrix = "approximate matrix as computed"
         lines = [
-            f"Certificate: {'holds' if self.ok else 'DOES NOT HOLD'} "
+            f"Certificate: {'holds' if self.ok else 'DOES NOT HOLD'}{of} "
             f"(tolerance {self.tol:.1e} of the largest eigenvalue).",
             f"Each of the {k} {self.unit} is within {float(self.radii.max()) / top:.1e} (relative to the "
-            f"largest, {top:.6g}) of an eigenvalue of the exact matrix [{self.widening_kind}].",
+            f"largest, {top:.6g}) of an eigenvalue of the {matrix} [{self.widening_kind}].",
             f"Taken together, {k} distinct eigenvalues lie within {self.set_radius / top:.1e} of them; "
             f"the vectors are orthonormal to {self.orthogonality:.1e} [{self.widening_kind}].",
             f"Forming the matrix contributes {self.widening / top:.1e} of that; the largest residual is "
             f"{float(self.residuals.max()) / top:.1e}.",
             _completeness_sentence(self.completeness),
+            *([] if self.approximation is None else [str(self.approximation)]),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
 

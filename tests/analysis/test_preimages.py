@@ -30,13 +30,14 @@ def space_of(kernel, X, r=3, center=True):
     values, vectors = values[::-1][:r], vectors[:, ::-1][:, :r]
     alpha = vectors / np.sqrt(values)
     alpha = alpha - alpha.mean(axis=0) if center else alpha
-    return FeatureSpace(bound, X, alpha, vectors * np.sqrt(values), center, t, mean)
+    weights = np.full(len(X), 1.0 / len(X) if center else 0.0)
+    return FeatureSpace(bound, X, alpha, vectors * np.sqrt(values), weights, t, mean)
 
 
 def definition(space, X, z):
     """||phi(x) - P||^2 by Gram matrices, for P = sum_i g_i phi(x_i)."""
     kernel = space.evaluator.kernel
-    g = space.coefficients @ z + (1.0 / len(space.rows) if space.centered else 0.0)
+    g = space.coefficients @ z + space.mean_weights
     K, new = kernel.gram(space.rows), kernel.gram(X, space.rows)
     own = np.array([kernel.gram(x[None])[0, 0] for x in X])
     return own - 2.0 * new @ g + g @ K @ g
@@ -181,7 +182,8 @@ def test_a_function_without_distances_is_refused():
     kernel = kernel_from_name("rbf(gamma=0.3) - linear")
     X = rows()
     space = space_of(RBF(gamma=0.3), X)
-    bad = FeatureSpace(kernel.bind(X), X, space.coefficients, space.scores, False, np.zeros(len(X)), 0.0)
+    none = np.zeros(len(X))
+    bad = FeatureSpace(kernel.bind(X), X, space.coefficients, space.scores, none, none, 0.0)
     with pytest.raises(IndefiniteKernelError, match=r"squared distance of pre-image 0 .* is no valid kernel"):
         residuals(bad, 5 * X, np.zeros((len(X), 3)))
 
@@ -194,7 +196,7 @@ def test_equal_rows_and_constant_rows():
     X = np.full((5, 2), 3.0)
     bound = RBF(gamma=1.0).bind(X)
     none = np.zeros((5, 0))
-    flat = FeatureSpace(bound, X, none, none, True, np.ones(5), 1.0)
+    flat = FeatureSpace(bound, X, none, none, np.full(5, 0.2), np.ones(5), 1.0)
     found = minimised(flat, np.zeros((2, 0)), "fixed-point")
     np.testing.assert_array_equal(found.points, np.full((2, 2), 3.0))
     np.testing.assert_allclose(residuals(flat, found.points, np.zeros((2, 0))), 0.0, atol=1e-7)

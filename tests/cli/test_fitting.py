@@ -40,6 +40,22 @@ def test_a_results_folder_holds_everything(folder, gramian):
     assert [float(row[1]) for row in loadings[1:]] == model.components_[0].tolist()
 
 
+def test_a_model_of_landmarks_has_all_results(folder, gramian):
+    args = ("flowers.csv", "--label", "species", "--kernel", "rbf", "--solver", "nystroem", "--landmarks", 9)
+    ran = gramian("plan", *args)
+    assert "9 rows by randomly pivoted Cholesky" in ran.out
+    ran = gramian("fit", *args, "--components", 2, "-o", "results")
+    assert ran.code == 0
+    assert "for the approximation by 9 landmarks" in ran.out
+    assert "approximation by 9 landmarks" in Path("results/summary.md").read_text()
+    assert gramian("transform", "results", "flowers.csv", "--drop", "species", "-o", "again.csv").code == 0
+    first, again = (
+        np.array([row[-2:] for row in read(name)[1:]], float) for name in ("results/scores.csv", "again.csv")
+    )
+    np.testing.assert_allclose(first, again, atol=1e-12)
+    assert gramian("reconstruct", "results", "flowers.csv", "--drop", "species", "-o", "back.csv").code == 0
+
+
 def test_correlation_loadings_are_correlations(folder, gramian):
     args = (
         "fit",

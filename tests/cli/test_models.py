@@ -25,6 +25,14 @@ def test_gamma_can_be_found_from_the_data():
         assert estimator(Model(kernel="rbf", gamma=gamma)).gamma == gamma.strip()
 
 
+def test_landmarks_reach_the_estimator():
+    made = estimator(Model(kernel="rbf", solver="nystroem", landmarks=50, landmark_rule="uniform"))
+    assert (made.solver, made.n_landmarks, made.landmarks) == ("nystroem", 50, "uniform")
+    made = estimator(Model(kernel="rbf", solver="random-features", landmarks=50))
+    assert (made.n_landmarks, made.landmarks) == (50, "rpcholesky")
+    assert estimator(Model(kernel="rbf", solver="nystroem")).n_landmarks is None
+
+
 def test_a_repair_reaches_the_estimator():
     assert estimator(Model(kernel="sigmoid", repair="clip")).repair == "clip"
     assert estimator(Model(kernel="sigmoid")).repair is None
@@ -42,6 +50,10 @@ def test_what_does_not_apply_is_refused():
         ({"degree": 2}, "--degree belongs to a kernel"),
         ({"coef0": 0.0}, "--coef0 belongs to a kernel"),
         ({"repair": "clip"}, "--repair belongs to a kernel"),
+        ({"landmarks": 5}, "--landmarks belongs to a kernel"),
+        ({"kernel": "rbf", "landmarks": 5}, "--landmarks belongs to --solver nystroem or random-features"),
+        ({"kernel": "rbf", "landmark_rule": "uniform"}, "--landmark-rule belongs to --solver nystroem"),
+        ({"kernel": "rbf", "solver": "nystroem", "landmark_rule": "x"}, "--landmark-rule x is not known"),
         ({"kernel": "rbf", "repair": "shift"}, "--repair shift is not known"),
         ({"kernel": "rbf", "scale": "unit"}, "--scale belongs to PCA"),
         ({"kernel": "rbf", "whiten": True}, "--whiten belongs to PCA"),

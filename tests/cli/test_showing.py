@@ -1,6 +1,9 @@
+import subprocess
+import sys
+
 import numpy as np
 
-from gramian import PolynomialMap
+from gramian import PCA, KernelPCA, PolynomialMap, kernels
 
 
 def test_info_tells_what_a_model_is(flower_model, gramian):
@@ -45,3 +48,20 @@ def test_info_of_what_is_no_model(folder, gramian):
     ran = gramian("info", "flowers.csv")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("gramian: flowers.csv is")
+
+
+def test_info_waits_for_no_scikit_learn(flower_model, folder, gramian):
+    assert gramian("fit", "flowers.csv", "--label", "species", "--kernel", "rbf", "-o", "k.gramian").code == 0
+    program = (
+        "import sys\nfrom gramian.cli import main\n"
+        f"assert main(['info', {str(flower_model)!r}]) == main(['info', 'k.gramian']) == 0\n"
+        "print([name for name in ('sklearn', 'scipy.stats', 'pandas') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ran.stdout.splitlines()[-1:] == ["[]"], ran.stderr
+
+
+def test_info_of_a_kernel_after_a_model(folder, gramian):
+    X = np.random.default_rng(0).standard_normal((9, 4))
+    KernelPCA(2, kernel=kernels.RBF().after(PCA(3).fit(X))).fit(X).save("m.gramian")
+    assert gramian("info", "m.gramian").out.startswith("KernelPCA(")

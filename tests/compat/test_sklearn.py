@@ -13,10 +13,12 @@ import pytest
 import scipy.sparse as sp
 import sklearn.decomposition
 import sklearn.feature_selection
+import sklearn.kernel_approximation
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_diabetes, load_iris, make_circles
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_circles
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics.pairwise import rbf_kernel
 
 from gramian.compat import sklearn as ours
 from gramian.compat.places import PLACES, put_in_place
@@ -47,6 +49,31 @@ def test_a_script_prints_the_same_with_and_without(script, monkeypatch, capsys):
     runpy.run_path(str(script), run_name="__main__")
     assert without
     assert capsys.readouterr().out == without
+
+
+# ------------------------------------------------------------------------- Nystroem
+
+
+def test_equal_landmarks_do_no_harm():
+    rows = np.repeat(np.random.default_rng(0).random((40, 5)), 2, axis=0)
+    for kind, dtype in ((None, np.float64), (None, np.float32), (1, np.float64)):
+        data = rows.astype(dtype)
+        K = rbf_kernel(data.astype(np.float64), gamma=0.2)
+        settings = {"kernel": "rbf", "gamma": 0.2} if kind is None else {"kernel": lambda x, y: rbf(x, y)}
+        for n in (40, 80):
+            errors = []
+            for made in (ours.Nystroem, sklearn.kernel_approximation.Nystroem):
+                model = made(n_components=n, random_state=0, **settings).fit(data)
+                Z = model.transform(data)
+                assert Z.dtype == (dtype if kind is None else np.float64)
+                errors.append(np.abs(Z.astype(np.float64) @ Z.T - K).max())
+            assert errors[0] <= max(2e-2 if n == 40 else 2e-4, 1.001 * errors[1])
+            if dtype == np.float32 and n == 80:
+                assert errors[0] < 1e-2 * errors[1]
+
+
+def rbf(x, y):
+    return float(np.exp(-0.2 * np.sum((x - y) ** 2)))
 
 
 # ------------------------------------------------------------------------------ PCA
@@ -160,6 +187,45 @@ def test_sparse_pca_stays_sparse():
     assert ours.PCA().fit(S[:20]).n_components_ == 19
     with pytest.raises(ValueError, match="must be strictly less than"):
         ours.PCA(20).fit(S[:20])
+
+
+# ---------------------------------------------------------------------- in batches
+
+
+def test_incremental_pca_is_pca_of_all_rows():
+    digits = load_digits().data
+    for data in (digits, digits.astype(np.float32), pd.DataFrame(digits), sp.csr_matrix(digits)):
+        single = getattr(data, "dtype", None) == np.float32
+        whole = sklearn.decomposition.PCA(7, svd_solver="full").fit(digits)
+        theirs = sklearn.decomposition.IncrementalPCA(7, batch_size=200).fit(data)
+        mine = ours.IncrementalPCA(7, batch_size=200).fit(data)
+        rtol = 1e-4 if single else 1e-9
+        for name in ("components_", "explained_variance_", "singular_values_", "mean_", "noise_variance_"):
+            np.testing.assert_allclose(getattr(mine, name), getattr(whole, name), rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(mine.var_, theirs.var_, rtol=1e-4, atol=1e-9)
+        assert mine.n_samples_seen_ == theirs.n_samples_seen_ == 1797
+        assert mine.batch_size_ == 200
+        assert mine.certificate_.ok
+        np.testing.assert_allclose(
+            mine.transform(data), whole.transform(digits), atol=1e-2 if single else 1e-8
+        )
+        twin = pickle.loads(pickle.dumps(mine)).partial_fit(digits[:9])
+        assert twin.n_samples_seen_ == 1806
+
+
+def test_batches_that_gramian_refuses_are_scikit_learns(monkeypatch):
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1MB")
+    wide = np.random.default_rng(0).standard_normal((30, 300))
+    both = (ours.IncrementalPCA, sklearn.decomposition.IncrementalPCA)
+    mine, theirs = (kind(2).partial_fit(wide[:9]).partial_fit(wide[9:]) for kind in both)
+    np.testing.assert_array_equal(mine.components_, theirs.components_)
+    assert not hasattr(mine, "certificate_")
+    with pytest.raises(TypeError, match=r"IncrementalPCA\.partial_fit does not support sparse input"):
+        ours.IncrementalPCA(2).partial_fit(sp.csr_matrix(X))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        ours.IncrementalPCA(2).partial_fit(np.full((5, 3), np.nan))
+    with pytest.raises(ValueError, match="The 'n_components' parameter of IncrementalPCA must be"):
+        ours.IncrementalPCA(0).partial_fit(X)
 
 
 # ----------------------------------------------------------------------- kernel PCA
@@ -277,3 +343,4 @@ def test_the_runner_without_a_script_says_what_it_is():
     missing = run("no-such-script.py")
     assert missing.returncode == 2
     assert missing.stderr == "no-such-script.py: there is no such file. Check the path.\n"
+    assert run("..").stderr == "..: is a folder. Name the script in it.\n"

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian import KernelPCA, load
-from gramian.engine import KernelProblem, kernel, planning, solve
+from gramian.engine import kernel, planning, solve
+from gramian.engine.kernel import KernelProblem
 from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
-from gramian.kernels import RBF, Linear, Polynomial
+from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
+from gramian.operators import kernel_source
 from gramian.operators.kernel_source import KernelSource, MatrixSource
 from gramian.records import Ask, Target
 from gramian.rows import as_rows
@@ -203,6 +205,116 @@ def test_where_float32_tiles_would_show_they_do_not(monkeypatch, function, facto
             found.components.values * 300.0**2, np.linalg.svd(C, compute_uv=False)[:3] ** 2, rtol=1e-3
         )
     assert solved.certificate.ok
+
+
+# ------------------------------------------------------- tiles made again, in float32 where that will do
+
+
+def tables(n=700):
+    rng = np.random.default_rng(5)
+    plain = rng.standard_normal((n, 6)) * [3, 2, 1.5, 1, 1, 1]
+    clusters = plain + 4.0 * rng.standard_normal((5, 6))[rng.integers(5, size=n)]
+    return {
+        "plain": (plain.astype("f4"), 3.0),
+        "offset": ((plain + 1e4).astype("f4"), 3.0),
+        "duplicates": (plain[rng.integers(40, size=n)].astype("f4"), 3.0),
+        "clusters": (clusters.astype("f4"), 3.0),
+        "falling": (plain.astype("f4"), 30.0),
+        "equal": (np.repeat(np.eye(6), n // 6 + 1, axis=0)[:n].astype("f4"), 1.0),
+        "far": ((plain + 900.0 * rng.standard_normal((4, 6))[rng.integers(4, size=n)]).astype("f4"), 3.0),
+        "huge": (plain * 1e150, 3e150),
+    }
+
+
+def of_definition(rows, sigma):
+    rows = rows.astype("f8") / sigma
+    K = np.exp(-0.5 * np.square(rows[:, None, :] - rows[None, :, :]).sum(axis=2))
+    return centred(K)
+
+
+@pytest.mark.parametrize("name", list(tables(60)))
+def test_tiles_made_again_give_what_the_definition_gives(name):
+    """Float32 tiles, none of them kept and half of them: certified, and the certificate is true."""
+    values, sigma = tables()[name]
+    Kc = of_definition(values, sigma)
+    exact = np.linalg.eigvalsh(Kc)[::-1]
+    model = KernelPCA(4, kernel=RBF(sigma=sigma), solver="krylov", tol=1e-5, random_state=0)
+    everything = model.plan(values)
+    least = min(other.bytes for other in everything.alternatives)
+    for limit in (least, (least + everything.bytes) // 2):
+        model.memory_limit = limit
+        foreseen = model.plan(values)
+        model.fit(values)
+        # What plan says is what fit does; distances of far clusters are nothing for float32.
+        assert (model.plan_.steps, model.plan_.bytes) == (foreseen.steps, foreseen.bytes)
+        assert ("kept in memory, the others" in foreseen.steps[0].detail) == (limit > least)
+        assert "anew in every pass" in foreseen.steps[0].detail
+        assert [attempt.plan.arithmetic for attempt in model.attempts_] == ["float32"]
+        assert model.certificate_.ok
+        V = model.eigenvectors_.astype("f8")
+        residuals = np.linalg.norm(Kc @ V - V * model.eigenvalues_, axis=0)
+        assert (residuals <= 1e-5 * exact[0] + 1e-6 * exact[0]).all()
+        assert (np.abs(model.eigenvalues_ - exact[:4]) <= model.certificate_.radii).all()
+        assert (model.certificate_.radii <= 1e-5 * exact[0]).all()
+
+
+def test_float32_evaluates_where_its_bound_allows_it():
+    rng = np.random.default_rng(0)
+    plain = rng.standard_normal((600, 6)).astype("f4")
+    far = plain + 300.0 * rng.standard_normal((4, 6))[rng.integers(4, size=600)].astype("f4")
+    near = RBF(sigma=1.0).bind(plain, 1e-9, centered=True)
+    relative, absolute = near.single
+    source = KernelSource(near, plain)
+    tile = source.single()(slice(0, 300), slice(300, 600), np.empty((300, 300), "f4"))
+    assert tile.dtype == np.float32
+    exact = source(slice(0, 300), slice(300, 600))
+    gap = np.abs(tile - exact)
+    assert (gap <= relative * exact + absolute).all()
+    assert 1e-8 < gap.max() < relative < 1e-4
+    # The same formula on clusters far apart is wrong in every digit, and its bound is not offered.
+    assert RBF(sigma=1.0).bind(far, 1e-9, centered=True).single is None
+    for other in (RBF(sigma=1.0) + 0.5, Polynomial(), Matern(1.0), Laplacian()):
+        assert other.bind(plain, 1e-9, centered=True).single is None
+
+
+def test_where_float32_leaves_digits_open_float64_follows(monkeypatch):
+    """A bound that is claimed and not kept: float32 tiles are wrong, and the answer is not."""
+
+    class Wrong(KernelSource):
+        def single(self):
+            other = super().single()
+            other.left = other.left * np.float32(1.02)
+            return other
+
+    monkeypatch.setattr("gramian.estimators.kernel_pca.KernelSource", Wrong)
+    monkeypatch.setattr(kernel, "KernelSource", Wrong)
+    values, sigma = tables(700)["plain"]
+    exact = np.linalg.eigvalsh(of_definition(values, sigma))[::-1]
+    model = KernelPCA(4, kernel=RBF(sigma=sigma), solver="krylov", tol=1e-8, random_state=0)
+    model.memory_limit = min(other.bytes for other in model.plan(values).alternatives)
+    model.fit(values)
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.eigenvalues_, exact[:4], rtol=1e-7)
+
+
+def test_a_start_from_few_rows_saves_passes_and_hides_nothing(monkeypatch):
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((1000, 6)).astype("f4")
+    # A cluster of few rows that few rows of all are not likely to show, and no others know of.
+    values[:20] = 30.0 + 0.01 * rng.standard_normal((20, 6))
+    few, source = kernel_source.leading_from_few, []
+    monkeypatch.setattr(kernel_source, "FEW_ROWS", 30)
+    monkeypatch.setattr(kernel, "leading_from_few", lambda *a: source.append(few(*a)) or source[-1])
+    model = KernelPCA(3, kernel=RBF(sigma=4.0), solver="krylov", tol=1e-5, random_state=0)
+    model.memory_limit = min(other.bytes for other in model.plan(values).alternatives)
+    model.fit(values)
+    assert len(source) == 1
+    exact = np.linalg.eigvalsh(of_definition(values, 4.0))[::-1]
+    np.testing.assert_allclose(model.eigenvalues_, exact[:3], rtol=1e-5)
+    assert model.certificate_.ok
+    passes = model.attempts_[0].passes
+    monkeypatch.setattr(kernel, "leading_from_few", lambda *_: None)
+    assert model.fit(values).attempts_[0].passes > passes
 
 
 def test_orthonormality_is_that_of_the_vectors_that_the_user_holds():

@@ -153,16 +153,15 @@ def test_nothing_in_the_list_needs_more_than_the_limit(solver, dtype):
 
 
 def test_a_limit_chooses_the_route_that_fits():
-    # Tables whose first choice is the SVD; tiles in float32, then in float64, then none.
-    for find in (lambda limit: pca((500, 500), limit=limit), lambda limit: kernel(20_000, limit=limit)):
-        found = [find(PLENTY)]
-        while smaller := [other.bytes for other in found[-1].alternatives if other.bytes < found[-1].bytes]:
-            assert find(found[-1].bytes).steps == found[-1].steps
-            found.append(find(found[-1].bytes - 1))
-            assert found[-1].bytes in smaller
-        assert len(found) > 1
-        with pytest.raises(MemoryLimitError, match=f"The {found[-1].solver} route needs about"):
-            find(min(item.bytes for item in found) // 2)
+    # A table whose first choice is the SVD.
+    found = [pca((500, 500))]
+    while smaller := [other.bytes for other in found[-1].alternatives if other.bytes < found[-1].bytes]:
+        assert pca((500, 500), limit=found[-1].bytes).steps == found[-1].steps
+        found.append(pca((500, 500), limit=found[-1].bytes - 1))
+        assert found[-1].bytes in smaller
+    assert len(found) > 1
+    with pytest.raises(MemoryLimitError, match=f"The {found[-1].solver} route needs about"):
+        pca((500, 500), limit=min(item.bytes for item in found) // 2)
 
 
 @pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
@@ -204,10 +203,21 @@ def test_tiles_are_kept_where_they_fit():
     single = kernel(n)
     assert (single.arithmetic, kept.arithmetic) == ("float32", "float64")
     assert 0.45 < single.bytes / kept.bytes < 0.8
-    again = kernel(n, limit=single.bytes - 1)
-    assert again.bytes < single.bytes / 3
-    assert again.seconds > single.seconds
-    assert "do not fit into memory_limit" in again.reason
+    none = next(other.bytes for other in single.alternatives if "anew in every pass" in other.storage)
+    assert none < single.bytes / 3
+    before = single.seconds
+    # What the limit leaves is filled with tiles, whichever way the others are made.
+    for limit, share in [(single.bytes - 1, 97), ((single.bytes + none) // 2, 48), (none + 10**6, 0)]:
+        part = kernel(n, limit=limit)
+        assert part.bytes in (limit, limit - 1)
+        assert part.seconds > before
+        assert f"do not fit into memory_limit, so only {share}% of them are kept" in part.reason
+        assert f"{share}% kept in memory, the others filled anew in every pass" in part.steps[0].detail
+        quick = plan(KernelCosts((n, 50), quick=True), Ask(FIVE, 1e-6, limit))
+        assert quick.seconds < part.seconds
+        assert quick.bytes == part.bytes
+        before = part.seconds
+    assert kernel(n, limit=none).bytes == none
     with pytest.raises(MemoryLimitError, match="krylov route needs"):
         kernel(n, limit=10**6)
     with pytest.raises(MemoryLimitError, match="dense route needs"):

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gramian import PCA, KernelPCA
 from gramian.analysis.certificates import may_have_missed
-from gramian.engine import KernelProblem, LinearProblem, SymmetricProblem, planning, solve
+from gramian.engine import LinearProblem, SymmetricProblem, planning, solve
+from gramian.engine.kernel import KernelProblem
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
 from gramian.operators.costs import Form, SymmetricCosts

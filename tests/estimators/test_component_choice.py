@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning, load
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.component_rules.threshold import unknown_noise_factor
 from gramian.arrays import to_numpy
+from gramian.engine import LinearProblem
 from gramian.estimators.component_choice import NAMED, Material, scree_of
 from gramian.rows import as_rows
 from helpers import spectrum_matrix
@@ -399,7 +400,7 @@ def test_refitting_forgets_the_choice_before():
 def test_the_whole_spectrum_without_vectors(shape, kind):
     X = planted(*shape)
     data = sp.csr_matrix(X) if kind == "sparse" else X.astype(kind)
-    material = Material(as_rows(data), True, None, 1, 1 << 40)
+    material = Material(LinearProblem(as_rows(data)), 1 << 40)
     s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[: min(shape[0] - 1, shape[1])]
     assert material.scree.whole
     np.testing.assert_allclose(
@@ -410,7 +411,7 @@ def test_the_whole_spectrum_without_vectors(shape, kind):
 
 def test_the_whole_spectrum_of_other_arrays(array_kind):
     X = planted(1300, 200)
-    material = Material(as_rows(array_kind.make(X)), True, None, 1, 1 << 40)
+    material = Material(LinearProblem(as_rows(array_kind.make(X))), 1 << 40)
     s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
     np.testing.assert_allclose(material.scree.known, s**2 / 1299, rtol=1e-4)
     assert isinstance(to_numpy(material.matrix[0]), np.ndarray)

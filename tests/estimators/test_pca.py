@@ -1020,7 +1020,21 @@ def test_an_unfitted_model_says_so():
 # ---------------------------------------------------------------- scikit-learn
 
 
-@parametrize_with_checks([PCA(), PCA("parallel", scale="unit", whiten=True, solver="krylov")])
+def not_for_streams(estimator):
+    """A rule that draws from the rows says so when they come in batches, which these checks do not expect."""
+    names = (
+        "check_fit_score_takes_y",
+        "check_estimators_partial_fit_n_features",
+        "check_n_features_in_after_fitting",
+        "check_dataframe_column_names_consistency",
+    )
+    return {name: "partial_fit is refused" for name in names if estimator.n_components == "parallel"}
+
+
+@parametrize_with_checks(
+    [PCA(), PCA("parallel", scale="unit", whiten=True, solver="krylov")],
+    expected_failed_checks=not_for_streams,
+)
 @pytest.mark.filterwarnings("ignore:n_components=.* finds no component:gramian.RankWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -1117,3 +1131,32 @@ def test_duplicated_rows_leave_the_mean_square(shape, solver, times):
     k = min(len(once), len(many))
     np.testing.assert_allclose(many[:k], once[:k], atol=1e-11 * once[0])
     np.testing.assert_allclose(many[k:], 0, atol=1e-11 * once[0])
+
+
+def test_genotypes_are_scaled_by_the_frequency_of_their_allele(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.02, 0.98, 60)
+    X = rng.binomial(2, p, (200, 60)).astype("f4")
+    X[:, 3], X[:, 4], X[:, 5] = 0, 2, 1
+    X[7, 8] = X[:, 8].mean()  # a missing call
+    frequencies = X.mean(axis=0, dtype="f8") / 2
+    varies = np.ptp(X, axis=0) > 0
+    divisor = np.where(varies, np.sqrt(2 * frequencies * (1 - frequencies)), 1.0)
+    C = (X - 2 * frequencies) / divisor
+    values = np.linalg.svd(C, compute_uv=False)[:5] ** 2 / 199
+    for data in (X, X.astype("f8"), sp.csr_array(X.astype("f8"))):
+        for solver in ("covariance", "gram", "krylov"):
+            model = PCA(5, scale="genotype", solver=solver).fit(data)
+            assert model.explained_variance_ == pytest.approx(values, rel=1e-4)
+            assert model.constant_features_.tolist() == [3, 4, 5]
+            assert model.scale_ == pytest.approx(divisor)
+    new = X[:9] + 0.0
+    scores = (new - 2 * frequencies) / divisor @ model.components_.T
+    assert model.transform(sp.csr_array(new)) == pytest.approx(scores, abs=1e-5)
+    model.save(tmp_path / "m.gramian")
+    assert np.array_equal(gramian.load(tmp_path / "m.gramian").transform(new), model.transform(new))
+    X[50, 20] = -9
+    with pytest.raises(DataError, match=r"counts of an allele, 0, 1 or 2, and row 50, column 20 holds -9"):
+        PCA(2, scale="genotype").fit(X)
+    with pytest.raises(ParameterError, match="center=False leaves them in"):
+        PCA(2, scale="genotype", center=False).fit(X)

@@ -23,7 +23,7 @@ def centred(K):
 def operator_of(K, center=True, storage=np.float64, **bounds):
     source = MatrixSource(K)
     return CenteredKernelOperator(
-        TileMatrix(len(K), source, np.empty(0), storage),
+        TileMatrix(len(K), source, np.empty(0), storage or np.float64, share=float(storage is not None)),
         source.diagonal,
         relative=bounds.get("relative", 0.0),
         absolute=bounds.get("absolute", 0.0),

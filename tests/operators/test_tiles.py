@@ -7,6 +7,7 @@ from gramian.checks import slices
 from gramian.operators.tiles import TILE, TileMatrix
 
 SIZES = [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 37]
+HELD = [(np.float64, 1.0), (np.float32, 1.0), (np.float64, 0.0), (np.float32, 0.0), (np.float32, 0.6)]
 
 
 def symmetric(n, seed=0):
@@ -31,6 +32,10 @@ class Source:
         return tile.copy()
 
 
+def sum_of_asked(source):
+    return sum((rows.stop - rows.start) * (columns.stop - columns.start) for rows, columns in source.asked)
+
+
 @pytest.mark.parametrize("n", [1, 5, 240, 241, 1000])
 @pytest.mark.parametrize("size", [1, 7, 240])
 def test_slices_cover_every_row_once(n, size):
@@ -40,12 +45,12 @@ def test_slices_cover_every_row_once(n, size):
 
 
 @pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
+@pytest.mark.parametrize(("storage", "share"), HELD)
 @pytest.mark.parametrize("width", [1, 15, 16, 17, 33])
-def test_product_is_the_product(n, storage, width):
+def test_product_is_the_product(n, storage, share, width):
     A = symmetric(n)
     V = np.random.default_rng(1).standard_normal((n, width))
-    tiles = TileMatrix(n, Source(A), np.empty(0), storage)
+    tiles = TileMatrix(n, Source(A), np.empty(0), storage, share=share)
     tolerance = 1e-5 if storage == np.float32 else 1e-12
     np.testing.assert_allclose(tiles.matmat(V), A @ V, atol=tolerance * n)
     fortran = np.asfortranarray(V)
@@ -53,10 +58,10 @@ def test_product_is_the_product(n, storage, width):
 
 
 @pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
-def test_row_sums_squares_and_dense(n, storage):
+@pytest.mark.parametrize(("storage", "share"), HELD)
+def test_row_sums_squares_and_dense(n, storage, share):
     A = symmetric(n)
-    tiles = TileMatrix(n, Source(A), np.empty(0), storage)
+    tiles = TileMatrix(n, Source(A), np.empty(0), storage, share=share)
     np.testing.assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-12 * n)
     assert tiles.squares == pytest.approx(float((A * A).sum()), rel=1e-13)
     expected = A.astype(np.float32) if storage == np.float32 else A
@@ -82,24 +87,25 @@ def test_kept_tiles_are_filled_once_and_half_of_them():
     tiles = TileMatrix(len(A), source, np.empty(0), np.float64)
     for _ in range(3):
         tiles.matmat(np.ones((len(A), 2)))
-    assert len(source.asked) == 6
+    assert sum_of_asked(source) == 6 * TILE * TILE
     assert all(rows.start >= columns.start for rows, columns in source.asked)
     assert sum(tile.nbytes for tile in tiles._kept.values()) == 6 * TILE * TILE * 8
 
 
 def test_tiles_that_are_not_kept_are_filled_in_every_pass():
     A = symmetric(2 * TILE + 5)
-    source = Source(A)
-    tiles = TileMatrix(len(A), source, np.empty(0), None)
-    assert len(source.asked) == 6
-    tiles.matmat(np.ones((len(A), 2)))
-    tiles.matmat(np.ones((len(A), 40)))
-    assert len(source.asked) == 18
-    assert not tiles._kept
-    assert all(
-        rows.stop - rows.start <= TILE and columns.stop - columns.start <= TILE
-        for rows, columns in source.asked
-    )
+    n = len(A)
+    for share in (0.0, 0.3, 0.9):
+        source = Source(A)
+        tiles = TileMatrix(n, source, np.empty(0), share=share)
+        half = sum_of_asked(source)
+        assert n * n / 2 < half < n * (n + TILE) / 2
+        kept = sum(tile.size for tile in tiles._kept.values())
+        assert share * half - 2 * TILE * TILE <= kept <= share * half
+        source.asked.clear()
+        tiles.matmat(np.ones((n, 2)))
+        tiles.matmat(np.ones((n, 40)))
+        assert sum_of_asked(source) == 2 * (half - kept)
 
 
 def test_a_product_leaves_its_argument_alone():
@@ -120,8 +126,8 @@ def test_errors_of_a_source_come_through():
 
 
 @pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
-def test_other_array_kinds(kind, storage):
+@pytest.mark.parametrize(("storage", "share"), HELD)
+def test_other_array_kinds(kind, storage, share):
     xp = pytest.importorskip(kind)
     A = symmetric(90)
     V = np.random.default_rng(1).standard_normal((90, 18))
@@ -131,7 +137,7 @@ def test_other_array_kinds(kind, storage):
     def source(rows, columns, out=None):
         return matrix[rows, columns]
 
-    tiles = TileMatrix(90, source, like, storage)
+    tiles = TileMatrix(90, source, like, storage, share=share)
     product = tiles.matmat(xp.asarray(V))
     assert type(product) is type(matrix)
     np.testing.assert_allclose(np.asarray(product), A @ V, atol=1e-4 if storage == np.float32 else 1e-11)

@@ -4,8 +4,9 @@ import pytest
 import gramian
 from gramian.errors import MissingExtraError
 from gramian.plots.pictures import signed
-from gramian.report import Fitted, results, write_results
-from gramian.report.results import grey_limits, loadings
+from gramian.report import results
+from gramian.report.results import grey_limits, loadings, write_results
+from gramian.report.summary import Fitted
 from gramian.rows.table import Table
 
 

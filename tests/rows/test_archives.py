@@ -109,6 +109,11 @@ def test_damaged_files(tmp_path):
     write_mat73(tmp_path / "new.mat", X=np.zeros((99, 9)))
     savemat(tmp_path / "old.mat", {"X": np.random.default_rng(0).random((99, 9))})
     (tmp_path / "x.idx").write_bytes(idx(np.zeros((99, 9), np.uint8), 8))
+    (tmp_path / "long.idx").write_bytes((tmp_path / "x.idx").read_bytes() + b"0123")
+    with pytest.raises(
+        FileError, match=r"damaged.*promises 99 x 9 uint8 \(891 bytes\), but 895 bytes follow"
+    ):
+        scan(tmp_path / "long.idx").read()
     for name in ("x.h5", "new.mat", "old.mat", "x.idx"):
         data = (tmp_path / name).read_bytes()
         for keep in (3, 150, len(data) - 200):
@@ -118,6 +123,23 @@ def test_damaged_files(tmp_path):
         (tmp_path / name).write_bytes(b"x,y\n1,2\n" * 99)
         with pytest.raises(FileError, match="of another kind"):
             scan(tmp_path / name).read()
+
+
+def test_damaged_files_of_matlab_do_not_crash(tmp_path):
+    path = tmp_path / "x.mat"
+    S = sparse.csc_matrix(np.triu(np.arange(16.0).reshape(4, 4)))
+    savemat(path, {"S": S, "X": X, "c": {"a": "text"}})
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(128, len(whole) - 4, 4):
+        for number in (0, 1, 0x7FFFFFFF, 0xFFFFFFFF):
+            path.write_bytes(whole[:place] + struct.pack("<I", number) + whole[place + 4 :])
+            for key in "SX":
+                try:
+                    scan(f"{path}::{key}").read()
+                except (DataError, FileError, MemoryLimitError):
+                    refused += 1
+    assert refused > 100
 
 
 def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):

@@ -27,6 +27,12 @@ def test_first_column_of_unique_text_becomes_row_names():
     assert table.notes == ("column 'c0' holds unique text: used as row names",)
 
 
+def test_unique_text_that_is_mostly_numbers_does_not_become_row_names():
+    for first in (["1", "2.5", "#DIV/0!", "x"], ["1,000.5", "2,000.5", "none"], ["1", "NA", "x"]):
+        with pytest.raises(DataError, match="1 column that holds no numbers: 'c0'"):
+            make([first, [1] * len(first)])
+
+
 def test_first_column_named_like_an_index_becomes_row_names():
     for name in ("", "rownames", "Unnamed: 0", "__index_level_0__"):
         table = make([[1, 2], [1.5, 2.5]], [name, "x"])

@@ -17,7 +17,7 @@ from gramian.errors import DataError, FileError, GramianError, MemoryLimitError,
 from gramian.rows import ArrayRows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.spool import Spool
-from gramian.rows.stored import StoredArray, StoredRows
+from gramian.rows.stored import OnDisk, StoredRows
 
 LIMIT = 4000  # so that blocks have 4 kB, the least
 
@@ -37,7 +37,7 @@ def both(path, expected=None, **options):
     if isinstance(whole, GramianError) or isinstance(large, GramianError):
         assert type(whole) is type(large), (whole, large)
         return str(large)
-    assert isinstance(large.values, StoredArray) or large.values.nbytes <= LIMIT // 4
+    assert isinstance(large.values, OnDisk) or large.values.nbytes <= LIMIT // 4
     assert large.values[:].tobytes() == np.ascontiguousarray(whole.values).tobytes()
     assert large.values.dtype == whole.values.dtype
     for name in (
@@ -214,7 +214,9 @@ def test_options_of_a_stored_array_give_what_they_give_of_the_array(order, tmp_p
             {"columns": "2,0", "rows": "6:"},
             {"label": "1", "id": "0"},
             {"transpose": True},
+            {"transpose": True, "rows": "6:30"},
             {"missing": "mean"},
+            {"missing": "mean", "rows": "4:"},
             {"missing": "drop-rows"},
             {"missing": "drop-columns", "rows": "7:"},
             {"size": "3x3"},
@@ -315,7 +317,7 @@ def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
             as_rows(blocks(numbers(9000)), limit=LIMIT)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    with pytest.raises(FileError, match=rf"{tmp_path}: it has .* of room\. 1e\+09 GB are needed"):
+    with pytest.raises(FileError, match=rf"{tmp_path}: it has .* of room\. 1,000,000 TB are needed"):
         Spool("x.parquet", 10**18, sure=True)
     rows = as_rows(blocks(numbers()), limit=LIMIT)
     assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ import pytest
 from pyarrow import feather, ipc
 
 from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
+from gramian.rows import as_rows
 from gramian.rows.scan import scan
 
 
@@ -48,6 +49,16 @@ def test_sheets_of_excel(tmp_path):
         scan(f"{path}::third").read()
     with pytest.raises(DataError, match="the sheet 'none' is empty"):
         scan(f"{path}::none").read()
+
+
+def test_errors_in_cells_are_missing_values(tmp_path):
+    errors = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A"]
+    rows = [["x", "y"], [1, 2], [2.5, 4], *([error, 6] for error in errors)]
+    path = write_book(tmp_path / "x.xlsx", a=rows)
+    with pytest.raises(DataError, match="7 missing values"):
+        as_rows(scan(path))
+    table = scan(path, missing="drop-rows").read()
+    assert (table.values.tolist(), table.row_names) == ([[1, 2], [2.5, 4]], None)
 
 
 def test_what_spreadsheets_hold_beside_numbers(tmp_path):
@@ -131,8 +142,14 @@ def test_files_that_are_no_gct(tmp_path):
         with pytest.raises(FileError, match="is truncated, or no GCT file"):
             scan(tmp_path / "x.gct").read()
     (tmp_path / "x.gct").write_text(GCT2.rpartition("8\t")[0])
-    with pytest.raises(FileError, match="is truncated: its second line promises 2 rows, and there are 1"):
+    with pytest.raises(
+        FileError, match="truncated or altered: its second line promises 2 rows, and there are 1"
+    ):
         scan(tmp_path / "x.gct").read()
+    for text, found in ((GCT2, 2), (GCT3, 2)):
+        (tmp_path / "x.gct").write_text(text.replace("2\t2", "2\t3", 1))
+        with pytest.raises(FileError, match=f"promises 3 columns of numbers, and there are {found}"):
+            scan(tmp_path / "x.gct").read()
 
 
 def test_feather_and_arrow(tmp_path):

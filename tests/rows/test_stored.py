@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from gramian import PCA, Whitener, scan
+from gramian import PCA, Whitener, choose_components, scan
 from gramian.errors import DataError, FileError, MemoryLimitError
 from gramian.rows import as_rows
 from gramian.rows.stored import StoredRows
@@ -131,3 +131,17 @@ def test_a_scan_of_a_large_file_is_read_block_by_block(saved):
     assert not as_rows(scan(saved(X)), limit=40 * LIMIT).is_stored
     plan = PCA(3, memory_limit=LIMIT).plan(scan(saved(X)))
     assert plan.bytes < LIMIT
+
+
+def test_densities_and_rules_of_a_file(saved):
+    X = table(20_000, 60)
+    model = PCA(12, memory_limit=LIMIT).fit(saved(X))
+    assert model.score(saved(X)) == pytest.approx(PCA(12).fit(X).score(X))
+    rules = ["fraction", "gavish-donoho"]
+    file, array = (
+        choose_components(PCA(memory_limit=limit), data, rules=rules)
+        for limit, data in ((LIMIT, saved(X)), (None, X))
+    )
+    assert str(file) == str(array)
+    with pytest.raises(MemoryLimitError, match="copies of the data"):
+        PCA("parallel", memory_limit=LIMIT).fit(saved(X))

@@ -25,9 +25,12 @@ from gramian.records import BoundKind, Certificate, Completeness, FloatArray, Sp
 SLACK = 0.35
 # Largest relative gap that the probe may leave open, and the probability that its statement is wrong.
 PROBE_GAP = 0.25
+# Share of that which the error of the matrix may be in which the probe looks.
+SEARCHED = 0.25
 PROBE_GAP_INDEFINITE = 0.1
 PROBE_PROBABILITY = 1e-6
-PROBE_COLUMNS = 8
+PROBE_COLUMNS, PROBE_STEPS = 8, 12
+HUGE, TINY = 1e100, 1e-300
 
 
 def certify(
@@ -164,6 +167,10 @@ def _completeness(
         if best is None or remainder < best.bound:
             best = _bounded("Frobenius norm", remainder, last, kind)
     if best is None or best.bound > enough:
+        exact = operator.promoted() if error > SEARCHED * (enough - last) else None
+        if exact is not None:
+            # What float32 rounds off would hide what is looked for.
+            operator, error = exact, exact.error_bound
         with blas_threads():
             bound, probability = _probe(operator, spectrum.vectors, error, enough, _stream(rng, operator))
         bound += error
@@ -201,20 +208,66 @@ def _scaled(complete: Completeness | None, factor: float) -> Completeness | None
     )
 
 
-def probe_gap(size: int, steps: int, probability: float, columns: int) -> float:
-    """Relative gap by which Lanczos underestimates the largest eigenvalue with a probability; may exceed 1.
+def largest_possible(projected: FloatArray, start: FloatArray, steps: int, probability: float) -> float:
+    """Bound the largest eigenvalue of a symmetric matrix from a Krylov space of a Gaussian block.
 
-    For one uniformly random start in dimension ``size`` the probability of more than ``gap`` is at most
-    ``1.648 sqrt(size) exp(-sqrt(gap) (2 steps - 1))``; the Krylov space of a block of independent columns
-    contains those of all of them, so all must fail.
+    Parameters
+    ----------
+    projected : ndarray of shape (m, m)
+        The matrix A on an orthonormal basis Q of the space: ``Q.T A Q``.
+    start : ndarray of shape (m, b)
+        The Gaussian columns G that the space was built from, in that basis: ``Q.T G``.
+    steps : int
+        Number of blocks: the space holds ``p(A) G`` for every polynomial p of a lower degree.
+    probability : float
+        Of the bound being wrong.
+
+    Notes
+    -----
+    Let L be the largest eigenvalue and u its unit eigenvector. The b numbers ``u.T g`` are independent and
+    normal, so that one of them at least has a square of ``t = (pi / 2) probability^(2 / b)``, except with
+    that probability. For this column and every polynomial, ``t p(L)^2 <= (u.T p(A) g)^2 <= ||p(A) g||^2``.
+    The right-hand side is known, and smallest against ``p(L)^2`` is its ratio to the sum of squares of the
+    polynomials orthonormal for it (Christoffel), which grow beyond their zeros: from some L on it is
+    contradicted. Whatever the number of steps, and of looks at them, the event is the same one.
 
     References
     ----------
-    Kuczynski and Wozniakowski (1992), Estimating the largest eigenvalue by the power and Lanczos algorithms
-    with a random start, theorem 4.2.
+    Szegoe (1939), Orthogonal polynomials, theorem 3.1.3. A random start and polynomials: Kuczynski and
+    Wozniakowski (1992), Estimating the largest eigenvalue by the power and Lanczos algorithms with a random
+    start, who need no measured norms and lose the logarithm of the order for it.
     """
-    root = (math.log(1.648 * math.sqrt(size)) - math.log(probability) / columns) / (2 * steps - 1)
-    return root**2
+    if steps < 2:
+        return math.inf
+    values = np.linalg.eigvalsh(projected)
+    high, width = float(values[-1]), max(float(values[-1] - values[0]), float(np.abs(values).max()), TINY)
+    norms = np.linalg.norm(start, axis=0)
+    basis, diagonal, beside = [start / norms], [], [np.zeros(len(norms))]
+    for _ in range(steps - 1):
+        W = projected @ basis[-1]
+        diagonal.append(np.sum(basis[-1] * W, axis=0))
+        for q in basis * 2:
+            W = W - q * np.sum(q * W, axis=0)
+        beside.append(np.maximum(np.linalg.norm(W, axis=0), 1e-14 * width))
+        basis.append(W / beside[-1])
+
+    def contradicted(value: float) -> bool:
+        before, now = np.zeros(len(norms)), 1.0 / norms
+        squares = now * now
+        for j, middle in enumerate(diagonal):
+            following = ((value - middle) * now - beside[j] * before) / beside[j + 1]
+            before, now = now, np.minimum(following, HUGE)
+            squares = squares + now * now
+        return bool(0.5 * math.pi * probability ** (2 / len(norms)) * squares.min() > 1.0)
+
+    step = 1e-3 * width
+    while not contradicted(high + step) and step < HUGE * width:
+        step *= 2.0
+    low = 0.0
+    for _ in range(30):
+        middle = (low + step) / 2
+        low, step = (low, middle) if contradicted(high + middle) else (middle, step)
+    return high + step
 
 
 def _stream(rng: np.random.Generator, operator: Operator) -> np.random.Generator:
@@ -228,45 +281,39 @@ def _probe(
 ) -> tuple[float, float]:
     """Bound the largest eigenvalue of ``P A P`` from fresh Gaussian columns; the bound and its risk.
 
-    The theorem is about positive semi-definite matrices, and Krylov spaces do not change when the identity
-    is subtracted: with w the distance between the largest and the smallest eigenvalue, either end of the
-    spectrum lies at most ``gap w`` beyond its Ritz value. Where the exact matrix is positive semi-definite
-    the smallest eigenvalue is known to be at least ``-error``; otherwise both ends are estimated. The probe
-    ends as soon as its bound is ``enough``; each look at it has a share of the risk.
+    The probe ends as soon as its bound is ``enough``, or as near to the largest eigenvalue seen as it gets
+    for a share of the width of the spectrum.
     """
     size = operator.size - V.shape[1]
     V, _ = orthonormal(V)
-    columns = max(1, min(PROBE_COLUMNS, size // 4))
-    largest, ends = (PROBE_GAP, 1) if operator.psd else (PROBE_GAP_INDEFINITE, 2)
-    most = 2
-    while probe_gap(size, most, PROBE_PROBABILITY / most, columns) > largest:
-        most += 1
-    if columns * most >= size:
-        # One block that fills the space leaves nothing to chance.
-        columns, most = size, 1
-    for steps, (low, high) in enumerate(_ritz_ends(operator, V, columns, rng), 1):
-        gap = probe_gap(size, steps, PROBE_PROBABILITY / most, columns) if most > 1 else 0.0
-        bound = math.inf
-        if operator.psd and gap < 1.0:
-            bound = (max(high, 0.0) + gap * error) / (1.0 - gap)
-        elif 2.0 * gap < 1.0:
-            bound = high + gap * (high - low) / (1.0 - 2.0 * gap)
-        if bound + error <= enough or steps == most:
+    # One block that fills the space leaves nothing to chance.
+    columns = PROBE_COLUMNS if size > PROBE_COLUMNS * PROBE_STEPS else size
+    gap = PROBE_GAP if operator.psd else PROBE_GAP_INDEFINITE
+    bound = math.inf
+    for steps, (projected, start) in enumerate(_krylov_spaces(operator, V, columns, rng), 1):
+        values = np.linalg.eigvalsh(projected)
+        low, high = float(values[0]), float(values[-1])
+        if columns == size:
+            return high, 0.0
+        bound = largest_possible(projected, start, steps, PROBE_PROBABILITY)
+        near = (1.0 - gap) * bound <= high - gap * low
+        if bound + error <= enough or near or steps == PROBE_STEPS:
             break
-    return bound, ends * PROBE_PROBABILITY if most > 1 else 0.0
+    return bound, PROBE_PROBABILITY
 
 
-def _ritz_ends(
+def _krylov_spaces(
     operator: Operator, V: Any, columns: int, rng: np.random.Generator
-) -> Iterator[tuple[float, float]]:
-    """Yield smallest and largest Ritz value of ``P A P`` on ever larger Krylov spaces of a Gaussian block."""
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield ``P A P`` on ever larger Krylov spaces of a Gaussian block, and that block in their bases."""
     xp = namespace(V)
     k = V.shape[1]
     block = random_normal(rng, (operator.size, columns), V)
-    basis, projected = V, np.zeros((0, 0))
+    basis, projected, first = V, np.zeros((0, 0)), np.eye(columns)
     while True:
         for _ in range(2):
-            block, _ = orthonormal(without(block, basis, inner(basis, block)))
+            block, R = orthonormal(without(block, basis, inner(basis, block)))
+            first = first if len(projected) else R @ first
         image = operator.matmat(block)
         basis = xp.concat([basis, block], axis=1)
         seen = as_float64(inner(basis[:, k:], image))
@@ -277,6 +324,5 @@ def _ritz_ends(
         grown[size - columns :, :] = seen.T
         grown[size - columns :, size - columns :] = (seen[-columns:] + seen[-columns:].T) / 2
         projected = grown
-        values = np.linalg.eigvalsh(projected)
-        yield float(values[0]), float(values[-1])
+        yield projected, np.concatenate([first, np.zeros((size - columns, columns))])
         block = image

@@ -31,20 +31,20 @@ ROUNDING = 1e-5
 class FeatureSpace:
     """What kernel PCA found in feature space, for going back.
 
-    The point with the scores z is ``P = sum_i g_i phi(x_i)``, with ``g = A z + 1/n`` where the features were
-    centred and ``g = A z`` where not; A are centred coefficients in the first case.
+    The point with the scores z is ``P = sum_i g_i phi(x_i)``, with ``g = A z + w`` for weights w of the mean.
 
     Attributes
     ----------
     evaluator : Evaluator
         The kernel, bound to the fitted rows.
     rows : ndarray of shape (n, d), float64
-        The fitted rows.
+        The fitted rows, or landmarks.
     coefficients : ndarray of shape (n, r)
         A, one column for each component above the rank tolerance.
     scores : ndarray of shape (n, r)
         Scores of the fitted rows.
-    centered : bool
+    mean_weights : ndarray of shape (n,)
+        w: 1/n for fitted rows; 0 without centring.
     row_means : ndarray of shape (n,)
         Means of the rows of the Gram matrix; 0 without centring.
     mean : float
@@ -55,7 +55,7 @@ class FeatureSpace:
     rows: FloatArray
     coefficients: FloatArray
     scores: FloatArray
-    centered: bool
+    mean_weights: FloatArray
     row_means: FloatArray
     mean: float
 
@@ -91,10 +91,15 @@ class FeatureSpace:
 
     def weights(self, Z: FloatArray) -> FloatArray:
         """Return g for scores of shape (b, r): shape (b, n)."""
-        found = Z @ self.coefficients.T
-        if self.centered:
-            found += 1.0 / len(self.rows)
-        return np.asarray(found)
+        return np.asarray(Z @ self.coefficients.T + self.mean_weights)
+
+    def combined(self, Z: FloatArray) -> FloatArray:
+        """Return ``g @ rows``: the points themselves, where phi is linear."""
+        origin = self.center if self.mean_weights.any() else np.zeros(self.rows.shape[1])
+        gaps = self.rows - origin
+        sums = Z @ self.coefficients.sum(axis=0) + self.mean_weights.sum()
+        found = Z @ (self.coefficients.T @ gaps) + self.mean_weights @ gaps
+        return np.asarray(found + sums[:, None] * origin)
 
 
 def nearest_rows(space: FeatureSpace, Z: FloatArray) -> npt.NDArray[np.intp]:
@@ -132,9 +137,7 @@ def residuals(space: FeatureSpace, X: FloatArray, Z: FloatArray) -> FloatArray:
     IndefiniteKernelError
         Where the square of a distance is negative beyond rounding, which no valid kernel gives.
     """
-    n = len(space.rows)
-    mean = np.full((n, 1), 1.0 / n if space.centered else 0.0)
-    sums = np.concatenate([space.coefficients, mean], axis=1)
+    sums = np.concatenate([space.coefficients, space.mean_weights[:, None]], axis=1)
     size = max(1, BLOCK_BYTES // (8 * COLUMNS))
 
     def work(part: slice) -> FloatArray:

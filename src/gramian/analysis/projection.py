@@ -74,3 +74,24 @@ class LinearProjection:
         if self.divisor is not None:
             rows = rows * like(self.divisor)[None, :]
         return rows + like(self.center)[None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProjection:
+    """The map of kernel PCA: scores are ``k(x, nodes) @ coefficients - offset``.
+
+    Attributes
+    ----------
+    nodes : array or sparse matrix of shape (m, d), or None
+        Fitted rows or landmarks; None where functions of a row take the place of k(x, nodes).
+    coefficients : ndarray of shape (m, k)
+    offset : ndarray of shape (k,)
+        What the mean of the fitted rows has; 0 without centring.
+    weights : ndarray of shape (m,)
+        The mean of the fitted rows in feature space, as a combination of the nodes; 0 without centring.
+    """
+
+    nodes: Any
+    coefficients: FloatArray
+    offset: FloatArray
+    weights: FloatArray

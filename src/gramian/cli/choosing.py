@@ -122,7 +122,7 @@ def read_numbers(text: str | None) -> list[int] | None:
 def _validating(name: str, table: Any, seed: int) -> Any:
     from gramian.selection.labels import as_target
 
-    classes = as_target(table.labels, len(table.values))[1]
+    classes = as_target(table.labels, table.values.shape[0])[1]
     return estimator(name, classes is not None, seed=seed)
 
 

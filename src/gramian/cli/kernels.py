@@ -81,7 +81,7 @@ def kernels_audit(
     Exits with 1 when it is none.
     """
     from gramian.kernels import kernel_from_name
-    from gramian.kernels.audit import audit
+    from gramian.kernels.auditing import audit
 
     given = as_arguments(reading)
     if data is None and given:
@@ -91,7 +91,7 @@ def kernels_audit(
     if data is not None:
         table = read_table(data, reading)
         # A picture is one row.
-        rows = table.values.reshape(len(table.values), -1)
+        rows = table.flat
         if kernel != "precomputed":
             # Names of columns end here, and widths that depend on the data are shown as numbers.
             audited = audited.resolve(rows, table.feature_names)

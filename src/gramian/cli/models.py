@@ -10,6 +10,8 @@ from gramian.errors import ParameterError
 # Options that are parameters of a kernel whose name stands alone.
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")
 KERNEL_ONLY = (*KERNEL_OPTIONS, "repair", "preimage")
+# What the shell calls by another name than Python.
+LANDMARKS = {"landmarks": "n_landmarks", "landmark_rule": "landmarks"}
 PCA_ONLY = ("scale", "whiten", "ddof", "max_rmse")
 
 
@@ -23,9 +25,11 @@ def estimator(options: Model) -> Any:
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.component_choice import NAMED, check_rmse
+    from gramian.estimators.inputs import SCALES
     from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
+    from gramian.estimators.landmarks import LANDMARK_RULES
     from gramian.estimators.pca import PCA
     from gramian.estimators.pca import SOLVERS as PCA_SOLVERS
     from gramian.estimators.preimages import PREIMAGES
@@ -35,9 +39,10 @@ def estimator(options: Model) -> Any:
     pca = options.kernel is None
     allowed = {
         "solver": PCA_SOLVERS if pca else KERNEL_SOLVERS,
-        "scale": ("unit", "pareto"),
+        "scale": SCALES,
         "repair": ("clip",),
         "preimage": PREIMAGES,
+        "landmark_rule": LANDMARK_RULES,
     }
     for name, choices in allowed.items():
         if (value := getattr(options, name)) is not None:
@@ -56,6 +61,9 @@ def estimator(options: Model) -> Any:
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     if pca:
         return PCA(components, **given, **shared)
+    given |= {
+        to: getattr(options, name) for name, to in LANDMARKS.items() if getattr(options, name) is not None
+    }
     given["gamma"] = number_or_name("--gamma", options.gamma, ("median", "scale"))
     return KernelPCA(components, kernel=options.kernel, **given, **shared)
 
@@ -65,9 +73,13 @@ def _check_applicable(options: Model) -> None:
 
     kernel = options.kernel
     if kernel is None:
-        only_for("a kernel, which --kernel names", options, *KERNEL_ONLY)
+        only_for("a kernel, which --kernel names", options, *KERNEL_ONLY, *LANDMARKS)
         return
     only_for("PCA, without --kernel", options, *PCA_ONLY)
+    if options.solver != "nystroem":
+        only_for("--solver nystroem", options, "landmark_rule")
+        if options.solver != "random-features":
+            only_for("--solver nystroem or random-features", options, "landmarks")
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel, "--kernel")
     alone = made is not None and kernel.strip().isidentifier()
     known = made.get_params(deep=False) if made is not None and alone else {}

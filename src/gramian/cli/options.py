@@ -143,14 +143,31 @@ class Model:
     degree: Annotated[int | None, option("--degree", "NUMBER", "Power of poly. [3]")] = None
     coef0: Annotated[float | None, option("--coef0", "NUMBER", "Constant of poly and sigmoid. [1]")] = None
     no_center: Annotated[bool, typer.Option("--no-center", help="Do not subtract the mean.")] = False
-    scale: Annotated[Text, option("--scale", "HOW", "PCA: unit (variance 1) or pareto. [as they are]")] = None
+    scale: Annotated[
+        Text, option("--scale", "HOW", "PCA: unit (variance 1), pareto or genotype. [as they are]")
+    ] = None
     whiten: Annotated[bool, typer.Option("--whiten", help="PCA: scores of variance 1.")] = False
     ddof: Annotated[int | None, option("--ddof", "NUMBER", "PCA: variances divide by rows - ddof. [1]")] = (
         None
     )
     solver: Annotated[
         Text,
-        option("--solver", "NAME", "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. [auto]"),
+        option(
+            "--solver",
+            "NAME",
+            "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov, and for many rows nystroem or "
+            "random-features, which approximate. [auto]",
+        ),
+    ] = None
+    landmarks: Annotated[
+        int | None,
+        option("--landmarks", "NUMBER", "Landmarks of nystroem, or number of random features. [1000]"),
+    ] = None
+    landmark_rule: Annotated[
+        Text,
+        option(
+            "--landmark-rule", "HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]"
+        ),
     ] = None
     tol: Annotated[
         float | None,

@@ -118,7 +118,7 @@ def select(
     _check_names(table, out)
     from gramian.selection.labels import as_target
 
-    classes = as_target(table.labels, len(table.values))[1]
+    classes = as_target(table.labels, table.values.shape[0])[1]
     model = _selector(selecting, wanted, classes is not None)
     try:
         with progress("selecting"):

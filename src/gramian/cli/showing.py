@@ -1,11 +1,13 @@
 """The command that shows a saved model: ``info``."""
 
+from pathlib import Path
 from typing import Any
 
 from gramian.checks import listed
-from gramian.cli.inputs import model_path, read_model
+from gramian.cli.inputs import model_path
 from gramian.cli.options import JsonFlag, ModelFile
 from gramian.cli.outputs import answer, model_lines
+from gramian.cli.progress import progress
 
 
 def info(model: ModelFile, as_json: JsonFlag = False) -> None:
@@ -13,22 +15,31 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
+    from gramian.estimators.description import described
     from gramian.report.facts import component_facts, model_facts, plain
-    from gramian.store import read_model as read_stored
+    from gramian.store import read_model
 
-    fitted = read_model(model)
     path = model_path(model)
-    written_by = read_stored(path).versions
-    told: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": written_by}
+    with progress(f"reading {model}"):
+        stored = read_model(path)
+        fitted = described(stored) or _loaded(path)
+    told: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
     if hasattr(fitted, "certificate_"):
-        told |= {"model": model_facts(fitted), "components": component_facts(fitted)}
+        facts = model_facts(fitted) | {"kind": stored.kind}
+        told |= {"model": facts, "components": component_facts(fitted)}
         lines = [*_lines(told["model"]), "", *model_lines(fitted)]
     else:  # a map of features has no components
         parameters = plain(fitted.get_params(deep=False))
-        told["model"] = {"kind": type(fitted).__name__, "parameters": parameters}
+        told["model"] = {"kind": stored.kind, "parameters": parameters}
         lines = [_made(told["model"])]
-    writers = ", ".join(f"{name} {number}" for name, number in written_by.items())
+    writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
     answer(as_json, told, "\n".join([*lines, "", f"Written by {writers}."]))
+
+
+def _loaded(path: Path) -> Any:
+    from gramian.loading import load
+
+    return load(path)
 
 
 def _made(facts: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ USAGE = """usage: python -m gramian.compat SCRIPT [ARGUMENTS ...]
 
 Runs a Python script in which these names of scikit-learn are gramian's:
   sklearn.decomposition: PCA, KernelPCA
+  sklearn.kernel_approximation: Nystroem
   sklearn.feature_selection: SequentialFeatureSelector, mutual_info_classif, mutual_info_regression
 """
 
@@ -22,7 +23,12 @@ def main() -> int:
         return 0 if arguments else 2
     script = Path(arguments[0])
     if not script.is_file():
-        sys.stderr.write(f"{script}: there is no such file. Check the path.\n")
+        what = (
+            "is a folder. Name the script in it"
+            if script.is_dir()
+            else "there is no such file. Check the path"
+        )
+        sys.stderr.write(f"{script}: {what}.\n")
         return 2
     sys.argv = arguments
     # As when Python itself runs it.

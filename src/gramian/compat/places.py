@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sklearn.decomposition
 import sklearn.feature_selection
+import sklearn.kernel_approximation
 
 from gramian.compat import sklearn as ours
 
 PLACES = {
-    sklearn.decomposition: ("PCA", "KernelPCA"),
+    sklearn.decomposition: ("PCA", "IncrementalPCA", "KernelPCA"),
+    sklearn.kernel_approximation: ("Nystroem",),
     sklearn.feature_selection: (
         "SequentialFeatureSelector",
         "mutual_info_classif",

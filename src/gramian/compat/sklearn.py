@@ -23,9 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn.decomposition
 import sklearn.feature_selection
+import sklearn.kernel_approximation
 from sklearn.feature_selection import mutual_info_classif as classif_of_scikit_learn
 from sklearn.feature_selection import mutual_info_regression as regression_of_scikit_learn
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils._array_api import get_namespace
 from sklearn.utils.extmath import svd_flip
@@ -37,8 +39,10 @@ from gramian.errors import GramianError, RankWarning
 
 __all__ = [
     "PCA",
+    "IncrementalPCA",
     "KernelCenterer",
     "KernelPCA",
+    "Nystroem",
     "SequentialFeatureSelector",
     "mutual_info_classif",
     "mutual_info_regression",
@@ -48,9 +52,22 @@ __all__ = [
 SOLVERS = {"covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov", "dense": "dense"}
 # gramian's attributes that a fitted model has besides scikit-learn's.
 TOLD = ("plan_", "attempts_", "certificate_")
+# What follows from the batches that were seen, computed when somebody asks.
+FOLLOWING = (
+    *TOLD,
+    "rank_",
+    "components_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "mean_",
+    "var_",
+    "noise_variance_",
+)
 TO_THE_LAST_DIGITS = 1e-12  # residual relative to the largest eigenvalue; eigenvalues are off by its square
 ROUNDING = 2e-12  # that gramian allows a share for
 WITH_GAMMA = ("poly", "rbf", "sigmoid")
+LEAST_SQUARE = 1.01e-12  # what scikit-learn raises smaller eigenvalues of landmarks to
 
 
 class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
@@ -74,10 +91,7 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
 
     def transform(self, X: Any) -> Any:
         """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
-        scores = super().transform(X)
-        if not self.whiten or getattr(self, "rank_", self.n_components_) == self.n_components_:
-            return scores
-        return scores * (np.arange(self.n_components_) < self.rank_)
+        return _within_the_rank(self, super().transform(X))
 
     def _fitted(self, X: Any, *, scores: bool) -> Any:
         """Fit by gramian; its scores (or True), or None where scikit-learn has to answer."""
@@ -124,6 +138,90 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
         if self.tol or self.svd_solver not in ("arpack", "full"):
             return self.tol or None
         return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
+
+
+class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
+    """:class:`sklearn.decomposition.IncrementalPCA`, whose batches :class:`gramian.PCA` merges exactly.
+
+    The components are those of all rows that were seen, not an approximation that depends on the batches, for
+    a matrix of ``n_features x n_features`` numbers; where that exceeds GRAMIAN_MEMORY_LIMIT (80 % of the
+    machine's memory), scikit-learn computes. ``copy`` has nothing to do: data are never overwritten.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit in batches as scikit-learn's does; X of shape (n_samples, n_features), dense or sparse."""
+        self.__dict__.pop("_stream", None)
+        return super().fit(X, y)  # type: ignore[no-any-return]
+
+    def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:
+        """Take in a batch of shape (n_samples, n_features)."""
+        stream = self.__dict__.get("_stream")
+        begun = stream is None and self.__dict__.get("components_") is not None
+        if begun or (check_input and sp.issparse(X)):
+            return super().partial_fit(X, y, check_input)  # type: ignore[no-any-return]
+        rows = X
+        if check_input:
+            self._validate_params()
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=stream is None)
+        count = self._count(rows.shape, stream)
+        if stream is None:
+            stream = gramian.PCA(count, whiten=self.whiten).set_output(transform="default")
+            try:
+                stream.partial_fit(rows)
+            except GramianError:
+                # Its batches are overwritten, so that it has to make a copy of its own.
+                return super().partial_fit(X, y, check_input)  # type: ignore[no-any-return]
+        else:
+            stream.partial_fit(rows)
+        for name in FOLLOWING:
+            self.__dict__.pop(name, None)
+        self._stream, self.n_components_, self.n_samples_seen_ = stream, count, stream.n_samples_
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
+        return _within_the_rank(self, super().transform(X))
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute what follows from the batches."""
+        stream = self.__dict__.get("_stream")
+        if stream is not None and name in FOLLOWING:
+            self._follow(stream)
+        return object.__getattribute__(self, name)
+
+    def _count(self, shape: tuple[int, int], stream: gramian.PCA | None) -> int:
+        """Return the number of components, or refuse it in scikit-learn's words."""
+        n, d = shape
+        if self.n_components is None:
+            return min(n, d) if stream is None else int(self.n_components_)
+        count = int(self.n_components)
+        if count > d:
+            raise ValueError(
+                f"n_components={count} invalid for n_features={d}, need more rows than columns for "
+                "IncrementalPCA processing"
+            )
+        if stream is None and count > n:
+            raise ValueError(
+                f"n_components={count} must be less or equal to the batch number of samples {n} for the "
+                "first partial_fit call."
+            )
+        if stream is not None and count != self.n_components_:
+            raise ValueError(
+                f"Number of input features has changed from {self.n_components_} to {count} between calls to "
+                "partial_fit! Try setting n_components to a fixed value."
+            )
+        return count
+
+    def _follow(self, stream: gramian.PCA) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)
+            components = stream.components_
+        for name in (*TOLD, "rank_", "noise_variance_"):
+            setattr(self, name, getattr(stream, name))
+        for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
+            setattr(self, name, _like(getattr(stream, name), components))
+        self.components_ = svd_flip(None, components.copy(), u_based_decision=False)[1]
+        self.mean_, self.var_ = stream._seen.column_moments()
 
 
 class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
@@ -199,11 +297,43 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
         self.dual_coef_ = ridge.fit(self.X_transformed_fit_, self.X_fit_).dual_coef_
 
 
+class Nystroem(sklearn.kernel_approximation.Nystroem):  # type: ignore[misc]
+    """:class:`sklearn.kernel_approximation.Nystroem`, safe where landmarks are equal or nearly dependent.
+
+    The root of their kernel matrix is taken in float64, and directions that are rounding are left out;
+    scikit-learn divides them by 1e-6. The landmarks are scikit-learn's: rows drawn uniformly.
+    :class:`gramian.KernelPCA` with ``solver="nystroem"`` has better ones, and bounds.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit as scikit-learn's does; X of shape (n_samples, n_features)."""
+        super().fit(X, y)
+        known: Any = vars(self)["normalization_"]
+        # Rows of a matrix that is given are no landmarks.
+        if self.kernel != "precomputed" and isinstance(known, np.ndarray):
+            U, S, V = _root_of(known) if callable(self.kernel) else np.linalg.svd(self._landmark_kernel())
+            kept = len(S) * float(np.finfo(known.dtype).eps) * S[0] < S
+            self.normalization_ = ((U[:, kept] / np.sqrt(S[kept])) @ V[kept]).astype(known.dtype)
+        return self
+
+    def _landmark_kernel(self) -> Any:
+        rows = self.components_.astype(np.float64)
+        return pairwise_kernels(rows, metric=self.kernel, filter_params=True, **self._get_kernel_params())
+
+
+def _root_of(normalization: Any) -> tuple[Any, Any, Any]:
+    """The decomposition behind scikit-learn's root, so that a function is not called again."""
+    U, inverse, V = np.linalg.svd(normalization)
+    S = 1.0 / (inverse * inverse)
+    return U[:, ::-1], np.where(S > LEAST_SQUARE, S, 0.0)[::-1], V[::-1]
+
+
 class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]
     """:class:`sklearn.feature_selection.SequentialFeatureSelector`, searched by gramian's.
 
-    Without targets, for sparse data, with routed parameters and for splits that can be read once only it is
-    scikit-learn's own search.
+    Without targets, with routed parameters and for splits that can be read once only it is scikit-learn's own
+    search; for sparse data too, since gramian fits on few columns at a time made dense, and many estimators
+    (neighbours, stochastic gradients, a StandardScaler) do something else with sparse ones.
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
@@ -300,6 +430,13 @@ def _information(theirs: Any, X: Any, y: Any, discrete: Any, copy: bool, shared:
         except GramianError:
             pass
     return theirs(X, y, discrete_features=discrete, copy=copy, **shared)
+
+
+def _within_the_rank(model: Any, scores: Any) -> Any:
+    count = model.n_components_
+    if not model.whiten or getattr(model, "rank_", count) == count:
+        return scores
+    return scores * (np.arange(count) < model.rank_)
 
 
 def _quietly(work: Any, X: Any) -> Any:

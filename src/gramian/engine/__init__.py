@@ -1,13 +1,11 @@
 """Asks, plans, solves, certifies: the one place where a route is chosen, retried and accepted."""
 
-from gramian.engine.kernel import KernelProblem
 from gramian.engine.linear import LinearProblem
 from gramian.engine.planning import plan, warn_of_cost
 from gramian.engine.solving import Problem, Solved, solve
 from gramian.engine.symmetric import SymmetricProblem, eigenpairs, eigenvalues, factors
 
 __all__ = [
-    "KernelProblem",
     "LinearProblem",
     "Problem",
     "Solved",

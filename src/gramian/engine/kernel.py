@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from gramian.engine.solving import Solved
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
-from gramian.operators.kernel_source import KernelSource, MatrixSource
+from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few
 from gramian.operators.operator import Operator
 from gramian.operators.tiles import TileMatrix
 from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
+from gramian.solvers.krylov import KrylovRoute
 from gramian.solvers.route import Route
 from gramian.solvers.spectra import count_for_fraction
 
@@ -66,6 +67,8 @@ class KernelProblem:
         Whether the matrix is the user's own.
     fraction : bool
         Whether an explained variance ratio is wanted.
+    single : bool
+        Whether values may be evaluated in float32.
     """
 
     rows: Rows
@@ -76,6 +79,7 @@ class KernelProblem:
     calls: Calls | None = None
     given: bool = False
     fraction: bool = False
+    single: bool = False
     unit: str = "eigenvalues of Kc"
     _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
@@ -90,7 +94,7 @@ class KernelProblem:
         n, width = self.rows.shape
         if self.rows.is_sparse:
             width = SPARSE_WIDTH + SPARSE_ENTRY * int(self.rows.in_memory().nnz) // n
-        return KernelCosts((n, width), self.calls, self.given, self.psd)
+        return KernelCosts((n, width), self.calls, self.given, self.psd, self.single)
 
     def operator(self, route: Route) -> CenteredKernelOperator:
         """Build the matrix that a route works on; the one built last is used again."""
@@ -99,17 +103,25 @@ class KernelProblem:
         if self._built is not None and self._built[0] == form:
             return self._built[1]
         self._built = None
+        exact = source = self.source
+        if form.storage == "again" and not form.double and isinstance(exact, KernelSource) and self.single:
+            source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        storage: Any = np.dtype(form.arithmetic) if kept else None
-        if form.whole and is_numpy(rows.like):
-            storage = None
-        tiles = TileMatrix(rows.shape[0], self.source, _empty(rows), storage, whole=form.whole)
-        source = self.source
+        tiles = TileMatrix(
+            rows.shape[0],
+            source,
+            _empty(rows),
+            form.arithmetic,
+            share=1.0 if kept else form.share,
+            exact=None if source is exact else exact,
+            whole=form.whole,
+        )
         operator = CenteredKernelOperator(
             tiles,
             source.diagonal,
             relative=source.relative,
             absolute=source.absolute,
+            promoted=(exact.relative, exact.absolute),
             center=self.center,
             psd=self.psd,
             error_kind=source.error_kind,
@@ -122,6 +134,15 @@ class KernelProblem:
             )
         self._built = form, operator
         return operator
+
+    def start(self, route: Route, ask: Ask) -> Any:
+        """Return what a few rows say of the leading vectors, where tiles are made again in every pass."""
+        if not isinstance(route, KrylovRoute) or not isinstance(self.source, KernelSource):
+            return None
+        if route.form.storage != "again" or not self.single:
+            return None
+        # The other columns of a block are random: nothing is out of reach.
+        return leading_from_few(self.source, 3 * route.block // 4, ask.solver_rng)
 
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""
@@ -183,21 +204,8 @@ class KernelProblem:
         )
 
     def scaled(self, spectrum: Spectrum) -> Spectrum:
-        """Return the record in the units of the kernel; the sum of squares may not fit into a number."""
-        factor = self.factor()
-        if factor == 1.0:
-            return spectrum
-        return replace(
-            spectrum,
-            values=spectrum.values * factor,
-            residuals=spectrum.residuals * factor,
-            rest=spectrum.rest * factor,
-            total=None if spectrum.total is None else spectrum.total * factor,
-            squares=None,
-            error_bound=spectrum.error_bound * factor,
-            search_error=None if spectrum.search_error is None else spectrum.search_error * factor,
-            smallest=None if spectrum.smallest is None else spectrum.smallest * factor,
-        )
+        """Return the record in the units of the kernel."""
+        return spectrum.scaled(self.factor())
 
     def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:
         """Sum of the eigenvalues, where it means something: of a valid kernel, or of all of them."""

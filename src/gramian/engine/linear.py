@@ -50,8 +50,8 @@ class LinearProblem:
     ----------
     rows : Rows
     center : bool
-    scale : None, "unit", "pareto" or ndarray of shape (d,)
-    ddof : int
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
+    ddof : float
     view : CenteredRows or None
         The centred data, once it has been measured.
     """
@@ -59,7 +59,7 @@ class LinearProblem:
     rows: Rows
     center: bool = True
     scale: str | FloatArray | None = None
-    ddof: int = 1
+    ddof: float = 1
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
     _built: tuple[Any, Operator] | None = field(default=None, repr=False)
@@ -67,7 +67,8 @@ class LinearProblem:
     @property
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
-        return TableCosts(self.rows.shape, self.rows.dtype, self.rows.is_sparse, self.rows.is_stored)
+        rows = self.rows
+        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, rows.cuts_columns)
 
     @property
     def everything(self) -> bool:
@@ -75,9 +76,14 @@ class LinearProblem:
         return False
 
     @property
-    def degrees(self) -> int:
+    def weight(self) -> float:
+        """Sum of the weights of the rows: their number."""
+        return self.rows.shape[0]
+
+    @property
+    def degrees(self) -> float:
         """What sums of squares are divided by."""
-        return self.rows.shape[0] - self.ddof
+        return self.weight - self.ddof
 
     def measured(self) -> CenteredRows:
         """Return the centred data, measuring it in one pass where that has not been done."""
@@ -86,6 +92,10 @@ class LinearProblem:
             self.view = center_rows(self.rows, **options)  # type: ignore[arg-type]
             require_range(self.view, self.degrees)
         return self.view
+
+    def data_view(self) -> CenteredRows:
+        """Return how the data are centred and scaled."""
+        return self.measured()
 
     def operator(self, route: Route) -> ScatterOperator:
         """Build the matrix that a route works on; the one built last is used again."""
@@ -113,6 +123,9 @@ class LinearProblem:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
         view = replace(self.view, double=double)
         return CovarianceOperator(view, whole=True, matrix=from_numpy(matrix, self.rows.like))
+
+    def start(self, route: Route, ask: Ask) -> None:
+        """Return None: a pass costs little."""
 
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
@@ -202,7 +215,7 @@ def _orthonormal_again(U: Any) -> Any:
     return Q * from_numpy(signs, Q)[None, :]
 
 
-def require_range(view: CenteredRows, degrees: int) -> None:
+def require_range(view: CenteredRows, degrees: float) -> None:
     """Refuse a variance that float64 cannot hold, in the units of the data."""
     with np.errstate(over="ignore", under="ignore"):
         variance = view.total * (view.square_unit / degrees)

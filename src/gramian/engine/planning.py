@@ -13,7 +13,7 @@ from typing import Any
 
 from gramian.checks import amount
 from gramian.errors import CostWarning, MemoryLimitError
-from gramian.operators.costs import Costs, TableCosts
+from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.records import MATRICES, Alternative, Ask, Cost, Plan, Target
 from gramian.solvers import krylov, product, svd
 from gramian.solvers.krylov import KrylovRoute
@@ -60,7 +60,7 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     found = [
         Ranked(route, route.cost(costs, ask.target))
         for routes in SOLVERS
-        for route in routes(costs, ask.target)
+        for route in (_spared(route, costs, ask) for route in routes(costs, ask.target))
         if route.direct or not everything
     ]
     found = [item for item in found if item.route.form.double or not _below_float32(costs, ask.target)]
@@ -77,6 +77,12 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     # What takes over from the first route may be any that fits.
     others = (item for item in found if item.cost.bytes <= ask.memory_limit and item not in fitting)
     return _patient(fitting + sorted(others, key=_order(costs)), costs, ask.target)
+
+
+def _spared(route: Any, costs: Costs, ask: Ask) -> Any:
+    """Give a route the memory that it leaves of the limit."""
+    form = costs.spare(route.form, ask.memory_limit - route.cost(costs, ask.target).bytes)
+    return route if form == route.form else replace(route, form=form)
 
 
 def _below_float32(costs: Costs, target: Target) -> bool:
@@ -152,7 +158,7 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
             Alternative(
                 other.route.solver,
                 MATRICES.get(other.route.form.matrix, other.route.form.matrix),
-                STORAGES[other.route.form.storage],
+                _storage(other.route.form),
                 other.route.form.arithmetic,
                 other.cost.seconds,
                 other.cost.bytes,
@@ -160,6 +166,10 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
             for other in others[:SHOWN]
         ),
     )
+
+
+def _storage(form: Form) -> str:
+    return f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage]
 
 
 def warn_of_cost(found: Plan, advice: str) -> None:

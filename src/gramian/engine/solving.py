@@ -45,6 +45,10 @@ class Problem(Protocol):
         """Build the matrix that a route works on."""
         ...
 
+    def start(self, route: Route, ask: Ask) -> Any:
+        """Return vectors near the leading ones, where finding them costs little beside a pass; else None."""
+        ...
+
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut what a solver found down to what was asked for; refuse what is no answer."""
         ...
@@ -132,6 +136,7 @@ def _run(
 ) -> tuple[Solved, str, bool]:
     """Run one route and certify what it found; why it is not enough, and whether pairs are missing."""
     operator = problem.operator(item.route)
+    start = problem.start(item.route, ask) if start is None else start
     found: Found = item.route.solve(operator, ask, start)
     try:
         spectrum = problem.kept(found.spectrum, operator, ask)
@@ -181,7 +186,8 @@ def _next(waiting: list[Ranked], last: Ranked, *, stalled: bool) -> Ranked | Non
             continue
         if route.form.matrix == last.route.form.matrix or route.solver == "full" or route.direct:
             return item
-    return None
+    # Where nothing complete fits, digits may have been what was missing.
+    return _next(waiting, last, stalled=False) if stalled and not last.route.form.double else None
 
 
 def _quality(solved: Solved, ask: Ask) -> tuple[Any, ...]:

@@ -39,6 +39,9 @@ class SymmetricProblem:
         """Return the matrix as an operator."""
         return SymmetricMatrix(self.A, psd=self.psd)
 
+    def start(self, route: Route, ask: Ask) -> None:
+        """Return None: nothing is known of it."""
+
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off what a whole decomposition finds beyond a number that was asked for."""
         return found if ask.target.count is None else found.first(ask.target.count)

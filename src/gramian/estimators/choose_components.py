@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
+from gramian.engine import LinearProblem
 from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError
 from gramian.estimators.component_choice import Material, check_rmse, refusal, room_for, scree_of
 from gramian.estimators.inputs import check_ddof, check_scale, check_target, generators
@@ -210,11 +211,11 @@ def _of_pca(
     """Return what asks a rule about data, or without them about a fitted model; and what is asked about."""
     rows, material = None, None
     if X is not None:
-        rows = as_rows(X, estimator="choose_components", minimum=2)
-        n, d = rows.shape
         limit = memory_limit_bytes(model.memory_limit)
-        scale, ddof = check_scale(model.scale, d), check_ddof(model.ddof, n)
-        material = Material(rows, bool(model.center), scale, ddof, limit)
+        rows = as_rows(X, estimator="choose_components", minimum=2, limit=limit)
+        n, d = rows.shape
+        scale, ddof = check_scale(model.scale, d, bool(model.center)), check_ddof(model.ddof, n)
+        material = Material(LinearProblem(rows, bool(model.center), scale, ddof), limit)
         # What varies is looked at here, which also refuses what no rule can take.
         shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"
     elif hasattr(model, "spectrum_"):
@@ -257,8 +258,8 @@ def _of_kernel(
         X = getattr(model, "X_fit_", None)
         if X is None:
             raise ParameterError(
-                "The KernelPCA holds no rows: it is not fitted, or its kernel is precomputed. Give the data "
-                "too: choose_components(model, X)."
+                "The KernelPCA holds no rows: it is not fitted, its kernel is precomputed, or it keeps "
+                "landmarks or random features only. Give the data too: choose_components(model, X)."
             )
     rows = as_rows(X, estimator="choose_components", minimum=2)
     about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"

@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis, sign_flips
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree
+from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.checks import amount, check_choice
 from gramian.engine import LinearProblem, factors, plan, solve
 from gramian.engine.symmetric import leading_values
 from gramian.errors import MemoryLimitError, ParameterError
-from gramian.estimators.inputs import check_ddof, check_scale, check_target
+from gramian.estimators.inputs import check_target
 from gramian.operators.centered import CenteredRows
-from gramian.operators.costs import TableCosts
 from gramian.records import Ask, FloatArray, Plan, Step, Target
 from gramian.rows import Rows
 
@@ -99,7 +98,7 @@ def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool) ->
     return ""
 
 
-def with_rule(found: Plan, wanted: Wanted, rows: Rows, memory_limit: int) -> Plan:
+def with_rule(found: Plan, wanted: Wanted, problem: LinearProblem, memory_limit: int) -> Plan:
     """Return a plan with the step that asks the rule, before anything else is done.
 
     Raises
@@ -109,14 +108,13 @@ def with_rule(found: Plan, wanted: Wanted, rows: Rows, memory_limit: int) -> Pla
     """
     if wanted.rule not in NAMED:
         return found
-    shape, dtype = rows.shape, rows.dtype
-    costs = TableCosts(shape, dtype, rows.is_sparse)
+    costs = problem.costs
     if not RULES[wanted.rule].draws:
         route = plan(costs, Ask(Target(), 1e-6, memory_limit))
         step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
         return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes))
-    need = room_for(wanted.rule, rows, memory_limit)
-    route = plan(costs, Ask(Target(count=min(PLANNED, *shape)), 1e-6, memory_limit))
+    need = room_for(wanted.rule, problem.rows, memory_limit)
+    route = plan(costs, Ask(Target(count=min(PLANNED, *problem.rows.shape)), 1e-6, memory_limit))
     often = SPLITS if wanted.rule == "cv" else REPEATS + 1
     detail = "random cuts into halves" if wanted.rule == "cv" else "spectra of random data"
     step = Step("choose", f"{often} {detail}, for the rule '{wanted.rule}'", often * route.seconds)
@@ -141,21 +139,16 @@ def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
     return need
 
 
-def settle(model: Any, rows: Rows, wanted: Wanted, rng: np.random.Generator) -> tuple[Target, Any]:
+def settle(
+    model: Any, problem: LinearProblem, wanted: Wanted, rng: np.random.Generator
+) -> tuple[Target, Any]:
     """Ask the rule, and return a target that a solver understands with the rule's answer.
 
     The answer is None where the decomposition itself finds the number: :func:`after_the_fit` says it then.
     """
     if wanted.rule is None:
         return wanted.target, None
-    n, d = rows.shape
-    material = Material(
-        rows,
-        bool(model.center),
-        check_scale(model.scale, d),
-        check_ddof(model.ddof, n),
-        memory_limit_bytes(model.memory_limit),
-    )
+    material = Material(problem, memory_limit_bytes(model.memory_limit))
     if wanted.rule == "max_rmse":
         fraction = material.fraction_for(float(model.max_rmse))
         if fraction <= 0:
@@ -188,15 +181,16 @@ def scree_of(model: Any) -> Scree:
     top = float(spectrum.values[0]) if spectrum.values.size else 0.0
     if spectrum.rest.size and known.size and top > 0:
         known = np.concatenate([known, np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)])
-    d = model.n_features_in_
+    d, n = model.n_features_in_, model.n_samples_
+    seen = vars(model).get("_seen")
     return Scree(
         values=known,
         total=model.total_variance_,
-        n_samples=model.n_samples_,
+        n_samples=n,
         n_features=d,
         varying=d - len(model.constant_features_),
         centered=bool(model.center),
-        degrees=model.n_samples_ - model.ddof,
+        degrees=n - model.ddof * (1 if seen is None else n / seen.effective),
         tolerance=spectrum.rank_tolerance,
     )
 
@@ -207,23 +201,19 @@ class Material:
 
     Attributes
     ----------
-    rows : Rows
-    center, scale, ddof
-        How the estimator treats the data.
+    problem : LinearProblem
+        The data as the engine takes it.
     memory_limit : int
         Bytes.
     """
 
-    rows: Rows
-    center: bool
-    scale: str | FloatArray | None
-    ddof: int
+    problem: LinearProblem
     memory_limit: int
 
-    @cached_property
-    def problem(self) -> LinearProblem:
-        """The data as the engine takes it."""
-        return LinearProblem(self.rows, self.center, self.scale, self.ddof)
+    @property
+    def rows(self) -> Rows:
+        """The data."""
+        return self.problem.rows
 
     @property
     def view(self) -> CenteredRows:
@@ -231,9 +221,9 @@ class Material:
         return self.problem.measured()
 
     @property
-    def degrees(self) -> int:
+    def degrees(self) -> float:
         """What sums of squares are divided by."""
-        return self.rows.shape[0] - self.ddof
+        return self.problem.degrees
 
     @property
     def varying(self) -> int:
@@ -244,8 +234,7 @@ class Material:
         """Return the share of the sum of squares that leaves an error of ``max_rmse`` per entry."""
         if not self.view.total > 0:
             return 0.0
-        n, d = self.rows.shape
-        mean_square = self.view.total / (n * d)
+        mean_square = self.view.total / (self.problem.weight * self.rows.shape[1])
         unit = math.sqrt(self.view.square_unit)
         return 1.0 - (max_rmse / unit / math.sqrt(mean_square)) ** 2
 
@@ -258,7 +247,8 @@ class Material:
         n, d = self.rows.shape
         values = np.maximum(found.values, 0.0) * factor
         total = self.view.total * factor
-        return Scree(values, total, n, d, self.varying, self.center, self.degrees, found.rank_tolerance)
+        centered, tolerance = self.problem.center, found.rank_tolerance
+        return Scree(values, total, n, d, self.varying, centered, self.degrees, tolerance)
 
     @cached_property
     def matrix(self) -> tuple[Any, float]:
@@ -281,12 +271,12 @@ class Material:
         C, factor = self.matrix
         if rule == "cv":
             squares = factor * self.degrees
-            return bi_cross_validation(C, factors, rng, centered=self.center, factor=squares)
-        size = min(self.rows.shape[0] - int(self.center), C.shape[1])
+            return bi_cross_validation(C, factors, rng, centered=self.problem.center, factor=squares)
+        size = min(self.rows.shape[0] - int(self.problem.center), C.shape[1])
         if rule == "parallel":
             return parallel_analysis(C, self.spectrum_of, rng, size=size, factor=factor)
         squares = factor * self.degrees
-        return sign_flips(C, self.spectrum_of, rng, size=size, centered=self.center, factor=squares)
+        return sign_flips(C, self.spectrum_of, rng, size=size, centered=self.problem.center, factor=squares)
 
     def spectrum_of(self, A: Any, count: int) -> FloatArray:
         """Return the largest eigenvalues of ``A.T A`` for a matrix that is not centred again."""

@@ -15,6 +15,8 @@ from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 from gramian.rows.expected import Expected
 
+SCALES = ("unit", "pareto", "genotype")
+
 
 def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
     """Turn ``n_components`` into a target, or refuse it.
@@ -63,15 +65,21 @@ def check_ddof(ddof: Any, n: int) -> int:
     return check_integer("ddof", ddof, 0, n - 1, "Sums are divided by n - ddof.")
 
 
-def check_scale(scale: Any, d: int) -> str | FloatArray | None:
+def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | None:
     """Return the scaling rule, or the given divisors as float64."""
     if scale is None:
         return None
     if isinstance(scale, str):
-        return check_choice("scale", scale, ("unit", "pareto"))
+        if scale == "genotype" and not center:
+            raise ParameterError(
+                "scale='genotype' divides by what the means of the columns say, and center=False leaves them "
+                "in. Use center=True."
+            )
+        return check_choice("scale", scale, SCALES)
     message = (
         f"scale={scale!r} must hold {d} positive numbers, one for each column. "
-        "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots."
+        "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots, 'genotype' by "
+        "sqrt(2 p (1 - p)) for allele frequencies p."
     )
     try:
         divisors = np.asarray(scale, dtype=np.float64)

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names
+from gramian.analysis.projection import KernelProjection
 from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import (
     alike,
@@ -25,10 +26,12 @@ from gramian.arrays import (
     to_float64,
     to_numpy,
 )
-from gramian.checks import check_choice
-from gramian.engine import KernelProblem, Solved, plan, solve, warn_of_cost
+from gramian.checks import check_choice, duration
+from gramian.engine import Solved, plan, solve, warn_of_cost
+from gramian.engine.kernel import KernelProblem
 from gramian.errors import CertificateWarning, DataError, GramianError, ParameterError, RankWarning
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
+from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import held, remember
 from gramian.estimators.habits import (
     ALWAYS_ALL,
@@ -46,16 +49,18 @@ from gramian.estimators.inputs import (
     remember_features,
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
-from gramian.estimators.preimages import WithPreimages, preimage_method
+from gramian.estimators.landmarks import APPROXIMATE, ByFeatures
+from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
 from gramian.kernels.expression import PRECOMPUTED
+from gramian.operators.features import FeatureSums
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
 from gramian.store import Array, Given
 
-SOLVERS = ("auto", "dense", "krylov")
+SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
 RULES = ("parallel", "cv")
 BLOCK = 480  # new rows mapped at a time by one worker
 
@@ -63,8 +68,8 @@ BLOCK = 480  # new rows mapped at a time by one worker
 register_forms(KERNELS, FUNCTIONS)
 
 
-class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimator):
-    """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix.
+class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator):
+    """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
 
     Parameters
     ----------
@@ -91,8 +96,11 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         Keyword arguments of a kernel function.
     center : bool, default=True
         Centre in feature space.
-    solver : {"auto", "dense", "krylov"}, default="auto"
-        Full decomposition, or block Krylov on tiles of the kernel matrix.
+    solver : {"auto", "dense", "krylov", "nystroem", "random-features"}, default="auto"
+        Full decomposition, or block Krylov on tiles of the kernel matrix; "auto" takes one of these two. For
+        many rows, approximately, in time and memory linear in them: "nystroem" projects rows, in feature
+        space, onto the span of some of them, the landmarks (any kernel proven valid); "random-features" is
+        PCA of :class:`RandomFourierMap` (rbf).
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
     random_state : int, RandomState, Generator or None, default=None
@@ -102,6 +110,12 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     repair : {"clip"} or None, default=None
         What to do about negative eigenvalues beyond rounding, which no valid kernel has: None refuses them,
         "clip" sets them to 0, finding all eigenvalues to say in ``repair_`` what that changed.
+    n_landmarks : int or None, default=None
+        Number of landmarks, or of random features; None means 1000, or the number of rows if that is less.
+        Fewer are chosen once what they leave unexplained is within ``tol`` of the sum of k(x, x).
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or array-like of shape (m, n_features)
+        How "nystroem" chooses landmarks: rows drawn by what those before leave unexplained (randomly pivoted
+        Cholesky, which finds small clusters), rows drawn uniformly, centres of k-means, or these rows.
     preimage : {"auto", "fixed-point", "gradient", "ridge"}, default="auto"
         How ``inverse_transform`` and ``denoise`` find rows: the iteration of Mika et al., for smooth kernels
         of x - y; descent, for every smooth kernel; or a map learned by ridge regression, for any kernel.
@@ -112,15 +126,24 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     eigenvalues_ : ndarray of shape (n_components_,), float64
         Eigenvalues of the centred kernel matrix Kc, descending.
     eigenvectors_ : array of shape (n_samples, n_components_)
-        Unit eigenvectors of Kc; in each, the first largest entry is positive.
+        Unit eigenvectors of Kc; in each, the first largest entry is positive. Only of exact solvers.
     explained_variance_ : ndarray of shape (n_components_,), float64
         Eigenvalues divided by ``n_samples - 1``, so that the linear kernel gives those of PCA.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64, or None
         Ratios of these variances to the total in feature space; None where the kernel is not proven valid.
+        With landmarks the total is an upper bound, what they leave unexplained included.
     projection_coef_ : array of shape (n_samples, n_components_)
-        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``.
+        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``; of landmarks or features, where
+        there are some, in place of fitted rows.
     X_fit_ : array of shape (n_samples, n_features)
-        The fitted rows, in CSR where they were sparse (None for a precomputed kernel).
+        The fitted rows, in CSR where they were sparse. None for a precomputed kernel, and with landmarks or
+        random features, which are all that such a model keeps.
+    landmarks_ : array of shape (m, n_features) or None
+        The landmarks of "nystroem".
+    landmark_indices_ : ndarray of shape (m,) or None
+        Which rows they are; None for centres and for rows that were given.
+    feature_map_ : RandomFourierMap or None
+        The features of "random-features".
     n_components_, rank_ : int
         Number of components, and of those above the rank tolerance.
     kernel_ : Kernel or None
@@ -134,13 +157,16 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     preimage_ : PreimageMethod
         Which method finds pre-images, and why.
     plan_, spectrum_, certificate_
-        How it was computed, the solver's record, and what is guaranteed.
+        How it was computed, the solver's record, and what is guaranteed. Of an approximation
+        ``certificate_.lower`` and ``certificate_.upper`` bound the exact eigenvalues.
     column_means_
         As of :class:`PCA`.
 
     References
     ----------
-    Schoelkopf, Smola, Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem.
+    Schoelkopf, Smola, Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem. Williams,
+    Seeger (2001), Using the Nystroem method to speed up kernel machines. Epperly, Tropp, Webber (2024),
+    Embrace rejection: kernel matrix approximation by accelerated randomly pivoted Cholesky.
 
     Examples
     --------
@@ -149,17 +175,29 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     >>> KernelPCA(2, kernel="rbf", gamma=0.5).fit(X).eigenvalues_.round(4)
     array([0.632..., 0.632...])
+
+    Of many rows, by landmarks:
+
+    >>> X = np.random.default_rng(0).standard_normal((20_000, 3))
+    >>> model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=200, random_state=0).fit(X)
+    >>> model.landmarks_.shape, model.certificate_.approximation.unexplained < 0.01 * len(X)
+    ((200, 3), True)
     """
 
     contents: ClassVar = DECOMPOSED | {
-        "kernel_": Given(Kernel, "rows"),
-        "X_fit_": Given(Array("n d", sparse=True), "rows"),
+        "kernel_": Given(Kernel),
+        "X_fit_": Given(Array("m d", sparse=True)),
+        "landmarks_?": Given(Array("m d", sparse=True)),
+        "landmark_indices_?": Given(Array("m", kinds="i")),
+        "feature_map_?": RandomFourierMap | None,
         "eigenvalues_": Array("k"),
-        "eigenvectors_": Array("n k"),
+        "eigenvectors_?": Array("n k"),
         "explained_variance_": Array("k"),
-        "projection_coef_": Array("n k"),
-        "_row_means": Array("n"),
+        "projection_coef_": Array("m k"),
+        "_row_means": Array("m"),
         "_mean": float,
+        "_mean_weights?": Given(Array("m")),
+        "_sums?": FeatureSums | None,
         "repair_?": Repair | None,
         "_ridge_map?": RidgeMap | None,
     }
@@ -191,6 +229,8 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         memory_limit: int | str | None = None,
         repair: str | None = None,
         preimage: str = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -205,19 +245,25 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         self.memory_limit = memory_limit
         self.repair = repair
         self.preimage = preimage
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
 
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any) -> Plan:
         """Return the plan that ``fit(X)`` would follow, without doing it."""
         rows = self._rows(X, minimum=2)
+        if self._approximate:
+            return self._plan_features(rows, self._kernel(rows))
         if isinstance(self.n_components, str):
             # The number is not known before the rule was asked, which takes many fits.
             check_choice("n_components", self.n_components, RULES)
             target = Target(count=min(10, rows.shape[0]))
         else:
             target = self._target(rows)
-        problem = self._problem(rows, self._kernel(rows), target)
+        kernel = self._kernel(rows)
+        evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
+        problem = self._problem(rows, evaluator, target)
         return plan(problem.costs, self._ask(rows, target, problem), everything=problem.everything)
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
@@ -240,12 +286,18 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
             When an eigenvalue among those asked for is negative beyond rounding.
         """
         refuse_metadata(self, metadata)
-        self._fit(X)
+        if self._approximate:
+            self._fit_features(X)
+        else:
+            self._fit(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
+        if self._approximate:
+            rows = self._rows(X)
+            return self.fit(X if rows.table is None else rows.table).transform(X)
         self._fit(X)
         scale = np.sqrt(self.eigenvalues_)
         vectors = self.eigenvectors_
@@ -284,7 +336,9 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
 
     def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
         """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""
-        return kernel.bind(fitted, self._precision(fitted), centered=bool(self.center))
+        # Landmarks span what they span about the origin that the kernel has.
+        centered = bool(self.center) and self.landmarks_ is None
+        return kernel.bind(fitted, self._precision(fitted), centered=centered)
 
     def _precision(self, fitted: Any) -> float:
         """The error of an entry, relative to the largest, that leaves ``tol`` to be reached."""
@@ -325,6 +379,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
 
     def _ask(self, rows: Rows, target: Target, problem: KernelProblem) -> Ask:
         solver = check_choice("solver", self.solver, SOLVERS)
+        self._refuse_landmarks()
         if solver == "krylov" and problem.everything and problem.clip:
             raise ParameterError(
                 "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
@@ -333,17 +388,32 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
         return Ask(target, tol, limit, solver)
 
-    def _problem(self, rows: Rows, kernel: Kernel | None, target: Target) -> KernelProblem:
+    def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:
         return KernelProblem(
             rows,
             None,
             center=bool(self.center),
-            psd=kernel is not None and kernel.psd,
+            psd=evaluator is not None and evaluator.kernel.psd,
             clip=self._clips(),
-            calls=None if kernel is None else kernel.calls(rows.in_memory()),
-            given=kernel is None,
+            calls=None if evaluator is None else evaluator.kernel.calls(rows.in_memory()),
+            given=evaluator is None,
             fraction=target.fraction is not None,
+            single=evaluator is not None and evaluator.single is not None,
         )
+
+    def _cheaper(self, rows: Rows, kernel: Kernel | None) -> str:
+        """What takes less time than all rows, and how long, as advice."""
+        advice = "A sample of the rows costs less."
+        if kernel is None or not kernel.psd or isinstance(self.n_components, str) or self.repair is not None:
+            return advice
+        other = clone(self).set_params(solver="nystroem", n_components=None, kernel=kernel)
+        with suppress(GramianError):
+            seconds = other._plan_features(rows, kernel).seconds
+            advice = (
+                "KernelPCA(solver='nystroem') takes landmarks in place of all rows, here about "
+                f"{duration(seconds)}; its certificate_ bounds the exact eigenvalues."
+            )
+        return advice
 
     def _clips(self) -> bool:
         return self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip"
@@ -354,15 +424,12 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse)
-        problem = self._problem(rows, kernel, target)
-        solver_rng, probe_rng = generators(self.random_state)
-        ask = replace(self._ask(rows, target, problem), solver_rng=solver_rng, probe_rng=probe_rng)
-        warn_of_cost(
-            plan(problem.costs, ask, everything=problem.everything),
-            "A sample of the rows, or sklearn.kernel_approximation.Nystroem and gramian.PCA, cost less.",
-        )
         X_fit = rows.in_memory()
         evaluator = None if kernel is None else self._bind(kernel, X_fit)
+        problem = self._problem(rows, evaluator, target)
+        solver_rng, probe_rng = generators(self.random_state)
+        ask = replace(self._ask(rows, target, problem), solver_rng=solver_rng, probe_rng=probe_rng)
+        warn_of_cost(plan(problem.costs, ask, everything=problem.everything), self._cheaper(rows, kernel))
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
         solved = solve(problem, ask)
         if evaluator is not None:
@@ -371,6 +438,8 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
         self.X_fit_ = None if evaluator is None else rows.owned()
+        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
+        self._mean_weights = self._sums = None
         self.component_choice_ = choice
         self.eigenvalues_ = found.components.values
         self.eigenvectors_ = found.vectors
@@ -378,7 +447,7 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         self.projection_coef_ = found.coefficients
         self._row_means, self._mean = found.row_means, found.mean
         self.n_samples_ = rows.shape[0]
-        self.repair_ = found.repair
+        self.repair_: Repair | None = found.repair
         self.picture_shape_ = rows.picture_shape
         self._ridge_map = None
         solved = replace(solved, certificate=held(solved.certificate, found.vectors))
@@ -415,14 +484,12 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         limit = memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, expected=expected_columns(self), limit=limit)
         check_features(self, X, rows)
-        xp, like = rows.xp, rows.like
-        alpha = as_float64(self.projection_coef_)
-        offset = np.zeros(alpha.shape[1])
-        if self.center:
-            # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
-            alpha = alpha - alpha.mean(axis=0)
-            offset = self._row_means @ alpha
-        work = self._block_scores(rows, from_numpy(alpha, like))
+        return self._mapped(rows)
+
+    def _mapped(self, rows: Rows) -> Any:
+        """Return the scores of rows that were checked."""
+        xp, like, map = rows.xp, rows.like, self._projection
+        work = self._block_scores(rows, map)
         n = rows.shape[0]
         slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
         if is_numpy(like):
@@ -430,19 +497,40 @@ class KernelPCA(KnowsHabits, WithPreimages, Saved, TransformerMixin, BaseEstimat
         else:
             parts = [work(part) for part in slices]
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        scores = scores - from_numpy(offset, like)
+        scores = scores - from_numpy(map.offset, like)
         return scores.astype(rows.dtype, copy=False) if is_numpy(scores) else xp.astype(scores, like.dtype)
 
-    def _block_scores(self, rows: Rows, alpha: Any) -> Any:
+    @property
+    def _projection(self) -> KernelProjection:
+        """How new rows are mapped: the same for fitted rows, landmarks and random features."""
+        alpha, weights = as_float64(self.projection_coef_), self._mean_weights
+        n, k = alpha.shape
+        if not self.center:
+            return KernelProjection(self._nodes, alpha, np.zeros(k), np.zeros(n))
+        if weights is None:
+            # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
+            alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
+        return KernelProjection(self._nodes, alpha, self._row_means @ alpha, weights)
+
+    @property
+    def _nodes(self) -> Any:
+        """The rows that the kernel of a new row is taken with; None where there are none."""
+        return self.X_fit_ if self.landmarks_ is None else self.landmarks_
+
+    def _block_scores(self, rows: Rows, map: KernelProjection) -> Any:
         """Return the function that maps a slice of new rows to uncentred scores."""
+        alpha = from_numpy(map.coefficients, rows.like)
         if self.kernel_ is None:
             return lambda part: to_float64(rows.block(part).values) @ alpha
-        held = sparse.issparse(self.X_fit_)
-        fitted = self.X_fit_ if held else from_numpy(to_numpy(self.X_fit_), rows.like)
+        if self.feature_map_ is not None:
+            features = self.feature_map_.feature_map_
+            return lambda part: features.evaluate(rows.block(part).dense) @ alpha
+        held = sparse.issparse(map.nodes)
+        fitted = map.nodes if held else from_numpy(to_numpy(map.nodes), rows.like)
         evaluator = self._bind(self.kernel_, fitted)
         _, right = evaluator.encode(fitted)
         # Sparse factors are NumPy's, wherever the new rows are.
-        factors = as_float64(alpha) if held else alpha
+        factors = map.coefficients if held else alpha
 
         def work(part: slice) -> Any:
             left, _ = evaluator.encode(alike(rows.block(part).values, fitted))

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.component_rules import RULES
 from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
@@ -22,8 +22,17 @@ from gramian.arrays import (
     namespace,
 )
 from gramian.checks import check_choice
-from gramian.engine import LinearProblem, plan, solve, warn_of_cost
+from gramian.engine import LinearProblem, Solved, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
+from gramian.engine.seen import (
+    FREQUENT_DIRECTIONS,
+    SeenProblem,
+    SketchProblem,
+    plan_sketch,
+    problem_of,
+    solve_sketch,
+    with_pass,
+)
 from gramian.errors import DataError, RankWarning
 from gramian.estimators.component_choice import (
     Wanted,
@@ -44,15 +53,17 @@ from gramian.estimators.inputs import (
     remember_features,
 )
 from gramian.estimators.saving import DECOMPOSED, Saved
+from gramian.estimators.streaming import Streaming
+from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
-from gramian.store import Array, Given
+from gramian.store import Array, Given, Shown
 
-SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
+SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
-class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
+class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -63,18 +74,23 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         ``min(n_samples, n_features)``.
     center : bool, default=True
         Subtract column means. Without it everything is about second moments: ratios of energy.
-    scale : None, "unit", "pareto" or array-like of shape (n_features,), default=None
-        Divide centred columns by their standard deviation, by its square root, or by given numbers.
+    scale : None, "unit", "pareto", "genotype" or array-like of shape (n_features,), default=None
+        Divide centred columns by their standard deviation, by its square root, or by given numbers; or, for
+        counts 0, 1, 2 of an allele, by ``sqrt(2 p (1 - p))`` with its frequency ``p = mean / 2``.
         Constant columns are left as they are and listed in ``constant_features_``.
     whiten : bool, default=False
         Scale scores to unit variance. Components beyond the rank give 0, never amplified noise.
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``.
-    solver : {"auto", "full", "covariance", "gram", "krylov"}, default="auto"
+    solver : {"auto", "full", "covariance", "gram", "krylov", "frequent-directions"}, default="auto"
         Route to the eigenpairs; ``plan(X)`` says which one "auto" takes, and why. Every route is exact to
-        ``tol``; an iteration that stalls hands over to a product route.
+        ``tol``; an iteration that stalls hands over to a product route. "frequent-directions" alone, which
+        "auto" never takes, is approximate: a sketch made in one pass, for tables or streams of more columns
+        than their covariance leaves memory for. Its variances are none too large, and too small by no more
+        than the certificate states. It takes a number of components, and no ``scale``.
     tol : float or None, default=None
-        Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
+        Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32),
+        and for "frequent-directions" whatever the sketch reaches.
     random_state : int, RandomState, Generator or None, default=None
         Start of the iteration, of the probe that certifies it, and of rules that draw from the data.
     memory_limit : int, str or None, default=None
@@ -83,6 +99,12 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
     max_rmse : float or None, default=None
         In place of ``n_components``: keep the fewest components with a root-mean-square reconstruction error
         of at most this per entry, ``sqrt(sum |x - x~|^2 / (n d))``, in fitted (scaled) units.
+    forgetting : float, default=1.0
+        In (0, 1]: with each call of :meth:`partial_fit` the weight of all rows before is multiplied by it.
+        Means and variances are then weighted ones, as of ``numpy.cov(..., aweights=w, ddof=ddof)``: sums of
+        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``.
+    sketch_size : int or None, default=None
+        Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
 
     Attributes
     ----------
@@ -123,7 +145,12 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    Jolliffe (2002), Principal Component Analysis, 2nd ed.
+    Jolliffe (2002), Principal Component Analysis, 2nd ed. Chan, Golub, LeVeque (1979), Updating formulae and
+    a pairwise algorithm for computing sample variances. Ghashami, Liberty, Phillips, Woodruff (2016),
+    Frequent Directions: simple and deterministic matrix sketching, theorem 1.1. For genotypes: Patterson,
+    Price, Reich (2006), Population structure and eigenanalysis, equations 1 to 3 without the factor 2, and
+    Price et al. (2006), Principal components analysis corrects for stratification in genome-wide association
+    studies.
 
     Examples
     --------
@@ -149,6 +176,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         "noise_variance_": float,
         "reconstruction_error_": float,
         "total_variance_": float,
+        "_seen?": Shown((Seen,), {"sizes": "d d d d"}),
     }
 
     _habits: ClassVar = {
@@ -172,6 +200,8 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         random_state: Any = None,
         memory_limit: int | str | None = None,
         max_rmse: float | None = None,
+        forgetting: float = 1.0,
+        sketch_size: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -183,6 +213,8 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.memory_limit = memory_limit
         self.max_rmse = max_rmse
+        self.forgetting = forgetting
+        self.sketch_size = sketch_size
 
     # ------------------------------------------------------------------ fit
 
@@ -200,6 +232,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Plan
         """
         rows = self._rows(X, minimum=2)
+        self._sketch_size(rows.shape[1])
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
 
@@ -251,31 +284,69 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
 
     def _problem(self, rows: Rows) -> LinearProblem:
         n, d = rows.shape
-        return LinearProblem(rows, bool(self.center), check_scale(self.scale, d), check_ddof(self.ddof, n))
+        return LinearProblem(
+            rows, bool(self.center), check_scale(self.scale, d, bool(self.center)), check_ddof(self.ddof, n)
+        )
 
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
-        return with_rule(plan(self._problem(rows).costs, ask), wanted, rows, ask.memory_limit)
+        size = self._sketch_size(rows.shape[1])
+        if size is not None:
+            return plan_sketch(rows.shape, size, ask)
+        problem = self._problem(rows)
+        return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 
     def _fit(self, X: Any) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2)
         if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
+        size = self._sketch_size(rows.shape[1])
         wanted = check_wanted(self, rows)
+        advice = "Fewer components, or a sample of the rows, cost less."
+        warn_of_cost(self._plan(rows, wanted, self._ask(rows, wanted.target)), advice)
+        problem = self._problem(rows)
+        if size is not None:
+            # One pass, as by a single batch.
+            problem = problem_of(self._merged(None, rows), None, int(problem.ddof))
+        answer = self._decompose(rows, problem, wanted)
+        remember_features(self, X, rows)
+        self.picture_shape_ = rows.picture_shape
+        self.__dict__.pop("_seen", None)
+        self._adopt(rows, problem, *answer)
+        return rows, answer[1]
+
+    def _decompose(
+        self, rows: Rows, problem: LinearProblem, wanted: Wanted
+    ) -> tuple[Solved, Directions, ComponentChoice | None]:
+        """Ask the rule and the engine; nothing is remembered yet."""
         solver_rng, probe_rng, rule_rng = generators(self.random_state, 3)
         ask = replace(self._ask(rows, wanted.target), solver_rng=solver_rng, probe_rng=probe_rng)
-        advice = "Fewer components, or a sample of the rows, cost less."
-        warn_of_cost(self._plan(rows, wanted, ask), advice)
-        problem = self._problem(rows)
-        target, choice = settle(self, rows, wanted, rule_rng)
-        ask = replace(ask, target=target)
-        solved = solve(problem, ask)
+        target, choice = settle(self, problem, wanted, rule_rng)
+        if isinstance(problem, SketchProblem):
+            target = target if target.count is not None else Target(count=min(*rows.shape, problem.size))
+            solved = solve_sketch(problem, replace(ask, target=target), as_told=self.tol is not None)
+        else:
+            solved = solve(problem, replace(ask, target=target))
+        if isinstance(problem, SeenProblem | SketchProblem):
+            solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
+        # A stream is solved in NumPy, whatever kind its rows were.
+        found = replace(found, vectors=from_numpy(found.vectors, rows.like))
         solved = replace(
             solved,
-            plan=with_rule(solved.plan, wanted, rows, ask.memory_limit),
+            plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),
             certificate=held(solved.certificate, found.vectors),
         )
-        remember_features(self, X, rows)
+        return solved, found, choice
+
+    def _adopt(
+        self,
+        rows: Rows,
+        problem: LinearProblem,
+        solved: Solved,
+        found: Directions,
+        choice: ComponentChoice | None,
+    ) -> None:
+        """Remember an answer."""
         self._remember(rows, problem, found)
         asked = not isinstance(self.n_components, (str, type(None)))
         told = choice is not None and choice.number == 0
@@ -283,7 +354,6 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
         self._explain(choice)
-        return rows, found
 
     def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
@@ -295,9 +365,8 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
             )
 
     def _remember(self, rows: Rows, problem: LinearProblem, found: Directions) -> None:
-        components, view, degrees = found.components, problem.measured(), problem.degrees
+        components, view, degrees = found.components, problem.data_view(), problem.degrees
         self.n_samples_ = rows.shape[0]
-        self.picture_shape_ = rows.picture_shape
         self.components_ = namespace(found.vectors).asarray(found.vectors.T)
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
@@ -309,7 +378,7 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         )
         self.constant_features_ = np.flatnonzero(view.constant)
         self.noise_variance_ = components.noise
-        self.reconstruction_error_ = components.left * (degrees / rows.shape[0])
+        self.reconstruction_error_ = components.left * (degrees / problem.weight)
         self.total_variance_ = float(components.total or 0.0)
 
     # ------------------------------------------------------------ transform
@@ -414,9 +483,9 @@ class PCA(KnowsHabits, Saved, TransformerMixin, BaseEstimator):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        limit = memory_limit_bytes(self.memory_limit)
-        rows = as_rows(X, estimator="PCA", expected=expected_columns(self), limit=limit)
+        rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
         return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])

@@ -24,14 +24,21 @@ from gramian.rows import Rows, as_rows
 from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
-NO_ROWS = (
+# Why there is no way back, and what to do.
+PRECOMPUTED = (
+    "a precomputed kernel has no rows",
     "A precomputed kernel has no rows to go back to. Fit on the rows with the kernel itself, by name "
-    "(kernel='rbf'), expression, object or function."
+    "(kernel='rbf'), expression, object or function.",
 )
-
+FEATURES = (
+    "a model of random features keeps no rows",
+    "A model of random features keeps no rows to go back to. Fit with solver='nystroem', whose landmarks are "
+    "rows, for inverse_transform and denoise.",
+)
 SPARSE = (
+    "the fitted rows are sparse",
     "A model fitted on sparse rows does not go back to rows, which would be dense. Fit on X.toarray() for "
-    "inverse_transform and denoise."
+    "inverse_transform and denoise.",
 )
 
 
@@ -62,7 +69,9 @@ class PreimageMethod:
         return f"{self.method}: {self.reason}"
 
 
-def preimage_method(asked: Any, kernel: Kernel | None, *, sparse: bool = False) -> PreimageMethod:
+def preimage_method(
+    asked: Any, kernel: Kernel | None, *, sparse: bool = False, nodes: bool = True
+) -> PreimageMethod:
     """Return the method that a kernel allows and a user asked for.
 
     Parameters
@@ -72,6 +81,8 @@ def preimage_method(asked: Any, kernel: Kernel | None, *, sparse: bool = False) 
         With every parameter a number; None for a precomputed one.
     sparse : bool
         Whether the model holds sparse rows.
+    nodes : bool
+        Whether it holds rows at all: fitted ones, or landmarks.
 
     Raises
     ------
@@ -85,11 +96,12 @@ def preimage_method(asked: Any, kernel: Kernel | None, *, sparse: bool = False) 
     fixed-point: the kernel depends on x - y alone and is smooth.
     """
     asked = check_choice("preimage", asked, PREIMAGES)
-    if kernel is None or sparse:
+    lacks = [(kernel is None, PRECOMPUTED), (not nodes, FEATURES), (sparse, SPARSE)]
+    for held, advice in [pair for lacking, pair in lacks if lacking]:
         if asked != "auto":
-            raise ParameterError(f"preimage={asked!r} needs rows. {NO_ROWS if kernel is None else SPARSE}")
-        held = "a precomputed kernel has no rows" if kernel is None else "the fitted rows are sparse"
+            raise ParameterError(f"preimage={asked!r} needs rows. {advice}")
         return PreimageMethod("none", f"{held}.")
+    assert kernel is not None
     if asked == "fixed-point" and not kernel.stationary:
         raise ParameterError(
             "preimage='fixed-point' needs a kernel of x - y alone, such as rbf, matern or rq, and "
@@ -128,7 +140,8 @@ class WithPreimages:
     def preimage_(self: Any) -> PreimageMethod:
         """Which method finds pre-images, and why; it follows ``set_params(preimage=...)`` without a fit."""
         check_is_fitted(self)
-        return preimage_method(self.preimage, self.kernel_, sparse=issparse(self.X_fit_))
+        nodes = self.feature_map_ is None
+        return preimage_method(self.preimage, self.kernel_, sparse=issparse(self._nodes), nodes=nodes)
 
     def inverse_transform(self: Any, X: Any, return_error: bool = False) -> Any:
         """Return rows whose images in feature space are nearest to points with the given scores.
@@ -210,7 +223,8 @@ class WithPreimages:
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
-            raise DataError(NO_ROWS if self.kernel_ is None else SPARSE)
+            known = (PRECOMPUTED, FEATURES, SPARSE)
+            raise DataError(next(advice for held, advice in known if self.preimage_.reason == f"{held}."))
 
     def _back(self: Any, Z: FloatArray, start: FloatArray | None, rows: Rows, return_error: bool) -> Any:
         method = self.preimage_.method
@@ -237,16 +251,18 @@ class WithPreimages:
 
     def _space(self: Any) -> FeatureSpace:
         assert self.kernel_ is not None
-        fitted = to_numpy(self.X_fit_)
-        alpha = as_float64(self.projection_coef_)[:, : self.rank_]
-        scores = as_float64(self.eigenvectors_)[:, : self.rank_] * np.sqrt(self.eigenvalues_[: self.rank_])
-        centered = bool(self.center)
+        map, r = self._projection, self.rank_
+        fitted = to_numpy(map.nodes)
+        if self.landmarks_ is None:
+            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(self.eigenvalues_[:r])
+        else:
+            scores = as_float64(self._mapped(as_rows(fitted)))[:, :r]
         return FeatureSpace(
             evaluator=self._bind(self.kernel_, fitted),
             rows=as_float64(fitted),
-            coefficients=alpha - alpha.mean(axis=0) if centered else alpha,
+            coefficients=map.coefficients[:, :r],
             scores=scores,
-            centered=centered,
+            mean_weights=map.weights,
             row_means=as_float64(self._row_means),
             mean=float(self._mean),
         )
@@ -255,8 +271,7 @@ class WithPreimages:
         self: Any, method: str, space: FeatureSpace, Z: FloatArray, start: FloatArray | None
     ) -> FloatArray:
         if method == "exact":
-            origin = space.center if space.centered else np.zeros(space.rows.shape[1])
-            return np.asarray(Z @ (space.coefficients.T @ (space.rows - origin)) + origin)
+            return np.asarray(space.combined(Z))
         if method == "ridge":
             if self._ridge_map is None:
                 self._ridge_map = learn_map(space.scores, space.rows)

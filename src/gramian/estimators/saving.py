@@ -12,12 +12,12 @@ from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
 from gramian.records import (
     Alternative,
+    Approximation,
     Attempt,
     Calls,
     Certificate,
@@ -95,6 +95,9 @@ class Saved:
         ParameterError
             For a kernel given as a function, which no file can hold.
         """
+        # Here, so that what a file says of a model can be read without scikit-learn.
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self)
         arrays: dict[str, Any] = {}
         told = _tell_estimator(self)
@@ -132,7 +135,7 @@ RETIRED = {"Plan": ("options",)}
 _records: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 
 
-def register_record(record: type[Any], **shapes: Array) -> None:
+def register_record(record: type[Any], **shapes: Any) -> None:
     """Let files hold a dataclass; where a type hint says less than is known, a shape takes its place."""
     _records[record.__name__] = record, get_type_hints(record) | shapes
 
@@ -149,7 +152,19 @@ def _tell_record(value: Any) -> Parts:
     return {"record": type(value).__name__, "fields": {f.name: getattr(value, f.name) for f in fields(value)}}
 
 
-for _record in (Alternative, Attempt, Calls, Completeness, ComponentChoice, Plan, Repair, Step, Target):
+PLAIN = (
+    Alternative,
+    Approximation,
+    Attempt,
+    Calls,
+    Completeness,
+    ComponentChoice,
+    Plan,
+    Repair,
+    Step,
+    Target,
+)
+for _record in PLAIN:
     register_record(_record)
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
 register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))

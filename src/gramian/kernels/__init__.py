@@ -1,5 +1,7 @@
 """Formulas k(x, y): what they are, whether they are proven kernels, and how accurately they are evaluated."""
 
+from typing import TYPE_CHECKING, Any
+
 from gramian.kernels.algebra import (
     After,
     Constant,
@@ -13,7 +15,6 @@ from gramian.kernels.algebra import (
     Sum,
     exp,
 )
-from gramian.kernels.audit import audit
 from gramian.kernels.callables import Callable
 from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.expression import kernel_from_name, table
@@ -30,6 +31,9 @@ from gramian.kernels.formulas import (
     RationalQuadratic,
     Sigmoid,
 )
+
+if TYPE_CHECKING:
+    from gramian.kernels.auditing import audit
 
 __all__ = [
     "RBF",
@@ -61,3 +65,17 @@ __all__ = [
     "kernel_from_name",
     "table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first used: it asks scikit-learn for random numbers, and no kernel needs it.
+    if name != "audit":
+        raise AttributeError(f"module 'gramian.kernels' has no attribute {name!r}")
+    from gramian.kernels.auditing import audit
+
+    globals()[name] = audit
+    return audit
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,10 +17,12 @@ from gramian.checks import slices
 from gramian.errors import DataError
 
 UNIT = float(np.finfo(np.float64).eps) / 2
+SINGLE_UNIT = float(np.finfo(np.float32).eps) / 2
 # Error of one call of exp, tanh or pow beyond that of its argument, in unit roundoffs.
 FUNCTION_ULPS = 4.0
 # Below this, values lose digits to underflow.
 TINY = float(np.finfo(np.float64).tiny)
+SINGLE_TINY = float(np.finfo(np.float32).tiny)
 LEAST = float(np.finfo(np.float64).smallest_subnormal)
 
 

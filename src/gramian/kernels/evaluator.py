@@ -63,6 +63,13 @@ class Evaluator(ABC):
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return k of every row of ``left`` with every row of ``right``; ``out`` may be written into."""
 
+    @property
+    def single(self) -> tuple[float, float] | None:
+        """Bound on an entry's error, relative and absolute, where encoded rows are rounded to float32 and a
+        tile is filled in it; None where that is not offered, or would be too far off.
+        """
+        return None
+
     @abstractmethod
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row, float64."""

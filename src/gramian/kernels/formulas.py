@@ -22,6 +22,8 @@ from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import (
     FUNCTION_ULPS,
     LEAST,
+    SINGLE_TINY,
+    SINGLE_UNIT,
     TINY,
     UNIT,
     absolute_distances,
@@ -57,6 +59,7 @@ from gramian.kernels.widths import (
 from gramian.records import FloatArray
 
 NUS = (0.5, 1.5, 2.5)
+SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
 FARTHEST = 1e8  # exp(-r) is 0 for r = 1e4, of which this is the square
 
 
@@ -83,6 +86,13 @@ class Formula(Kernel):
     @abstractmethod
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         """Bound an entry's error as ``(relative, absolute)`` for rows of norm up to ``largest``."""
+
+    def single_error(self, d: int, largest: float) -> tuple[float, float] | None:
+        """Bound an entry's error, if not direct, for rows encoded in float64 and all that follows in float32.
+
+        None where that is not offered, or tells so little that float64 would have to do it all again.
+        """
+        return None
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         """Return the tile of encoded NumPy rows with its derivative by X, the rows before :meth:`encode`.
@@ -131,7 +141,9 @@ class Formula(Kernel):
                 f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale the data first "
                 "(sklearn.preprocessing.StandardScaler)."
             )
-        return FormulaEvaluator(self, relative, absolute, size, shift, direct)
+        plain = is_numpy(X) and not direct
+        single = self.single_error(d, norm) if plain else None
+        return FormulaEvaluator(self, relative, absolute, size, shift, direct, single)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +163,7 @@ class FormulaEvaluator(Evaluator):
     kernel: Formula
     shift: Any = None
     direct: bool = False
+    single: tuple[float, float] | None = None
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile."""
@@ -682,6 +695,13 @@ class RBF(Radial):
         if direct or rounding > 1.0:
             return super().evaluation_error(d, largest, direct)
         return float(np.expm1(rounding)) + FUNCTION_ULPS * UNIT, TINY
+
+    def single_error(self, d: int, largest: float) -> tuple[float, float] | None:
+        # A product of d + 2 terms, of factors that are rounded: at most 4 largest^2 in sum.
+        rounding = self.rounding(d, largest) + (d + 5) * SINGLE_UNIT * 4.0 * largest * largest
+        if not rounding <= SINGLE_ENOUGH:
+            return None
+        return float(np.expm1(rounding)) + 2 * FUNCTION_ULPS * SINGLE_UNIT, SINGLE_TINY
 
 
 class Matern(Radial):

@@ -27,7 +27,7 @@ from gramian.checks import slices as cut
 from gramian.checks import told
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
-from gramian.rows import Rows
+from gramian.rows import Block, Rows
 
 R = TypeVar("R")
 CACHE_BYTES = 1 << 20
@@ -125,9 +125,7 @@ class CenteredRows:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
         if self.rows.is_sparse:
             whole = rows == slice(None)
-            values = (
-                self._by_column[:, columns] if whole else self.rows.in_memory()[rows][:, columns]
-            ).toarray()
+            values = (self._by_column if whole else self.rows.block(rows).values)[:, columns].toarray()
         else:
             values = self.rows.cut(rows, columns)
         return self._centered(values, columns, scratch)
@@ -293,9 +291,25 @@ class CenteredRows:
         parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
         return self.rows.xp.concat(parts, axis=0)
 
+    def sparse_scatter_times(self, V: Any) -> Any:
+        """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""
+        return self._sparse_sum(self._sparse_product(V), V.shape[1])
+
     def _sparse_times(self, V: Any) -> Any:
+        out, product = np.empty((self.rows.shape[0], V.shape[1])), self._sparse_product(V)
+
+        def share(draw: Iterator[slice]) -> None:
+            for rows in draw:
+                out[rows] = product(self.rows.block(rows))
+
+        each_thread(share, self.rows.portions)
+        return out
+
+    def _sparse_product(self, V: Any) -> Callable[[Block], Any]:
+        """What multiplies a block of sparse rows of C by V."""
         V = V / self.divisor[:, None] if self.divisor is not None else V
-        return self._scaled_product(self.rows.in_memory(), V) - self.mean @ V
+        shift = self.mean @ V
+        return lambda block: self._scaled_product(block.values, V) - shift
 
     def _scaled_product(self, values: Any, V: Any) -> Any:
         """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
@@ -303,8 +317,21 @@ class CenteredRows:
         return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        product = self._scaled_product(self.rows.in_memory().T, W)
-        product -= np.outer(self.mean, W.sum(axis=0))
+        return self._sparse_sum(lambda block: W[block.rows], W.shape[1])
+
+    def _sparse_sum(self, factor: Callable[[Block], Any], count: int) -> Any:
+        """``C.T W`` for the W whose rows ``factor`` gives, block after block."""
+
+        def share(draw: Iterator[slice]) -> Any:
+            total = np.zeros((self.rows.shape[1], count))
+            for rows in draw:
+                block = self.rows.block(rows)
+                W = factor(block)
+                total += self._scaled_product(block.values.T, W)
+                total -= np.outer(self.mean, W.sum(axis=0))
+            return total
+
+        product = in_laps(self, self.rows.portions, lambda lap: sum(each_thread(share, lap)), np.add)
         return product / self.divisor[:, None] if self.divisor is not None else product
 
 
@@ -317,8 +344,7 @@ def in_laps(
     """
     if not view.rows.is_stored:
         return work(slices)
-    n, d = view.rows.shape
-    each = (slices[0].stop - slices[0].start) * (n * d // slices[-1].stop) * view.rows.dtype.itemsize
+    each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
     laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
     return functools.reduce(combine, map(work, told(laps, "part of the file")))
 

@@ -32,6 +32,8 @@ class CenteredKernelOperator:
         Whether K is proven positive semi-definite.
     error_kind : str
         Kind of the bound that ``relative`` and ``absolute`` are.
+    promoted : (float, float), optional
+        ``relative`` and ``absolute`` of the tiles that ``promoted`` fills, where they are others.
 
     Notes
     -----
@@ -52,6 +54,7 @@ class CenteredKernelOperator:
         center: bool,
         psd: bool,
         error_kind: BoundKind = "deterministic",
+        promoted: tuple[float, float] | None = None,
     ) -> None:
         n = tiles.n
         self.tiles = tiles
@@ -70,11 +73,15 @@ class CenteredKernelOperator:
         self.promoted_bound: float | None = None
         if tiles.storage == np.float32:
             # Tile and vector are rounded, and the sums over one tile are.
-            self.promoted_bound = n * absolute + relative * norm + rounding
+            exact = promoted or (relative, absolute)
+            self.promoted_bound = n * exact[1] + exact[0] * norm + rounding
             unit, least = np.finfo(np.float32).eps / 2, float(np.finfo(np.float32).tiny)
             rounding += (min(n, TILE) + 3) * float(unit) * norm + n * least
         # Rounding of the sum of squares and of what centring takes off it, which can be nearly all of it.
         self._lost = (min(n, TILE) ** 2 + (n / TILE) ** 2 + 8 * terms) * EPS / 2 * tiles.squares
+        if tiles.single:
+            # Sums over a tile are in float32: of squares, and twice of the row sums, which are squared.
+            self._lost += 8 * (min(n, TILE) + 3) * float(np.finfo(np.float32).eps) / 2 * tiles.squares
         self.error_bound = self.dense_error = n * absolute + relative * norm + rounding
         self.relative_tolerance = n * EPS
         self.noise = self.error_bound

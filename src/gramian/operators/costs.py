@@ -21,7 +21,7 @@ SIZES = {"float64": 8, "float32": 4}
 CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
 CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in memory
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
-KERNEL_VALUE = 1.1e-9  # seconds for one kernel value, its inner product not counted
+KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
 STORED = 1.5e9  # bytes a second of a file that is read in one go
 COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
@@ -45,11 +45,14 @@ class Form:
         nothing, so that blocks or tiles are made again in every pass; or all of the centred data.
     arithmetic : {"float64", "float32"}
         What products are made in; sums over blocks are float64 always.
+    share : float
+        Of the parts that are made again, those that memory has room to keep.
     """
 
     matrix: str
     storage: str
     arithmetic: str = "float64"
+    share: float = 0.0
 
     @property
     def whole(self) -> bool:
@@ -68,7 +71,7 @@ class Form:
 
     def promoted(self) -> Form:
         """Return the same matrix multiplied in float64, without memory of its own."""
-        return replace(self, storage="again", arithmetic="float64")
+        return replace(self, storage="again", arithmetic="float64", share=0.0)
 
 
 class Costs(Protocol):
@@ -80,6 +83,10 @@ class Costs(Protocol):
 
     def order(self, form: Form) -> int:
         """Return the order of the matrix."""
+        ...
+
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form with so many bytes more at its disposal."""
         ...
 
     def build(self, form: Form) -> tuple[float, int]:
@@ -125,12 +132,15 @@ class TableCosts:
     sparse : bool
     stored : bool
         Whether every pass reads a file.
+    columns : bool
+        Whether that file gives some columns without the others.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     sparse: bool = False
     stored: bool = False
+    columns: bool = True
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
@@ -143,7 +153,7 @@ class TableCosts:
         return tuple(
             form
             for form in found
-            if not self.stored or form.matrix == "covariance" or (form.whole and form.double)
+            if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
         )
 
     @property
@@ -155,6 +165,10 @@ class TableCosts:
     def order(self, form: Form) -> int:
         """Return d for the covariance, n for the Gram matrix."""
         return self.shape[1 if form.matrix == "covariance" else 0]
+
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form: blocks are kept all or none."""
+        return form
 
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds and bytes: the moments, and the matrix or the kept blocks."""
@@ -220,12 +234,15 @@ class KernelCosts:
         Whether the matrix is the user's, and nothing is evaluated.
     single : bool
         Whether tiles may be kept in float32: entries of a proven kernel do not exceed its diagonal.
+    quick : bool
+        Whether tiles that are made again may be evaluated in float32 too.
     """
 
     shape: tuple[int, int]
     calls: Calls | None = None
     given: bool = False
     single: bool = True
+    quick: bool = False
 
     def forms(self) -> tuple[Form, ...]:
         """Return whole, tiles kept in either precision, and tiles made again in every pass."""
@@ -236,21 +253,27 @@ class KernelCosts:
         if self.calls is not None:
             # A user's function is too slow to be called twice for a value.
             return (whole, kept) if self.calls.scalar else (whole, kept, again)
-        single = (Form("centered kernel", "kept", "float32"),) if self.single else ()
+        single = (Form("centered kernel", how, "float32") for how in ("kept", "again") if self.single)
         return whole, kept, *single, again
 
     def order(self, form: Form) -> int:
         """Return n."""
         return self.shape[0]
 
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form with as many of its tiles kept as there is room for, unless that is all of them."""
+        share = left / self._tiles(form)
+        anew = form.storage == "again" and not self.given
+        return replace(form, share=share) if anew and 0 < share < 1 else form
+
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds of evaluating half of the matrix, and what is kept of it."""
         n, _ = self.shape
-        seconds = self._values()
+        seconds = self._values(form)
         if form.whole:
             return seconds + n * n * 1e-9, 12 * n * n + SCRATCH
-        kept = n * (n + 512) // 2 * SIZES[form.arithmetic] if form.storage == "kept" else 0
-        if kept and self.calls is not None and self.calls.scalar:
+        kept = int(self._tiles(form) * (1.0 if form.storage == "kept" else form.share))
+        if form.storage == "kept" and self.calls is not None and self.calls.scalar:
             # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
             seconds *= 1.02
         # Memory that was not used before is paged in at the speed at which tiles are made.
@@ -264,7 +287,9 @@ class KernelCosts:
         rate, read = THIN[form.arithmetic], SIZES[form.arithmetic] / BANDWIDTH
         if form.storage == "kept":
             return n * n * max(columns / rate, read / 2)
-        return n * n * columns / rate + (n * n * read if self.given else self._values())
+        if self.given:
+            return n * n * (columns / rate + read)
+        return n * n * max(columns / rate, form.share * read / 2) + (1.0 - form.share) * self._values(form)
 
     def lift(self, form: Form, count: int) -> float:
         """Return 0: nothing is lifted."""
@@ -285,32 +310,59 @@ class KernelCosts:
             f"{1e6 * self.calls.seconds:.2g} us each"
         )
 
-    def _values(self) -> float:
+    def _tiles(self, form: Form) -> int:
+        """Bytes of all tiles."""
+        n = self.shape[0]
+        return n * (n + 512) // 2 * SIZES[form.arithmetic]
+
+    def _values(self, form: Form) -> float:
         n, d = self.shape
         half = n * (n + 1) / 2
         if self.given:
             return half * 8 / BANDWIDTH
         own = 0.0 if self.calls is None else self.calls.seconds
-        return half * (KERNEL_VALUE / 2 + d / LARGE["float64"] + own)
+        kind = form.arithmetic if self.quick and form.storage == "again" else "float64"
+        return half * (KERNEL_VALUE[kind] / 2 + d / LARGE[kind] + own)
 
 
 @dataclass(frozen=True)
 class SymmetricCosts:
-    """A symmetric matrix of order ``size`` that is in memory."""
+    """A symmetric matrix of order ``size`` that is in memory.
+
+    Attributes
+    ----------
+    size : int
+    matrix : str
+        What it is, as in :class:`Form`.
+    beside : int
+        Matrices as large that making it needed, which the memory has to hold.
+    seconds : float
+        What making it takes.
+    said : str
+        How it was made, to follow a description of it.
+    """
 
     size: int
+    matrix: str = "given"
+    beside: int = 0
+    seconds: float = 0.0
+    said: str = ""
 
     def forms(self) -> tuple[Form, ...]:
         """Return the one form."""
-        return (Form("given", "whole"),)
+        return (Form(self.matrix, "whole"),)
 
     def order(self, form: Form) -> int:
         """Return the order."""
         return self.size
 
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form: nothing is made."""
+        return form
+
     def build(self, form: Form) -> tuple[float, int]:
-        """Return nothing: the matrix is there."""
-        return 0.0, 0
+        """Return seconds and bytes of what came before."""
+        return self.seconds, 8 * self.beside * self.size**2
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product."""
@@ -325,5 +377,5 @@ class SymmetricCosts:
         return False
 
     def note(self) -> str:
-        """Return "": nothing is unusual."""
-        return ""
+        """Return how the matrix was made."""
+        return self.said

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, power_of_two, to_float64
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    is_numpy,
+    namespace,
+    parallel_map,
+    power_of_two,
+    to_float64,
+)
+from gramian.checks import slices
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
 from gramian.operators.operator import digest
 from gramian.records import BoundKind, FloatArray
 
+FEW_ROWS = 512  # of which a start is made
 NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
 
 
@@ -43,12 +54,21 @@ class KernelSource:
         self.relative, self.absolute = evaluator.relative, math.ldexp(evaluator.absolute, -self.exponent)
         self.error_kind = evaluator.kernel.error_kind
 
+    def single(self) -> KernelSource:
+        """Return a source of float32 tiles, with their error, from rows encoded in float64."""
+        assert self.evaluator.single is not None
+        other = copy(self)
+        other.left, other.right = (factor.astype(np.float32) for factor in (self.left, self.right))
+        other.relative, absolute = self.evaluator.single
+        other.absolute = math.ldexp(absolute, -self.exponent)
+        return other
+
     def fingerprint(self) -> bytes:
         """Return a hash of the rows."""
         return digest(_row_sums(self.left), self.diagonal)
 
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
-        """Return the float64 tile for two slices of rows."""
+        """Return the tile for two slices of rows."""
         tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
         if self.exponent:
             tile = tile * 2.0**-self.exponent
@@ -152,6 +172,48 @@ def _exponent(largest: float) -> int:
     """Power of two that makes a matrix safe to square: 0 unless its entries are extreme."""
     exponent = power_of_two(largest)
     return exponent if abs(exponent) > NEAR_ONE else 0
+
+
+def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator) -> FloatArray:
+    """Return vectors near the leading ones of the centred matrix, from its columns for few random rows.
+
+    Parameters
+    ----------
+    source : KernelSource
+        Of dense NumPy rows.
+    width : int
+        Number of vectors, at most.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n, <= width)
+        The left singular vectors of ``C W^(-1/2)``, C the columns and W their rows of the same few.
+
+    References
+    ----------
+    Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines.
+    """
+    n = len(source.diagonal)
+    few = np.sort(rng.choice(n, min(n, FEW_ROWS), replace=False))
+    right, parts = source.right[few], slices(n, 2048)
+
+    def columns(part: slice) -> FloatArray:
+        found: FloatArray = source.evaluator.tile(source.left[part], right)
+        return found
+
+    def moments(part: slice) -> tuple[FloatArray, FloatArray]:
+        C = columns(part)
+        return C.sum(axis=0), C.T @ C
+
+    totals = parallel_map(moments, parts)
+    mean = sum(total[0] for total in totals) / n
+    values, Q = np.linalg.eigh(source.evaluator.tile(source.left[few], right))
+    sound = values > 1e-10 * values[-1]
+    M = Q[:, sound] / np.sqrt(values[sound])
+    values, P = np.linalg.eigh(M.T @ (sum(total[1] for total in totals) - n * np.outer(mean, mean)) @ M)
+    coefficients = M @ P[:, ::-1][:, :width]
+    return np.concatenate(parallel_map(lambda part: (columns(part) - mean) @ coefficients, parts))
 
 
 def cross_times(evaluator: Evaluator, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:

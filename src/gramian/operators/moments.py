@@ -18,6 +18,7 @@ from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows, in_laps, least_rows, uncentered
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
+from gramian.rows.seen import SeenRows
 
 CHUNK = 256  # rows that are added up at once
 EPS = float(np.finfo(np.float64).eps)
@@ -30,13 +31,13 @@ LEAST_SQUARES = 1e-280
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, mean and sums of squares about the mean, in float64.
+    """Count (or sum of weights), mean and sums of squares about the mean, in float64.
 
     ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d). The mean is
     ``mean + rest``: ``rest`` is what its rounding leaves out.
     """
 
-    count: int
+    count: float
     mean: FloatArray
     squares: FloatArray
     rest: FloatArray | float = 0.0
@@ -50,8 +51,14 @@ def merge_moments(*parts: Moments) -> Moments:
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
     mean, rest, gaps = _mean_of(parts)
-    squares = np.sum([part.squares for part in parts], axis=0)
-    squares = squares + (gaps.T @ gaps if squares.ndim == 2 else np.einsum("ij,ij->j", gaps, gaps))
+    if parts[0].squares.ndim == 2:
+        squares = parts[0].squares.copy()
+        for part in parts[1:]:
+            squares += part.squares
+        for some in cut(len(squares), CHUNK):
+            squares[some] += gaps[:, some].T @ gaps
+    else:
+        squares = np.sum([part.squares for part in parts], axis=0) + np.einsum("ij,ij->j", gaps, gaps)
     count = sum(part.count for part in parts)
     # Values that are not all equal differ by at least the unit of the last place of the mean.
     same = np.sqrt(_diagonal(squares) / count) <= 1e-20 * np.abs(mean)
@@ -81,7 +88,7 @@ def _diagonal(squares: FloatArray) -> FloatArray:
     return np.diag(squares).copy() if squares.ndim == 2 else squares
 
 
-def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredRows:
+def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float) -> CenteredRows:
     """Measure mean, spread and size of the data in one pass and return its centred view.
 
     Parameters
@@ -90,8 +97,9 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredR
         The data, possibly not yet searched for NaN.
     center : bool
         Whether column means are subtracted.
-    scale : None, "unit", "pareto" or ndarray of shape (d,)
-        What columns are divided by: nothing, the standard deviation, its square root, or given numbers.
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
+        What columns are divided by: nothing, the standard deviation, its square root, that of counts of an
+        allele of this frequency, or given numbers.
     ddof : int
         Divisor of the variance is ``n - ddof``.
     """
@@ -100,15 +108,18 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: int) -> CenteredR
 
 
 def from_moments(
-    rows: Rows, found: Moments, exponent: int, *, center: bool, scale: Any, ddof: int
+    rows: Rows, found: Moments, exponent: int, *, center: bool, scale: Any, ddof: float
 ) -> CenteredRows:
     """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
-    n, d = rows.shape
+    n, d = found.count, rows.shape[1]
     squares = _diagonal(found.squares)
     mean = found.mean if center else np.zeros(d)
     # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
+    if isinstance(scale, str) and scale == "genotype":
+        _require_counts(rows)
+        scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
@@ -133,16 +144,19 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
     """Refuse to scale a column that varies by less than the squares of float64 can hold beside the others."""
     if squares.min() >= LEAST_SQUARES:
         return
-    xp = rows.xp
 
     def ends(block: Block) -> tuple[Any, Any]:
         if rows.is_sparse:
             found = (find(axis=0).toarray().ravel() for find in (block.values.max, block.values.min))
         else:
-            found = (as_float64(find(block.values, axis=0)) for find in (xp.max, xp.min))
+            found = (as_float64(find(block.values, axis=0)) for find in (rows.xp.max, rows.xp.min))
         return tuple(found)
 
-    top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
+    if isinstance(rows, SeenRows):
+        # Where nothing is left of the squares, nothing is left to look at.
+        top, bottom = np.sqrt(squares), np.zeros(len(squares))
+    else:
+        top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
     varies = top > bottom if center else (top != 0) | (bottom != 0)
     lost = np.flatnonzero(varies & (squares < LEAST_SQUARES))
     if lost.size:
@@ -152,8 +166,36 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
         )
 
 
+def _require_counts(rows: Rows) -> None:
+    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such."""
+
+    def first(block: Block) -> list[tuple[int, int, float]]:
+        values = block.values.data if rows.is_sparse else block.values
+        if not bool(((values < 0) | (values > 2)).any()):
+            return []
+        values = as_float64(block.dense)
+        i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()
+        return [(block.rows.start + i, j, float(values[i, j]))]
+
+    for row, column, value in rows.reduce(first, lambda earlier, later: earlier or later):
+        named = f" ({rows.row_names[row]})" if rows.row_names else ""
+        named += f", column {column}" + (f" ({rows.feature_names[column]!r})" if rows.feature_names else "")
+        raise DataError(
+            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and row {row}{named} holds {value:g}. "
+            "Put a missing call to NaN and read it with missing='mean', or use scale='unit'."
+        )
+
+
+def _binomial_deviation(mean: FloatArray, constant: Any) -> FloatArray:
+    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p = mean / 2.
+
+    Infinite for constant columns. Patterson, Price, Reich (2006), equations 1 to 3, leave out the factor 2.
+    """
+    return np.where(constant, np.inf, np.sqrt(np.where(constant, 0.0, mean * (2.0 - mean) / 2.0)))
+
+
 def _divisor(
-    squares: FloatArray, constant: Any, scale: Any, degrees: int, exponent: int
+    squares: FloatArray, constant: Any, scale: Any, degrees: float, exponent: int
 ) -> tuple[FloatArray | None, int]:
     """Divisor of ``X / 2**exponent - mean``, and the power of two that is then missing from C."""
     if scale is None:
@@ -177,9 +219,13 @@ def _divisor(
 def moments(rows: Rows, exponent: int, center: bool) -> Moments:
     """Return mean and sums of squares of the columns of ``X / 2**exponent``."""
     n = rows.shape[0]
-    if rows.is_sparse:
-        return _sparse_moments(rows, exponent, center)
     view = uncentered(rows, exponent, double=True)
+    if rows.is_sparse:
+
+        def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+            return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
+
+        return _of_rows(view, rows.portions, sparse)
     if n <= 8192 and not rows.is_stored:
         slices = view.column_slices()
 
@@ -198,6 +244,11 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
         out = view.scratch(slices[0].stop, rows.shape[1])
         return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
+    return _of_rows(view, slices, share)
+
+
+def _of_rows(view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any]) -> Moments:
+    """Merge the moments of blocks of rows that workers measure."""
     return in_laps(
         view, slices, lambda lap: merge_moments(*_in_order(each_thread(share, lap))), merge_moments
     )
@@ -209,7 +260,7 @@ def _in_order(parts: list[list[tuple[int, Moments]]]) -> list[Moments]:
 
 
 def scatter(
-    rows: Rows, *, center: bool, double: bool = False, workers_limit: int = 1024
+    rows: Rows, *, center: bool, double: bool = False, workers_limit: int = 1024, among: int = 0
 ) -> tuple[int, Moments]:
     """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
 
@@ -217,16 +268,28 @@ def scatter(
     merged by the between-block scatter of their means. Means and the diagonal are those of float64 sums. The
     search for NaN is part of the pass: a NaN shows in the scatter.
 
+    Parameters
+    ----------
+    rows : Rows
+    center, double : bool
+    workers_limit : int
+        Columns up to which each worker has a matrix of its own.
+    among : int
+        Number of rows that these are merged with, which the mean has to be exact enough for.
+
     Returns
     -------
     exponent, moments : tuple
         The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``.
     """
-    return _safe(rows, lambda exponent: _scatter(uncentered(rows, exponent, double), center, workers_limit))
+    among += rows.shape[0]
+    return _safe(
+        rows, lambda exponent: _scatter(uncentered(rows, exponent, double), center, workers_limit, among)
+    )
 
 
-def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
-    n, d = view.rows.shape
+def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:
+    d = view.rows.shape[1]
     slices = view.row_slices(least_rows(d))
     exact = view if view.arithmetic == np.float64 else uncentered(view.rows, view.exponent, double=True)
 
@@ -244,7 +307,7 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
         for rows in draw:
             if exact is view:
                 block = view.block(rows, slice(None), scratch)
-                part, inside = _measured(block, center, scratch, n, multiplied)
+                part, inside = _measured(block, center, scratch, among, multiplied)
             else:
                 values = view.block(rows, slice(None), scratch)
                 near = _about_zero(values) if center and is_numpy(values) else None
@@ -252,7 +315,7 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int) -> Moments:
                 if near is not None:
                     part = near
                 else:
-                    part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, n)
+                    part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
                     if center:
                         mean = part.mean.astype(view.arithmetic)
                         values = _minus(values, from_numpy(mean, values), scratch)
@@ -395,9 +458,9 @@ def _column_means(values: Any) -> Any:
     return namespace(values).mean(values, axis=0)
 
 
-def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
-    n = rows.shape[0]
-    values = rows.in_memory().tocsc(copy=True)
+def _sparse_moments(block: Any, exponent: int, center: bool) -> Moments:
+    n = block.shape[0]
+    values = block.tocsc(copy=True)
     values.sum_duplicates()
     values.data = np.ldexp(values.data, -exponent)
     counts = np.diff(values.indptr)
@@ -409,7 +472,7 @@ def _sparse_moments(rows: Rows, exponent: int, center: bool) -> Moments:
         shifts.append(shift)
     mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(len(counts)), np.zeros(len(counts)))
     values.data **= 2
-    return merge_moments(Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest))
+    return Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest)
 
 
 def _column_sums(values: Any) -> FloatArray:

@@ -108,7 +108,7 @@ class ScatterOperator(ABC):
         if self._whole is not None:
             return symmetric_times(self._whole, V)
         if C.rows.is_sparse:
-            return C.transposed_times(C.times(V)) if self.axis == 0 else C.times(C.transposed_times(V))
+            return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         slices = C.thin_slices(self.axis)
         V = to_dtype(V, C.arithmetic)
         if not is_numpy(V):

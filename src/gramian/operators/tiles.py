@@ -1,13 +1,14 @@
 """A symmetric matrix as lower-triangular tiles, each used twice in a product.
 
-Tiles are filled by a source function in float64, kept in memory (half of n^2) or filled anew in every pass.
-Tiles kept as float32 are multiplied in float32; sums over tiles run in float64 always.
+Tiles are filled by a source function, and kept in memory (half of n^2), or a share of them, or filled anew in
+every pass. Float32 tiles are multiplied in float32; sums over tiles run in float64 always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,6 +41,41 @@ class Source(Protocol):
     def fingerprint(self) -> bytes: ...
 
 
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Tiles of one size below each other, filled by one call; one on the diagonal stands alone.
+
+    Attributes
+    ----------
+    column : int
+        Column of tiles.
+    tiles : slice
+        Their rows of tiles.
+    rows, columns : slice
+        The same in rows and columns of the matrix.
+    """
+
+    column: int
+    tiles: slice
+    rows: slice
+    columns: slice
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of all of them together."""
+        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether it is the tile on the diagonal."""
+        return self.rows == self.columns
+
+
 class TileMatrix:
     """A symmetric (n, n) matrix that is multiplied tile by tile.
 
@@ -48,11 +84,15 @@ class TileMatrix:
     n : int
         Order.
     source : callable
-        ``source(rows, columns, out)`` returns a float64 tile; ``out`` is memory it may use.
+        ``source(rows, columns, out)`` returns a tile; ``out`` is memory it may use.
     like : array
         Empty float64 array of the kind that vectors have.
-    storage : numpy dtype or None
-        Type in which tiles are kept, and multiplied; None fills them anew in every pass, in float64.
+    storage : numpy dtype
+        Type in which tiles are kept, and multiplied.
+    share : float
+        Share of the tiles that is kept; the others are filled anew in every pass.
+    exact : callable or None
+        A float64 source of the same matrix, where ``source`` fills tiles in ``storage``.
     whole : bool
         Whether the matrix is kept as one array instead.
 
@@ -69,31 +109,39 @@ class TileMatrix:
         n: int,
         source: Source,
         like: Any,
-        storage: npt.DTypeLike | None = np.float64,
+        storage: npt.DTypeLike = np.float64,
         *,
+        share: float = 1.0,
+        exact: Source | None = None,
         whole: bool = False,
     ) -> None:
         self.n = n
         self.like = like
-        self.storage = None if storage is None else np.dtype(storage)
-        self._source = source
-        # Tiles of one size, so that one call of NumPy multiplies a stripe of them.
+        self.storage = np.dtype(storage)
+        self._source, self._exact = source, exact
+        # Tiles of one size, so that one call of NumPy multiplies a stack of them.
         size = TILE if is_numpy(like) else DEVICE_TILE
         self._side = -(-n // -(-n // size))
         self._slices = slices(n, self._side)
-        self._kept: dict[int, Any] = {}
-        self._on_device: dict[tuple[int, int], Any] = {}
+        self._stripes = [self._stripe(column) for column in range(len(self._slices))]
+        self._kept: dict[Stack, Any] = {}
         self._whole: Any = None
         if whole and is_numpy(like):
             self._whole = np.empty((n, n))
-        elif self.storage is not None and is_numpy(like):
-            self._kept = self._stripes()
+        else:
+            self._kept = self._memory(share)
         self.row_sums, self.squares = self._measure()
+
+    @property
+    def single(self) -> bool:
+        """Whether tiles are filled in float32 already."""
+        return self._exact is not None
 
     def promoted(self) -> TileMatrix:
         """Return the same matrix as float64 tiles that are filled anew in every pass; nothing is measured."""
         other = copy(self)
-        other.storage, other._kept, other._on_device = None, {}, {}
+        other.storage, other._kept = np.dtype(np.float64), {}
+        other._source, other._exact = self._exact or self._source, None
         return other
 
     @property
@@ -103,22 +151,20 @@ class TileMatrix:
 
     def release(self) -> None:
         """Give back the memory of what was kept."""
-        self.storage, self._whole, self._kept, self._on_device = None, None, {}, {}
+        self._whole, self._kept = None, {}
 
     def matmat(self, V: Any) -> Any:
         """Return the product with V of shape (n, b), float64."""
         if self._whole is not None:
             return symmetric_times(self._whole, V)
-        if self.storage is not None:
-            V = to_dtype(V, self.storage)
+        V = to_dtype(V, self.storage)
         if not is_numpy(V):
-            return self._multiply(self._pairs(), V)
+            return self._multiply_on_device(V)
         padded = np.zeros((len(self._slices) * self._side, V.shape[1]), dtype=V.dtype)
         padded[: self.n] = V
         groups = [group.reshape(len(self._slices), self._side, -1) for group in thin_chunks(padded)]
-        multiply = self._multiply_kept if self._kept else self._multiply_again
         # The longest stripes first, so that the workers end together.
-        parts = each_thread(lambda draw: multiply(draw, groups), range(len(self._slices) - 1, -1, -1))
+        parts = each_thread(lambda draw: self._multiply(draw, groups), self._stripes)
         columns = [sum(part[g] for part in parts) for g in range(len(groups))]
         return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
 
@@ -135,105 +181,122 @@ class TileMatrix:
             A = np.empty((self.n, self.n))
         else:
             A = xp.empty((self.n, self.n), dtype=xp.float64, device=self.like.device)
-        for i, j in self._pairs():
-            rows, columns = self._slices[i], self._slices[j]
-            if (i, j) in self._on_device:
-                tile = to_float64(self._on_device[i, j])
-            elif i in self._kept:
-                tile = to_float64(self._kept[i][j, : rows.stop - rows.start, : columns.stop - columns.start])
-            else:
-                tile = self._source(rows, columns, None)
-            A[rows, columns] = tile
-            A[columns, rows] = tile.T
+        for stack in self._stacks():
+            tiles = to_float64(self._tiles(stack))
+            A[stack.rows, stack.columns] = tiles
+            A[stack.columns, stack.rows] = tiles.T
         return A
 
     # ---------------------------------------------------------------- tiles
 
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        return ((i, j) for i in range(len(self._slices)) for j in range(i + 1))
-
-    def _stripes(self) -> dict[int, Any]:
-        """Memory for row i of tiles as (i + 1, side, side), in one piece: the system pages it in as such."""
+    def _stripe(self, column: int) -> list[Stack]:
+        """A column of tiles from the diagonal down, in stacks that stay in the cache for their second use."""
         count, side = len(self._slices), self._side
-        memory = np.empty((count * (count + 1) // 2, side, side), dtype=self.storage)
-        stripes = {i: memory[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] for i in range(count)}
-        missing = count * side - self.n
-        if missing:
-            stripes[count - 1][:, side - missing :, :] = 0
-            stripes[count - 1][-1, :, side - missing :] = 0
-        return stripes
+        most = max(1, CACHE_BYTES // (side * side * self.storage.itemsize)) if is_numpy(self.like) else 1
+        full = self.n // side
+        starts = [column, *range(column + 1, full, most), *range(max(full, column + 1), count)]
+        return [
+            Stack(
+                column,
+                slice(start, stop),
+                slice(start * side, min(stop * side, self.n)),
+                self._slices[column],
+            )
+            for start, stop in zip(starts, [*starts[1:], count], strict=True)
+        ]
 
-    def _fill(self, i: int, j: int, scratch: Any) -> Any:
-        rows, columns = self._slices[i], self._slices[j]
-        if scratch is None:
-            return self._source(rows, columns, None)
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        return self._source(rows, columns, scratch[: shape[0] * shape[1]].reshape(shape))
+    def _stacks(self) -> Iterator[Stack]:
+        return (stack for stripe in self._stripes for stack in stripe)
+
+    def _memory(self, share: float) -> dict[Stack, Any]:
+        """Memory for the stacks that are kept, in one piece: the system pages it in as such."""
+        stacks = list(self._stacks())
+        ends = np.cumsum([stack.size for stack in stacks])
+        kept = stacks[: int(np.searchsorted(ends, share * ends[-1], side="right"))]
+        if not is_numpy(self.like):
+            return dict.fromkeys(kept)
+        memory = np.empty(sum(stack.size for stack in kept), dtype=self.storage)
+        return {
+            stack: memory[end - stack.size : end].reshape(stack.shape)
+            for stack, end in zip(kept, ends.tolist(), strict=False)
+        }
 
     def _scratch(self) -> Any:
-        return np.empty(self._side**2) if is_numpy(self.like) else None
+        """Memory for the largest stack, in the type in which it is filled."""
+        if not is_numpy(self.like):
+            return None
+        return np.empty(
+            max(stack.size for stack in self._stacks()), dtype=self.storage if self.single else np.float64
+        )
+
+    def _fill(self, stack: Stack, scratch: Any) -> Any:
+        out = None
+        if scratch is not None:
+            out = scratch[: stack.size].reshape(stack.shape)
+        return self._source(stack.rows, stack.columns, out)
+
+    def _tiles(self, stack: Stack, scratch: Any = None) -> Any:
+        """A stack as it is multiplied, kept or filled anew."""
+        kept = self._kept.get(stack)
+        return kept if kept is not None else to_dtype(self._fill(stack, scratch), self.storage)
 
     def _measure(self) -> tuple[FloatArray, float]:
         """Fill every tile once: keep it, and add up row sums and squares while it is in the cache."""
 
-        def share(draw: Iterator[tuple[int, int]]) -> tuple[FloatArray, float]:
+        def share(draw: Iterator[list[Stack]]) -> tuple[FloatArray, float]:
             sums, squares = np.zeros(self.n), 0.0
             scratch = self._scratch()
-            for i, j in draw:
-                tile = self._fill(i, j, scratch)
-                rows, columns = self._slices[i], self._slices[j]
-                if i in self._kept:
-                    self._kept[i][j, : tile.shape[0], : tile.shape[1]] = tile
-                elif self._whole is not None:
-                    self._whole[rows, columns] = tile
-                    self._whole[columns, rows] = tile.T
-                elif self.storage is not None:
-                    self._on_device[i, j] = to_dtype(tile, self.storage)
-                xp = namespace(tile)
-                sums[rows] += as_float64(xp.sum(tile, axis=1))
-                square = float(np.vdot(tile, tile)) if is_numpy(tile) else float(xp.sum(tile * tile))
-                squares += square if i == j else 2 * square
-                if i != j:
-                    sums[columns] += as_float64(xp.sum(tile, axis=0))
+            for stack in (stack for stripe in draw for stack in stripe):
+                filled = self._fill(stack, scratch)
+                if self._whole is not None:
+                    self._whole[stack.rows, stack.columns] = filled
+                    self._whole[stack.columns, stack.rows] = filled.T
+                elif stack in self._kept and is_numpy(filled):
+                    self._kept[stack][...] = filled
+                elif stack in self._kept:
+                    self._kept[stack] = to_dtype(filled, self.storage)
+                across, down, square = _sums(filled, self._side)
+                sums[stack.rows] += across
+                squares += square if stack.diagonal else 2 * square
+                if not stack.diagonal:
+                    sums[stack.columns] += down
             return sums, squares
 
-        parts = each_thread(share, self._pairs()) if is_numpy(self.like) else [share(self._pairs())]
+        parts = each_thread(share, self._stripes) if is_numpy(self.like) else [share(iter(self._stripes))]
         sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
         return sums, float(sum(part[1] for part in parts))
 
-    def _multiply_kept(self, draw: Iterator[int], groups: list[Any]) -> list[Any]:
-        totals = [np.zeros(V.shape) for V in groups]
-        for i in draw:
-            stripe = self._kept[i]
-            # As many tiles at a time as stay in the cache for their second use.
-            for part in slices(i + 1, max(1, CACHE_BYTES // stripe[0].nbytes)):
-                tiles, turned = stripe[part], stripe[part.start : min(part.stop, i)].transpose(0, 2, 1)
-                for V, total in zip(groups, totals, strict=True):
-                    total[i] += np.matmul(tiles, V[part]).sum(axis=0, dtype=np.float64)
-                    total[part.start : part.start + len(turned)] += np.matmul(turned, V[i])
-        return totals
-
-    def _multiply_again(self, draw: Iterator[int], groups: list[Any]) -> list[Any]:
+    def _multiply(self, draw: Iterator[list[Stack]], groups: list[Any]) -> list[Any]:
         totals = [np.zeros(V.shape) for V in groups]
         scratch = self._scratch()
-        for i in draw:
-            for j in range(i + 1):
-                tile = self._fill(i, j, scratch)
-                a, b = tile.shape
-                for V, total in zip(groups, totals, strict=True):
-                    total[i, :a] += tile @ V[j, :b]
-                    if i != j:
-                        total[j, :b] += tile.T @ V[i, :a]
+        for stack in (stack for stripe in draw for stack in stripe):
+            height, width = min(self._side, stack.shape[0]), stack.shape[1]
+            tiles = self._tiles(stack, scratch).reshape(-1, height, width)
+            below, beside = (stack.tiles, slice(height)), (stack.column, slice(width))
+            for V, total in zip(groups, totals, strict=True):
+                total[below] += np.matmul(tiles, V[beside])
+                if not stack.diagonal:
+                    turned = np.matmul(tiles.transpose(0, 2, 1), V[below])
+                    total[beside] += turned.sum(axis=0, dtype=np.float64)
         return totals
 
-    def _multiply(self, pairs: Iterator[tuple[int, int]], V: Any) -> Any:
-        """The product on a device."""
+    def _multiply_on_device(self, V: Any) -> Any:
         xp = namespace(self.like)
         total = xp.zeros(V.shape, dtype=xp.float64, device=self.like.device)
-        for i, j in pairs:
-            rows, columns = self._slices[i], self._slices[j]
-            tile = self._on_device[i, j] if self._on_device else self._fill(i, j, None)
-            total[rows, :] += to_float64(tile @ V[columns, :])
-            if i != j:
-                total[columns, :] += to_float64(tile.T @ V[rows, :])
+        for stack in self._stacks():
+            tile = self._tiles(stack)
+            total[stack.rows, :] += to_float64(tile @ V[stack.columns, :])
+            if not stack.diagonal:
+                total[stack.columns, :] += to_float64(tile.T @ V[stack.rows, :])
         return total
+
+
+def _sums(filled: Any, side: int) -> tuple[FloatArray, FloatArray, float]:
+    """Sums of the rows and of the columns of a stack, and of its squares: float64 beyond one tile."""
+    xp = namespace(filled)
+    across = as_float64(xp.sum(filled, axis=1))
+    if not is_numpy(filled):
+        return across, as_float64(xp.sum(filled, axis=0)), float(xp.sum(filled * filled))
+    tiles = filled.reshape(-1, min(side, len(filled)), filled.shape[1])
+    down = tiles.sum(axis=1).sum(axis=0, dtype=np.float64)
+    return across, down, float(np.einsum("ij,ij->i", filled, filled).sum(dtype=np.float64))

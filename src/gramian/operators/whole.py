@@ -21,21 +21,29 @@ class SymmetricMatrix:
         Symmetric.
     psd : bool
         Whether it is known to be positive semi-definite.
+    error : float
+        Bound on the spectral norm of its difference from the exact matrix.
+    noise : float
+        Size of eigenvalues that the rounding of the data alone can make.
+    terms : int
+        Number of terms whose rounding is in an entry.
     """
 
     error_kind: BoundKind = "deterministic"
 
-    def __init__(self, A: Any, *, psd: bool = False) -> None:
+    def __init__(
+        self, A: Any, *, psd: bool = False, error: float = 0.0, noise: float = 0.0, terms: int = 1
+    ) -> None:
         self.A = to_float64(A)
         self.size = int(A.shape[0])
         self.like = self.A[:0, 0]
         self.psd = psd
         eps = float(np.finfo(np.float64).eps)
         norm = self.frobenius()
-        self.dense_error = 0.0
-        self.error_bound = self.size * eps * norm
-        self.relative_tolerance = self.size * eps
-        self.noise = 0.0
+        self.dense_error = error
+        self.error_bound = error + self.size * eps * norm
+        self.relative_tolerance = max(self.size, terms) * eps
+        self.noise = noise
 
     def matmat(self, V: Any) -> Any:
         """Return the product with V of shape (m, b)."""

@@ -35,7 +35,7 @@ def scores(model: Any, X: Any = None, labels: npt.ArrayLike | None = None) -> Ch
     ----------
     model : fitted PCA or KernelPCA
     X : array-like of shape (n_samples, n_features), optional
-        Rows to map. A KernelPCA remembers the rows it was fitted on; a PCA needs them again.
+        Rows to map. An exact KernelPCA remembers the rows it was fitted on; other models need them again.
     labels : array-like of shape (n_samples,), optional
         What the points are coloured by.
 
@@ -49,7 +49,9 @@ def scores(model: Any, X: Any = None, labels: npt.ArrayLike | None = None) -> Ch
     elif hasattr(model, "eigenvectors_"):
         mapped = as_float64(model.eigenvectors_) * np.sqrt(model.eigenvalues_)
     else:
-        raise ParameterError("A PCA does not keep the rows it was fitted on. Pass them: scores(model, X).")
+        raise ParameterError(
+            "The model does not keep the rows it was fitted on. Pass them: scores(model, X)."
+        )
     return draw_scores(model, mapped, labels)
 
 

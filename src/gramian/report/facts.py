@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian import store
 from gramian.analysis.components import component_names
 from gramian.records import Certificate, Plan
-from gramian.rows.table import Table
+
+if TYPE_CHECKING:
+    from gramian.rows.table import Table
 
 
 def plain(value: Any) -> Any:
@@ -44,7 +46,7 @@ def data_facts(table: Table) -> dict[str, Any]:
     return {
         "source": table.source,
         "sha256": table.sha256,
-        "rows": len(table.values),
+        "rows": table.values.shape[0],
         "columns": int(np.prod(table.values.shape[1:])),
         "picture_shape": plain(table.picture_shape),
         "dtype": str(table.values.dtype),

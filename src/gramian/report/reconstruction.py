@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import as_float64
+from gramian.arrays import as_float64, dense
 from gramian.checks import slices
 from gramian.plots.pictures import grey
 from gramian.report.pictures import write_picture_folder
@@ -90,11 +90,11 @@ def rebuilt(
     if found is None:
         scores = np.array(model.transform(table))
         scores[:, count:] = 0
-    values = table.values.reshape(len(table.values), -1)
-    for rows in slices(len(values), max(1, BLOCK_BYTES // (8 * values.shape[1]))):
+    values = table.flat
+    for rows in slices(values.shape[0], max(1, BLOCK_BYTES // (8 * values.shape[1]))):
         back = np.asarray(model.inverse_transform(scores[rows]) if found is None else found[rows])
         back = back.reshape(rows.stop - rows.start, -1)
-        errors.add(values[rows], back)
+        errors.add(dense(values[rows]), back)
         yield rows, back
 
 
@@ -102,7 +102,7 @@ def _center(model: Any) -> npt.NDArray[Any]:
     """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
     if hasattr(model, "mean_"):
         return as_float64(model.mean_)
-    fitted = as_float64(model.X_fit_)
+    fitted = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
     return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
 
 

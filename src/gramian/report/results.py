@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import component_names
-from gramian.arrays import as_float64
+from gramian.arrays import as_float64, dense
 from gramian.checks import slices
 from gramian.errors import FileError, MissingExtraError
 from gramian.plots.figures import component_titles, draw_scores, variances
@@ -140,7 +140,7 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
     directions: npt.NDArray[Any] = np.asarray(model.components_).T
     if kind == "unit":
         return directions
-    deviation = _deviations(table.values.reshape(len(table.values), -1), model.ddof)
+    deviation = _deviations(table.flat, model.ddof)
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
@@ -150,10 +150,11 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
     return correlations
 
 
-def _deviations(values: npt.NDArray[Any], ddof: int, block: int = 1 << 22) -> npt.NDArray[np.float64]:
+def _deviations(values: Any, ddof: int, block: int = 1 << 22) -> npt.NDArray[np.float64]:
     n, d = values.shape
     parts = slices(d, max(1, block // max(n, 1)))
-    return np.concatenate([np.std(values[:, part], axis=0, ddof=ddof, dtype=np.float64) for part in parts])
+    blocks = (dense(values[:, part]) for part in parts)
+    return np.concatenate([np.std(block, axis=0, ddof=ddof, dtype=np.float64) for block in blocks])
 
 
 # ------------------------------------------------------------------- pictures

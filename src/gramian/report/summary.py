@@ -63,7 +63,7 @@ class Fitted:
 def headline(model: Any, table: Table) -> str:
     """Return what was found, in a sentence."""
     k = model.n_components_
-    n, size = len(table.values), _size(table)
+    n, size = table.values.shape[0], _size(table)
     count = counted(k, "component")
     ratios = model.explained_variance_ratio_
     if ratios is None:
@@ -148,7 +148,7 @@ def _data(fitted: Fitted) -> list[str]:
     lines = ["## Data", "", f"- Source: {_code(table.source)}"]
     covered = f" of {table.hashed}" if table.hashed else ""
     lines.append(f"- SHA-256{covered}: `{table.sha256}`" if table.sha256 else f"- {NO_HASH}")
-    lines.append(f"- Used: {len(table.values):,} rows x {_size(table)}, stored as {table.values.dtype}")
+    lines.append(f"- Used: {table.values.shape[0]:,} rows x {_size(table)}, stored as {table.values.dtype}")
     if table.row_numbers is not None:
         rows = table.row_numbers
         step = f", every {rows.step}th" if rows.step != 1 else ""
@@ -206,7 +206,7 @@ def methods_paragraph(model: Any, table: Table) -> str:
     )
     plan = model.plan_
     return (
-        f"{what} of {len(table.values):,} samples with {_size(table)} was computed with "
+        f"{what} of {table.values.shape[0]:,} samples with {_size(table)} was computed with "
         f"gramian {used['gramian']} (Python {used['python']}, NumPy {used['numpy']}, SciPy {used['scipy']}, "
         f"scikit-learn {used['scikit-learn']}). {_reading(table)}{_treatment(model)} {_selection(model)} "
         f"Eigenpairs were found by the {plan.solver} route on the {plan.matrix}.{_bound(model)}"
@@ -227,6 +227,7 @@ def _treatment(model: Any) -> str:
     scales = {
         "unit": "scaled to unit variance",
         "pareto": "divided by the square root of their standard deviations",
+        "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
     scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"

@@ -44,7 +44,7 @@ def row_names(table: Table) -> tuple[str, Sequence[Any]]:
     """
     if table.row_names is not None:
         return "name", table.row_names
-    return "row", table.row_numbers if table.row_numbers is not None else range(len(table.values))
+    return "row", table.row_numbers if table.row_numbers is not None else range(table.values.shape[0])
 
 
 def feature_names(table: Table) -> tuple[str, ...]:

@@ -1,17 +1,25 @@
 """Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out."""
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import listed
-from gramian.errors import DataError, ParameterError
+from gramian.checks import amount, listed
+from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.rows.archives import Stored, require, require_room
+from gramian.rows.expected import Expected
 from gramian.rows.hdf5 import opened_hdf5, stored
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.stored import whole_within
+from gramian.rows.stored_hdf5 import left_in_file
+from gramian.rows.stored_sparse import ENTRY, StoredSparse
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, take_columns, unique_names
 
 
 def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
@@ -38,37 +46,83 @@ def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
             "obs. Leave out transpose: its rows are samples already."
         )
     with opened_hdf5(file, source) as opened:
-        for part in ("X", "obs", "var"):
-            if part not in opened:
-                raise DataError(
-                    f"{source} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
-                )
-        features, repeated = unique_names(_index(opened["var"]))
-        kept, _, _ = pick_columns(features, Choice(columns=choice.columns, drop=choice.drop), source)
-        obs = opened["obs"]
-        labels = None if choice.label is None else _column(obs, choice.label, "label", source)
-        names = _index(obs) if choice.id is None else map(str, _column(obs, choice.id, "id", source).tolist())
-        row_names, shape = tuple(names), _shape(opened["X"])
-        many = len(row_names) if labels is None else labels.size
-        if shape != (len(row_names), len(features)) or many != len(row_names):
-            raise DataError(
-                f"{source} is damaged: X is {' x '.join(map(str, shape))}, with {len(row_names)} names of "
-                f"rows, {many} labels and {len(features)} names of columns. Write it again."
-            )
-        rows = pick_rows(len(row_names), choice.rows, source)
-        values, notes = _matrix(opened["X"], rows, source)
-        if repeated:
-            notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
-        return Table(
-            values if kept == list(range(len(features))) else np.take(values, kept, axis=1),
-            feature_names=tuple(features[place] for place in kept),
-            row_names=tuple(row_names[row] for row in rows),
-            labels=None if labels is None else labels[list(rows)],
-            label_name=choice.label,
-            source=source,
-            notes=notes,
-            row_numbers=None if choice.rows is None else rows,
+        return _annotated(opened, choice, source, _matrix)
+
+
+def stored_annotated(
+    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
+) -> Table | None:
+    """Return the table of :func:`read_annotated` to be read block by block; None where it is small.
+
+    Sparse X stays sparse, and comes into memory where it takes no more than a table may.
+
+    Raises
+    ------
+    FileError, DataError, MemoryLimitError, ParameterError, MissingExtraError
+        As of :func:`read_annotated`.
+    """
+    with path.open("rb") as file, opened_hdf5(file, source) as opened:
+        X = opened.get("X")
+        if X is None:
+            return None
+        entry = (X if hasattr(X, "dtype") else X["data"]).dtype.itemsize
+        if math.prod(_shape(X)) * entry <= whole_within(limit):
+            return None
+        return _annotated(opened, choice, source, partial(_left, path, limit))
+
+
+def _left(path: Path, limit: int, X: Any, rows: range, source: str) -> tuple[Any, tuple[str, ...]]:
+    part = slice(rows.start, rows.stop)
+    if hasattr(X, "dtype"):
+        require(stored(X), f"{source}::X")
+        return left_in_file(path, X, limit, f"{source}::X").picked(part), ()
+    entries = X["data"].shape[0]
+    if ENTRY * entries <= whole_within(limit):
+        return _sparse(X)[part].tocsr(), ()
+    if X.attrs["encoding-type"] == "csc_matrix":
+        raise MemoryLimitError(
+            f"{source}: X is sparse and kept by columns (CSC), so that reading rows takes all of its "
+            f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Write it by "
+            "rows (adata.X = adata.X.tocsr()), or raise memory_limit."
         )
+    data, indices = (left_in_file(path, X[name], limit, f"{source}::X") for name in ("data", "indices"))
+    n, d = _shape(X)
+    indptr = _read(X["indptr"]).astype(np.int64, copy=False)
+    return StoredSparse((n, d), indptr, indices, data, f"{source}::X").picked(part), ()
+
+
+def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., Any]) -> Table:
+    for part in ("X", "obs", "var"):
+        if part not in opened:
+            raise DataError(
+                f"{source} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
+            )
+    features, repeated = unique_names(_index(opened["var"]))
+    kept, _, _ = pick_columns(features, Choice(columns=choice.columns, drop=choice.drop), source)
+    obs = opened["obs"]
+    labels = None if choice.label is None else _column(obs, choice.label, "label", source)
+    names = _index(obs) if choice.id is None else map(str, _column(obs, choice.id, "id", source).tolist())
+    row_names, shape = tuple(names), _shape(opened["X"])
+    many = len(row_names) if labels is None else labels.size
+    if shape != (len(row_names), len(features)) or many != len(row_names):
+        raise DataError(
+            f"{source} is damaged: X is {' x '.join(map(str, shape))}, with {len(row_names)} names of "
+            f"rows, {many} labels and {len(features)} names of columns. Write it again."
+        )
+    rows = pick_rows(len(row_names), choice.rows, source)
+    values, notes = matrix(opened["X"], rows, source)
+    if repeated:
+        notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
+    return Table(
+        values if kept == list(range(len(features))) else take_columns(values, kept),
+        feature_names=tuple(features[place] for place in kept),
+        row_names=tuple(row_names[row] for row in rows),
+        labels=None if labels is None else labels[list(rows)],
+        label_name=choice.label,
+        source=source,
+        notes=notes,
+        row_numbers=None if choice.rows is None else rows,
+    )
 
 
 def _shape(X: Any) -> tuple[int, ...]:
@@ -82,14 +136,19 @@ def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[s
         require(dense, f"{source}::X")
         require_room(dense, f"{source}::X")
         return np.asarray(X[part]), ()
-    kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
-    found = kind(tuple(_read(X[name]) for name in ("data", "indices", "indptr")), shape=_shape(X))
-    found.check_format(full_check=True)  # what points outside of the matrix would be written there
+    found = _sparse(X)
     dense = Stored(shape, found.dtype, found.toarray)
     require(dense, f"{source}::X")
     require_room(dense, f"{source}::X")
     share = found.nnz / max(1, found.shape[0] * found.shape[1])
     return found[part].toarray(), (f"sparse X, {share:.0%} of it not zero, was made dense",)
+
+
+def _sparse(X: Any) -> Any:
+    kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
+    found = kind(tuple(_read(X[name]) for name in ("data", "indices", "indptr")), shape=_shape(X))
+    found.check_format(full_check=True)  # what points outside of the matrix would be written there
+    return found
 
 
 def _read(dataset: Any) -> npt.NDArray[Any]:

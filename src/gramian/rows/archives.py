@@ -88,17 +88,25 @@ def pick_array(
     >>> pick_array(["X", "y"], look, None, "memory")[1]
     ("array 'X' used: the only table in the archive",)
     """
+    key, notes = pick_key(names, look, key, source, use)
+    found = look(key)
+    require_room(found, f"{source}::{key}")
+    array = found.read()
+    return (array if use == "table" else array.reshape(-1)), notes
+
+
+def pick_key(
+    names: Sequence[str], look: Callable[[str], Stored], key: str | None, source: str, use: Use = "table"
+) -> tuple[str, tuple[str, ...]]:
+    """Return the name of the array that :func:`pick_array` would read, and notes."""
     notes: tuple[str, ...] = ()
     if key is None:
         key = _only(names, look, source, use)
         notes = (f"array {key!r} used: the only {use} in the archive",)
     if key not in names:
         raise DataError(f"{source} has no array {key!r}. It holds {_described(names, look)}.")
-    found = look(key)
-    require(found, f"{source}::{key}", use)
-    require_room(found, f"{source}::{key}")
-    array = found.read()
-    return (array if use == "table" else array.reshape(-1)), notes
+    require(look(key), f"{source}::{key}", use)
+    return key, notes
 
 
 def require(stored: Stored, source: str, use: Use = "table") -> None:

@@ -14,12 +14,11 @@ from gramian.checks import NAMES_SHOWN, counted, listed
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
-from gramian.rows.text_numbers import MISSING_TOKENS, marks, numbers_from_text, undecided_comma
+from gramian.rows.text_numbers import marks, number_like, numbers_from_text, undecided_comma
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 _INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
 EMPTY_LAST = "an empty last column without a name was left out"
-_NUMBER_PATTERN = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
 
 
 @dataclass(frozen=True)
@@ -233,7 +232,7 @@ def find_row_names(
     if given is not None or not columns.is_text(first) or not all_different(column):
         return given, kept, ()
     # More likely a column of numbers with a slip in it.
-    if 2 * (pc.sum(_number_like(column)).as_py() or 0) > len(column):
+    if 2 * (pc.sum(number_like(column)).as_py() or 0) > len(column):
         return None, kept, ()
     return first, rest, (f"column {name!r} holds unique text: used as row names",)
 
@@ -246,10 +245,6 @@ def first_free(columns: Columns, choice: Choice) -> int | None:
 
 def all_different(column: Any) -> bool:
     return bool(column.null_count == 0 and pc.count_distinct(column).as_py() == len(column))
-
-
-def _number_like(column: Any) -> Any:
-    return pc.match_substring_regex(pc.cast(column, pa.string()), _NUMBER_PATTERN)
 
 
 def refuse_text(columns: Columns, kept: Sequence[int]) -> None:
@@ -316,8 +311,7 @@ def _sample_value(columns: Columns, index: int) -> str:
     column = columns.arrays[index]
     if not columns.is_text(index):
         return str(column.type)
-    fine = pc.or_(_number_like(column), pc.is_in(column, value_set=pa.array(MISSING_TOKENS)))
-    odd = pc.index(fine, pa.scalar(False)).as_py()
+    odd = pc.index(number_like(column), pa.scalar(False)).as_py()
     row = max(odd, 0)
     value = str(column[row].as_py())
     shown = value if len(value) <= 24 else f"{value[:21]}..."

@@ -18,7 +18,8 @@ from gramian.rows.generated import column_names, table_of_blocks
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.sparse import SparseRows
-from gramian.rows.stored import StoredArray, StoredRows, stored_map, whole_within
+from gramian.rows.stored import OnDisk, StoredRows, stored_map, whole_within
+from gramian.rows.stored_sparse import StoredSparseRows
 from gramian.rows.table import Table
 
 
@@ -79,11 +80,12 @@ def as_rows(
     values = X if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
-    if isinstance(values, StoredArray) and limit is None:
-        shape = (len(values), *(values.picture_shape or values.shape[1:]))
-        values = StoredRows.of(values, working).whole(working).reshape(shape)
-    if isinstance(values, StoredArray):
-        rows: Rows = StoredRows.of(values, limit)
+    left = StoredSparseRows if hasattr(values, "indptr") else StoredRows
+    if isinstance(values, OnDisk) and limit is None:
+        shape = (values.shape[0], *(values.picture_shape or values.shape[1:]))
+        values = left.of(values, working).whole(working).reshape(shape)
+    if isinstance(values, OnDisk):
+        rows: Rows = left.of(values, limit)
     else:
         rows = (SparseRows if sparse.issparse(values) else ArrayRows).checked(values, estimator, minimum)
     rows = replace(

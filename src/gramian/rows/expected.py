@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError
-from gramian.rows.spool import columns_taken
-from gramian.rows.table import Table
+from gramian.rows.table import Table, take_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,5 +70,5 @@ class Expected:
         if self.names is None or given is None or given == self.names:
             return table
         places, notes = self.places(given, table.source)
-        values, more = columns_taken(table.values, places)
-        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes, *more))
+        values = take_columns(table.values, places)
+        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes))

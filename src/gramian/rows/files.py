@@ -28,7 +28,7 @@ from gramian.rows.excel import sheet_as_text
 from gramian.rows.hdf5 import read_hdf5
 from gramian.rows.idx import read_idx
 from gramian.rows.matlab import read_mat
-from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz
+from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz, read_sparse_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
@@ -40,6 +40,7 @@ from gramian.rows.pictures import (
     pictures_in_zip,
     read_pictures,
 )
+from gramian.rows.plink import read_bed
 from gramian.rows.table import Choice, Table, table_from_array
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -51,6 +52,7 @@ _KINDS = {
     **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
     **dict.fromkeys((".feather", ".arrow"), "arrow"),
     **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
+    ".bed": "bed",
     ".h5ad": "annotated",
     ".mat": "mat",
     ".npy": "npy",
@@ -69,7 +71,8 @@ _WITH_MARKS = ("text", "gct", "excel")
 _REGULAR = [suffix for suffix, kind in _KINDS.items() if kind not in ("text", "gct", "idx")]
 _SUPPORTED = (
     ".csv .tsv .txt .gct (also with .gz), .xlsx, .parquet, .feather, .arrow, .npy, .npz, .mat, .h5, .h5ad, "
-    "IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or .zip of pictures"
+    ".bed (PLINK), IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or .zip of "
+    "pictures"
 )
 
 
@@ -182,7 +185,8 @@ def read_location(location: Location, choice: Choice) -> Table:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return read_stream(file, choice, source)
         kind, content = kind_of(path), None
-        if kind in _READ_WHOLE or os.fstat(file.fileno()).st_size <= _HASHED:
+        small = os.fstat(file.fileno()).st_size <= _HASHED and kind != "bed"  # which is three files
+        if kind in _READ_WHOLE or small:
             content = file.read()
         table = _read_kind(
             kind, file if content is None else io.BytesIO(content), location.key, choice, source
@@ -363,15 +367,17 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
     choice.refuse_size(source)
     if kind == "annotated":
         return read_annotated(file, choice, source)
+    if kind == "bed":
+        return read_bed(Path(file.name), choice, source)
     if kind in ARRAYS:
-        array, notes = array_in(kind, file, key, source)
+        array = read_sparse_npz(file, source) if kind == "npz" and key is None else None
+        notes: tuple[str, ...] = ()
+        if array is None:
+            array, notes = array_in(kind, file, key, source)
         table = _with_notes(table_from_array(array, choice, source), notes)
-        large = kind == "npy" and not isinstance(file, io.BytesIO)
-        return (
-            replace(table, sha256=hash_of_npy(file, array), hashed="the bytes of the file")
-            if large
-            else table
-        )
+        if kind != "npy" or isinstance(file, io.BytesIO):
+            return table
+        return replace(table, sha256=hash_of_npy(file, array), hashed="the bytes of the file")
     # Arrow takes longer to import than everything else here, and only columns need it.
     from gramian.rows.columnar import table_from_columns
 

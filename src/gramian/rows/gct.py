@@ -21,7 +21,7 @@ def read_gct(data: bytes, choice: Choice, source: str) -> tuple[list[Any], list[
     Raises
     ------
     FileError
-        If its first lines are not those of a GCT file.
+        If its first lines are not those of a GCT file, or say another size than it has.
     DataError
         If rows have different numbers of fields.
     """
@@ -35,11 +35,16 @@ def read_gct(data: bytes, choice: Choice, source: str) -> tuple[list[Any], list[
         )
     described, labelling = (1, 0) if len(numbers) == 2 else numbers[2:]
     names = tuple(table.partition(b"\n")[0].decode("utf-8").strip("\r").split("\t"))
+    if len(names) != 1 + described + numbers[1]:
+        raise FileError(
+            f"{source} is truncated or altered: its second line promises {numbers[1]} columns of numbers, "
+            f"and there are {max(len(names) - 1 - described, 0)}. Make or copy it again."
+        )
     layout = Layout("\t", names, len(names))
     columns, _, _, separator = parse_delimited(table, source, choice.na_values or (), layout)
     if len(columns[0]) != numbers[0] + labelling:
         raise FileError(
-            f"{source} is truncated: its second line promises {numbers[0]} rows, and there are "
+            f"{source} is truncated or altered: its second line promises {numbers[0]} rows, and there are "
             f"{len(columns[0]) - labelling}. Make or copy it again."
         )
     entries = columns[0].slice(0, labelling).to_pylist()

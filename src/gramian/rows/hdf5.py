@@ -73,6 +73,19 @@ def datasets_in(group: Any) -> list[str]:
     return names
 
 
+def refuse_elsewhere(dataset: Any) -> None:
+    """Refuse a dataset with numbers in other files: what came from elsewhere could name any of this machine.
+
+    Raises
+    ------
+    DataError
+    """
+    if dataset.external or dataset.is_virtual:
+        raise DataError(
+            f"{dataset.name} keeps its numbers in other files, which are not read. Copy all into one."
+        )
+
+
 def stored(dataset: Any, reverse: bool = False) -> Stored:
     """Describe a dataset; ``reverse`` reverses its axes, as MATLAB writes them."""
     from h5py import check_string_dtype
@@ -81,11 +94,7 @@ def stored(dataset: Any, reverse: bool = False) -> Stored:
     plain = np.dtype("V") if dataset.dtype.hasobject else dataset.dtype
 
     def read() -> npt.NDArray[Any]:
-        if dataset.external or dataset.is_virtual:
-            # A file from somewhere else could name any file of this machine.
-            raise DataError(
-                f"{dataset.name} keeps its numbers in other files, which are not read. Copy all into one."
-            )
+        refuse_elsewhere(dataset)
         array = dataset.asstr()[()].astype(np.str_) if text else dataset[()]
         return np.asarray(array.T if reverse else array)
 

@@ -25,7 +25,7 @@ def read_idx(data: bytes, source: str, use: Use = "table") -> npt.NDArray[Any]:
     Raises
     ------
     FileError
-        If the file is truncated or of another kind.
+        If the file is truncated, or has more than its header says, or is of another kind.
     DataError
         If the array cannot be what is wanted.
 
@@ -40,9 +40,10 @@ def read_idx(data: bytes, source: str, use: Use = "table") -> npt.NDArray[Any]:
             raise ValueError("its first bytes are not those of an IDX file")
         shape, dtype = struct.unpack_from(f">{axes}I", data, 4), np.dtype(_TYPES[kind])
     start, count = 4 + 4 * axes, math.prod(shape)
-    if len(data) - start < count * dtype.itemsize:
+    if len(data) - start != count * dtype.itemsize:
+        damaged = "truncated" if len(data) - start < count * dtype.itemsize else "damaged, or no IDX file"
         raise FileError(
-            f"{source} is truncated: its header promises {' x '.join(map(str, shape))} {dtype} "
+            f"{source} is {damaged}: its header promises {' x '.join(map(str, shape))} {dtype} "
             f"({count * dtype.itemsize} bytes), but {len(data) - start} bytes follow. Make or copy it again."
         )
 

@@ -76,13 +76,13 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     DataError
         If a row has no label, or there are more or fewer labels than rows and no names to go by.
     """
-    labels = _read(place, id, len(table.values) if rows is None else None)
+    labels = _read(place, id, table.values.shape[0] if rows is None else None)
     if table.row_names is None or labels.row_names is None:
         wanted = pick_rows(len(labels.values), rows, str(place))
-        if len(wanted) != len(table.values) or (table.row_numbers not in (None, wanted)):
+        if len(wanted) != table.values.shape[0] or (table.row_numbers not in (None, wanted)):
             raise DataError(
                 f"{place} has {counted(len(labels.values), 'label')} for another number of rows in "
-                f"{table.source}, of which {len(table.values)} are used. Without row names in both files "
+                f"{table.source}, of which {table.values.shape[0]} are used. Without row names in both files "
                 "they go together by order: give one label for each row of the file."
             )
         notes = (*table.notes, *labels.notes)

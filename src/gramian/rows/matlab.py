@@ -1,5 +1,6 @@
 """Variables of MATLAB's .mat files: those of versions 4 to 7, and 7.3, which are HDF5 files."""
 
+import struct
 from functools import partial
 from typing import IO, Any
 
@@ -14,6 +15,8 @@ _TYPES = {
     "double": "f8", "single": "f4", "logical": "?", "char": "U", "sparse": "f8",
     **{f"{sign}int{bits}": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
+_ELEMENTS = frozenset({*range(1, 8), 9, *range(12, 19)})
+_MATRIX, _COMPRESSED = 14, 15
 
 
 def read_mat(
@@ -59,14 +62,43 @@ def read_mat(
         found = loadmat(file, variable_names=[name])[name]
         if np.iscomplexobj(found):
             raise DataError(f"{source}::{name} holds complex numbers. Save its real or its imaginary part.")
-        return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+        if not hasattr(found, "indptr"):
+            return np.asarray(found)
+        found.check_format(full_check=True)
+        if (np.diff(found.indptr) < 0).any():
+            raise ValueError("the columns of its sparse matrix overlap")
+        return np.asarray(found.toarray())
 
     with damage(source):
+        _check_elements(file)
         found = {name: (shape, _TYPES[kind]) for name, shape, kind in whosmat(file) if kind in _TYPES}
         variables = {
             name: Stored(shape, np.dtype(kind), partial(read, name)) for name, (shape, kind) in found.items()
         }
         return pick_array(list(variables), variables.__getitem__, key, source, use)
+
+
+def _check_elements(file: IO[bytes]) -> None:
+    """Refuse a file whose elements reach beyond its end or are of no known type: SciPy would crash on it."""
+    head = file.read(128)
+    if 0 not in head[:4]:  # those of version 4 have no elements
+        _check_within(file, "<" if head[126:] == b"IM" else ">", 128, file.seek(0, 2))
+    file.seek(0)
+
+
+def _check_within(file: IO[bytes], order: str, start: int, stop: int) -> None:
+    while start < stop:
+        file.seek(start)
+        kind, size = struct.unpack(f"{order}II", file.read(8))
+        small, kind = kind >> 16, kind & 0xFFFF  # up to 4 bytes, which stand in place of the size
+        end = start + 8 + (0 if small else size)
+        if kind not in _ELEMENTS or end > stop or small > 4:
+            raise ValueError(
+                f"the element at byte {start} is of type {kind} and ends at byte {end} of {stop}"
+            )
+        if kind == _MATRIX:
+            _check_within(file, order, start + 8, end)
+        start = end if kind == _COMPRESSED else end + -end % 8
 
 
 def _is_array(dataset: Any) -> bool:

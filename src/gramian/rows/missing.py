@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
-from gramian.rows.spool import columns_taken, parts, rows_taken
-from gramian.rows.stored import StoredArray
-from gramian.rows.table import Table
+from gramian.rows.spool import copied, parts, rows_taken
+from gramian.rows.stored import OnDisk, StoredArray
+from gramian.rows.table import Table, take_columns
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 
@@ -60,6 +61,8 @@ def handle_missing(
             'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
             + _NO_MEANS
         )
+    if sparse.issparse(table.values):
+        return _handle_sparse(table, policy, expected)
     holes = _survey(table.values)
     if holes.infinite is not None:
         raise DataError(
@@ -83,6 +86,21 @@ def handle_missing(
         f"NaN in {_place(table, holes.first)} ({counted(holes.n_missing, 'missing value')} in total; rows "
         f"are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
     )
+
+
+def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
+    values = table.values
+    if not np.isfinite(values.data).all():
+        wrong = values.tocoo()
+        first = int(np.isfinite(wrong.data).argmin())
+        raise DataError(
+            f"{wrong.data[first]} in {_row(table, int(wrong.row[first]))}, "
+            f"{_column(table, int(wrong.col[first]))} of a sparse matrix (rows are counted from 0), where "
+            "missing values are not filled. Fill it or leave its row out before the matrix is saved."
+        )
+    if policy != "mean" or expected is not None:
+        return table
+    return replace(table, means=np.asarray(values.mean(axis=0, dtype=np.float64)).ravel())
 
 
 @dataclass
@@ -168,7 +186,7 @@ def _column(table: Table, column: int) -> str:
 
 def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
     """Return the mean of what is there in every column; empty ones are refused."""
-    n, d = len(table.values), len(holes.by_column)
+    n, d = table.values.shape[0], len(holes.by_column)
     if empty := np.flatnonzero(holes.by_column == n).tolist():
         raise DataError(
             f'missing="mean", but no value to take a mean of is in {_shown(table, empty, _column)} of '
@@ -182,7 +200,8 @@ def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
     exponents = np.frexp(largest)[1]
     for _, flat in _blocks(table.values):
         sums += np.nansum(np.ldexp(flat.astype(np.float64), -exponents), axis=0)
-    return np.ldexp(sums / (n - holes.by_column), exponents)
+    means: npt.NDArray[np.float64] = np.ldexp(sums / (n - holes.by_column), exponents)
+    return means
 
 
 def _shown(table: Table, places: list[int], name: Callable[[Table, int], str]) -> str:
@@ -200,6 +219,9 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
     values = table.values
     if isinstance(values, StoredArray):
         filled: Any = values.filled(means)
+    elif isinstance(values, OnDisk):
+        own = means.astype(values.dtype)
+        filled, _ = copied(values, lambda _, block: np.where(np.isnan(block), own, block))
     else:
         filled = values.reshape(len(values), -1).copy(order="K")
         np.copyto(filled, means, where=np.isnan(filled), casting="same_kind")
@@ -213,7 +235,7 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
 
 
 def _drop_rows(table: Table, holes: _Holes) -> Table:
-    n = len(table.values)
+    n = table.values.shape[0]
     keep = np.delete(np.arange(n), holes.rows)
     if len(keep) == 0:
         raise DataError(
@@ -246,12 +268,12 @@ def _drop_columns(table: Table, holes: _Holes) -> Table:
             'every column has a missing value. Use missing="mean" or "drop-rows", or fill it first.'
         )
     names, numbers = table.feature_names, table.column_numbers or range(n_columns)
-    values, notes = columns_taken(table.values, keep.tolist())
+    values = take_columns(table.values, keep.tolist())
     note = f"{n_columns - len(keep)} of {n_columns} columns with missing values dropped"
     return replace(
         table,
         values=values,
         feature_names=None if names is None else tuple(names[column] for column in keep),
         column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
-        notes=(*table.notes, *notes, note),
+        notes=(*table.notes, note),
     )

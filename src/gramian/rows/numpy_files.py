@@ -3,17 +3,25 @@
 import hashlib
 import os
 import zipfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from gramian.errors import DataError, FileError
-from gramian.rows.archives import Stored, Use, damage, pick_array, require
-from gramian.rows.stored import StoredArray
-from gramian.rows.table import LOGICAL
+from gramian.checks import amount, slices, told
+from gramian.errors import DataError, FileError, MemoryLimitError
+from gramian.rows.archives import Stored, Use, damage, pick_array, require, require_room
+from gramian.rows.bands import Bands
+from gramian.rows.expected import Expected
+from gramian.rows.stored import StoredArray, whole_within
+from gramian.rows.stored_sparse import ENTRY, StoredSparse
+from gramian.rows.table import LOGICAL, Choice, Table, pick_rows
+
+UNPACKED = 1 << 20  # entries at a time
 
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -128,6 +136,91 @@ def read_npz(
         if not keys:
             raise DataError(f"{source} holds no NumPy arrays. Save some with numpy.savez(path, X=X).")
         return pick_array(keys, partial(_stored, archive, source), key, source, use)
+
+
+def read_sparse_npz(file: IO[bytes], source: str) -> Any:
+    """Read a matrix that scipy.sparse.save_npz wrote, as CSR; None if the archive is no such matrix.
+
+    Raises
+    ------
+    FileError, DataError
+        As of :func:`read_npz`.
+    MemoryLimitError
+        If it takes more memory than may be used.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> sparse.save_npz(buffer, sparse.eye_array(3, format="csc"))
+    >>> read_sparse_npz(buffer, "memory").format
+    'csr'
+    """
+    with damage(source):
+        with zipfile.ZipFile(file) as archive:
+            if "format.npy" not in archive.namelist():
+                return None
+            entries = _stored(archive, source, "data")
+            require_room(replace(entries, dtype=np.dtype("V16")), source)
+        file.seek(0)
+        matrix = sparse.load_npz(file).tocsr()
+        matrix.check_format(full_check=True)  # what points outside of the matrix would be written there
+    if matrix.dtype.kind not in "buif":
+        raise DataError(f"{source} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
+    return matrix
+
+
+def stored_npz(
+    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
+) -> Table | None:
+    """Return the matrix of :func:`read_sparse_npz` to be read block by block; None for others and if small.
+
+    Its entries are unpacked to a temporary file first.
+
+    Raises
+    ------
+    FileError
+        If the file is damaged, or the disk too full.
+    MemoryLimitError
+        If it is large and not kept by rows.
+    """
+    if key is not None or choice.names_columns():
+        return None
+    with damage(source), zipfile.ZipFile(path) as archive:
+        if "format.npy" not in archive.namelist():
+            return None
+        entries = _stored(archive, source, "data").shape[0]
+        if ENTRY * entries <= whole_within(limit):
+            return None
+        form = _stored(archive, source, "format").read().item().decode()
+        if form != "csr":
+            raise MemoryLimitError(
+                f"{source} holds a sparse matrix by {form.upper()}, so that reading rows takes all of its "
+                f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Save it by "
+                "rows, scipy.sparse.save_npz(path, X.tocsr()), or raise memory_limit."
+            )
+        n, d = _stored(archive, source, "shape").read().tolist()
+        data, indices = (_unpacked(archive, f"{name}.npy", source) for name in ("data", "indices"))
+        indptr = _stored(archive, source, "indptr").read().astype(np.int64)
+    rows = pick_rows(n, choice.rows, source)
+    values = StoredSparse((n, d), indptr, indices, data, source).picked(slice(rows.start, rows.stop))
+    held = (data.dtype.itemsize + indices.dtype.itemsize) * entries
+    notes = (f"{amount(held)} of entries were unpacked to a temporary file, to be read block by block",)
+    return Table(values, source=source, notes=notes, row_numbers=None if choice.rows is None else rows)
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str, source: str) -> Bands:
+    """Copy an array of one axis to a temporary file."""
+    with archive.open(name) as member:
+        header, _ = _read_header(member)
+        require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
+        column = Bands((header.shape[0], 1), header.dtype.newbyteorder("="), 1, source)
+        for part in told(slices(header.shape[0], UNPACKED), f"part of {name}"):
+            size = (part.stop - part.start) * header.dtype.itemsize
+            values = np.frombuffer(member.read(size), dtype=header.dtype)
+            _require_all(replace(header, shape=(part.stop - part.start,)), values.nbytes, source)
+            column.put(values[:, None], row=part.start)
+    return column
 
 
 def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[str, ...] | None:

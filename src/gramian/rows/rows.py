@@ -116,6 +116,21 @@ class Rows(ABC):
         return 1
 
     @property
+    def cuts_columns(self) -> bool:
+        """Whether a block of columns is made without looking at the others."""
+        return True
+
+    @property
+    def portions(self) -> list[slice]:
+        """Slices of rows for what takes all that is in memory at once."""
+        return [slice(0, self.shape[0])]
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that a pass over rows in a file reads."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
     def held(self) -> int:
         """Bytes of the numbers where they are in memory because they were read for this."""
         read = self.table is not None and not self.borrowed and not self.is_stored

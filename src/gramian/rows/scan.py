@@ -15,6 +15,7 @@ from gramian.errors import InputTypeError, ParameterError
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
+    kind_of,
     locate,
     read_location,
     read_picture_list,
@@ -24,7 +25,8 @@ from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.large import left_on_disk
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
-from gramian.rows.stored import StoredArray, whole_within
+from gramian.rows.spool import copied
+from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
 
@@ -81,17 +83,21 @@ class Scan:
         """The table with its numbers on disk; None where they are few, or can only be read as a whole."""
         choice = self._choice(expected)
         if isinstance(self._place, Location):
-            return left_on_disk(self._place, choice, limit)
+            return left_on_disk(self._place, choice, expected, limit, self.transpose, self.missing)
         if isinstance(self._place, tuple):
             return read_picture_list(self._place, choice, whole_within(limit))
         return None
 
+    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
+        """What becomes of missing values: those of genotypes are means without being asked for."""
+        place = self._place
+        genotypes = isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
+        return "mean" if genotypes and self.missing is None and expected is None else self.missing
+
     def _choice(self, expected: Expected | None) -> Choice:
         column, row = (None, self.label) if self.transpose else (self.label, None)
-        needed = None if expected is None or self.transpose else expected.names
-        return Choice(
-            self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row, needed
-        )
+        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
+        return choice if expected is None or self.transpose else replace(choice, needed=expected.names)
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
@@ -129,21 +135,22 @@ class Scan:
     def _finished(self, table: Table, expected: Expected | None) -> Table:
         """Do what does not depend on the kind of file."""
         if self.transpose:
+            if isinstance(table.values, OnDisk) and not isinstance(table.values, StoredArray):
+                table = replace(table, values=copied(table.values, lambda _, block: block)[0])
             table = transpose(table)
         if self._labels is not None:
             table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
         if expected is not None:
             table = expected.ordered(table)
         table = replace(table, asked=_asked(self))
-        if isinstance(table.values, StoredArray):
-            holes = self.missing is not None or (expected is not None and expected.means is not None)
-            # Else whoever makes the first pass over the numbers finds them.
-            return (
-                handle_missing(table, self.missing, expected)
-                if holes or table.values.finite is False
-                else table
-            )
-        table = handle_missing(table, self.missing, expected)
+        policy = self._policy(expected)
+        if isinstance(table.values, OnDisk):
+            means = expected is not None and expected.means is not None
+            treated = table.means is not None or hasattr(table.values, "indptr")
+            if treated or (policy is None and not means and table.values.finite is not False):
+                return table  # whoever makes the first pass over the numbers looks for holes
+            return handle_missing(table, policy, expected)
+        table = handle_missing(table, policy, expected)
         return replace(table, values=contiguous(table.values))
 
 
@@ -169,9 +176,9 @@ def scan(
     ----------
     path : str, path, list of paths or binary file
         A table: delimited text (.csv, .tsv, .txt, .gct, also with .gz), .xlsx, .parquet, .feather, .arrow,
-        .npy, .npz, .mat, .h5, .h5ad or IDX (as MNIST), with ``"FILE::NAME"`` for one array or sheet of
-        several; a picture, a folder or .zip of pictures, a list of pictures, or a binary stream whose
-        kind is told from its content.
+        .npy, .npz, .mat, .h5, .h5ad, .bed (PLINK) or IDX (as MNIST), with ``"FILE::NAME"`` for one array or
+        sheet of several; a picture, a folder or .zip of pictures, a list of pictures, or a binary stream
+        whose kind is told from its content.
     rows : slice or str, optional
         Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
         ``"::2"``. For pictures, those in natural order of their paths.

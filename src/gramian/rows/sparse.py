@@ -55,7 +55,8 @@ class SparseRows(Rows):
         return np.empty((0, 0), dtype=self.dtype)
 
     def block(self, rows: slice) -> Block:
-        return Block(rows, self.values[rows, :])
+        everything = rows == slice(0, self.shape[0])
+        return Block(rows, self.values if everything else self.values[rows, :])
 
     def in_memory(self) -> Any:
         return self.values

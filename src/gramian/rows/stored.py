@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,71 @@ LEAST_RUN = 4096
 COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
 
 
-class StoredArray:
+class OnDisk:
+    """Numbers in a file that are read where this is sliced: it has a shape and a dtype like an array.
+
+    Attributes
+    ----------
+    finite : bool or None
+        Whether there is neither NaN nor infinity, where that is known.
+    held : int
+        Bytes of it that are kept in memory.
+    reads_columns : bool
+        Whether some columns are read without the others.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    picture_shape: tuple[int, int] | None = None
+    source: str = "the table"
+    ndim = 2
+    finite: bool | None = None
+    held: int = 0
+    reads_columns: ClassVar[bool] = False
+
+    def __getitem__(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its numbers would take in memory."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def picked(self, rows: slice | None = None, columns: Sequence[int] | None = None) -> OnDisk:
+        """Return consecutive rows, or some columns in the order given, without reading them."""
+        n, d = self.shape
+        start, stop, _ = (rows or slice(None)).indices(n)
+        whole = (start, stop) == (0, n) and (columns is None or list(columns) == list(range(d)))
+        return self if whole else Picked(self, start, stop, None if columns is None else np.asarray(columns))
+
+
+class Picked(OnDisk):
+    """Consecutive rows and some columns of what is in a file."""
+
+    def __init__(self, base: OnDisk, start: int, stop: int, columns: npt.NDArray[np.intp] | None) -> None:
+        self.base, self.start, self.stop, self.columns = base, start, stop, columns
+        self.shape = (stop - start, base.shape[1] if columns is None else len(columns))
+        self.dtype, self.held, self.source = base.dtype, base.held, base.source
+        self.finite = base.finite or None
+        self.picture_shape = base.picture_shape if columns is None else None
+
+    def __getitem__(self, key: Any) -> Any:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        start, stop, _ = rows.indices(self.shape[0])
+        found = self.base[self.start + start : self.start + stop]
+        return (found if self.columns is None else found[:, self.columns])[:, columns]
+
+    @property
+    def indptr(self) -> npt.NDArray[np.int64]:
+        """Where each row begins, of sparse rows."""
+        starts: npt.NDArray[np.int64] = self.base.indptr[self.start : self.stop + 1]  # type: ignore[attr-defined]
+        return starts
+
+
+class StoredArray(OnDisk):
     """The numbers of one array in a file, read where they are asked for by positioned reads.
 
     Parameters
@@ -59,7 +124,7 @@ class StoredArray:
     [[4.0], [7.0]]
     """
 
-    ndim = 2
+    reads_columns = True
 
     def __init__(
         self,
@@ -77,7 +142,6 @@ class StoredArray:
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
         self._stored = np.dtype(dtype)
         self.dtype = self._stored.newbyteorder("=")
-        self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self.finite: bool | None = None
         self.fill: npt.NDArray[Any] | None = None
         self._place, self._copy = path, None  # what is opened, or is open
@@ -87,7 +151,6 @@ class StoredArray:
     def _like(self, **other: Any) -> StoredArray:
         stored = object.__new__(StoredArray)
         stored.__setstate__(self._kept() | other)
-        stored.nbytes = stored.shape[0] * stored.shape[1] * self.dtype.itemsize
         return stored
 
     def opened(self, file: Any) -> StoredArray:
@@ -98,11 +161,6 @@ class StoredArray:
     def T(self) -> StoredArray:
         """The same numbers with rows and columns swapped."""
         return self._like(shape=self.shape[::-1], fortran=not self.fortran, picture_shape=None)
-
-    def part(self, start: int, stop: int) -> StoredArray:
-        """Return consecutive rows, where each lies in one piece."""
-        shape, size = (stop - start, self.shape[1]), self.dtype.itemsize
-        return self._like(shape=shape, offset=self.offset + start * self.shape[1] * size)
 
     def filled(self, means: npt.NDArray[Any]) -> StoredArray:
         """Return the same numbers, with the column's one in place of NaN."""
@@ -126,9 +184,6 @@ class StoredArray:
     def __del__(self) -> None:
         if "_file" in vars(self):
             os.close(self._file)
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def _kept(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_seen")}
@@ -203,36 +258,43 @@ class StoredRows(Rows):
 
     Attributes
     ----------
-    values : StoredArray, or what else is read when it is sliced, such as a dataset of HDF5
+    values : OnDisk
         (n, d) real numbers, not searched for NaN.
     limit : int
         Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
     """
 
-    values: Any
+    values: OnDisk
     limit: int
     is_stored: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, values: Any, limit: int | None = None) -> StoredRows:
+    def of(cls, values: OnDisk, limit: int | None = None) -> StoredRows:
         """Return the rows of an array that is read when it is sliced."""
         dtype = np.dtype(np.float32 if values.dtype in (*EXACT_IN_FLOAT32, np.float32) else np.float64)
         return cls(
             values,
             limit or memory_limit_bytes(None),
             dtype=dtype,
-            picture_shape=getattr(values, "picture_shape", None),
+            picture_shape=values.picture_shape,
             borrowed=False,
         )
 
     @property
     def shape(self) -> tuple[int, int]:
-        n, d = self.values.shape
-        return int(n), int(d)
+        return self.values.shape
 
     @property
     def like(self) -> Any:
         return np.empty((0, 0), dtype=self.dtype)
+
+    @property
+    def cuts_columns(self) -> bool:
+        return self.values.reads_columns
+
+    @property
+    def held(self) -> int:
+        return self.values.held
 
     @property
     def least_columns(self) -> int:

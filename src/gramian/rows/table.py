@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from gramian.arrays import dense
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 
@@ -20,7 +22,7 @@ class Table:
 
     Attributes
     ----------
-    values : ndarray or StoredArray
+    values : ndarray, CSR matrix or OnDisk
         Shape (n_samples, n_features), or (n_samples, height, width) for pictures. Contiguous, in C
         or Fortran order as it was stored; the numeric dtype is the stored one.
     feature_names : tuple of str or None
@@ -66,6 +68,11 @@ class Table:
     row_numbers: range | None = None
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
+
+    @property
+    def flat(self) -> Any:
+        """The values as rows of numbers: a picture is one row, and sparse values stay sparse."""
+        return self.values if self.values.ndim == 2 else self.values.reshape(len(self.values), -1)
 
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
@@ -234,8 +241,17 @@ def _unknown_columns(
     return ParameterError(f"{where}: {source} has no {what}. {hint}")
 
 
-def contiguous(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give values in native byte order and in C or Fortran order, copied only if they are not."""
+def take_columns(values: Any, places: Sequence[int]) -> Any:
+    """Return some columns in the order given, of whatever kind the values of a table are."""
+    if hasattr(values, "picked"):
+        return values.picked(columns=places)
+    return values[:, places] if sparse.issparse(values) else np.take(values, places, axis=1)
+
+
+def contiguous(values: Any) -> Any:
+    """Give values in native byte order and in C or Fortran order, or CSR, copied only if they are not."""
+    if sparse.issparse(values):
+        return values.tocsr()
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     if values.flags.c_contiguous or values.flags.f_contiguous:
@@ -243,8 +259,8 @@ def contiguous(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(values)
 
 
-def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Table:
-    """Make a table of a numeric array with two axes, or three for pictures.
+def table_from_array(array: Any, choice: Choice, source: str) -> Table:
+    """Make a table of a numeric array with two axes, or three for pictures, or of a sparse matrix.
 
     Columns of an array have no names: a choice names them by position, counted from 0.
 
@@ -262,15 +278,15 @@ def table_from_array(array: npt.NDArray[Any], choice: Choice, source: str) -> Ta
     notes: tuple[str, ...] = ()
     if array.dtype.kind == "b":
         array, notes = array.view(np.uint8), (LOGICAL,)
-    rows = pick_rows(len(array), choice.rows, source)
+    rows = pick_rows(array.shape[0], choice.rows, source)
     numbers = None if choice.rows is None else rows
     shape, kept, id_column, label = array_roles(array.shape, choice, source)
     if numbers is not None:
         array = array[rows.start : rows.stop : rows.step]
     return Table(
-        contiguous(array) if kept is None else np.take(array, kept, axis=1),
-        row_names=None if id_column is None else tuple(map(str, array[:, id_column].tolist())),
-        labels=None if label is None else array[:, label].copy(),
+        contiguous(array) if kept is None else take_columns(array, kept),
+        row_names=None if id_column is None else tuple(map(str, _column(array, id_column).tolist())),
+        labels=None if label is None else _column(array, label),
         label_name=None if shape else choice.label,
         picture_shape=shape,
         source=source,
@@ -310,6 +326,10 @@ def array_roles(
     if not kept:
         raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
     return None, kept, id_column, label
+
+
+def _column(array: Any, place: int) -> npt.NDArray[Any]:
+    return np.array(dense(array[:, [place]])).ravel()
 
 
 def transpose(table: Table) -> Table:

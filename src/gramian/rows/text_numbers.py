@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>")
+MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
+                  "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
 
 _MOST_MARKS = 3
 _INFINITY = r"[+-]?(?i:inf|infinity)"
@@ -164,6 +165,19 @@ class Commas:
 def like_number(column: Any) -> bool:
     """Say whether all of a text are numbers, with commas of one meaning or another."""
     return _all_match(_without_missing(column), f"{_THOUSANDS}|{_DECIMAL}")
+
+
+def number_like(column: Any) -> Any:
+    """Say of each field whether it can be a number, or stands for a missing one.
+
+    Examples
+    --------
+    >>> number_like(pa.chunked_array([["1,065.5", "#DIV/0!", "3.O"]])).to_pylist()
+    [True, True, False]
+    """
+    text = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+    missing = pc.is_in(text, value_set=pa.array(MISSING_TOKENS))
+    return pc.or_(_matches(text, f"{_THOUSANDS}|{_DECIMAL}"), missing)
 
 
 def undecided_comma(column: Any) -> str | None:

@@ -21,7 +21,7 @@ from gramian.arrays import (
     random_normal,
     without,
 )
-from gramian.operators.costs import Costs, Form
+from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found, few
@@ -35,7 +35,7 @@ TINY = float(np.finfo(np.float64).tiny)
 # What the rounding of float32 products leaves in a residual, relative to the largest eigenvalue.
 FLOAT32_FLOOR = 3e-6
 PASSES = 7  # of an iteration on a spectrum that falls
-PROBE_COLUMNS = 8 * 8
+PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
 WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
 FEWEST_PASSES = 16
@@ -83,7 +83,7 @@ class KrylovRoute:
             Step(
                 "certify",
                 "a fresh random probe for missed eigenvalues",
-                costs.product(form, PROBE_COLUMNS),
+                PROBE_PASSES * costs.product(form, PROBE_COLUMNS),
             ),
         ]
         if costs.improves(form):
@@ -106,7 +106,10 @@ class KrylovRoute:
             return f"{few(target, m)}, and the {MATRICES.get(self.form.matrix, 'matrix')} fits into memory."
         said = f"{few(target, m)}: products with blocks of vectors cost less than the whole matrix."
         if self.form.matrix == "centered kernel" and self.form.storage == "again":
-            said += " The tiles do not fit into memory_limit, so they are computed in every pass."
+            part = (
+                f"only {self.form.share:.0%} of them are kept and the others" if self.form.share else "they"
+            )
+            said += f" The tiles do not fit into memory_limit, so {part} are computed in every pass."
         return said
 
     def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
@@ -131,7 +134,8 @@ def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
         block, columns = basis_size(m, target)
         if columns == 0:
             continue
-        if form.storage == "again" and form.matrix == "centered kernel":
+        stored = isinstance(costs, TableCosts) and costs.stored
+        if form.storage == "again" and (form.matrix == "centered kernel" or stored):
             block = min(2 * block, columns // 4)
         if form.whole:
             columns = min(2 * columns, m // 2)
@@ -158,10 +162,11 @@ def basis_size(least: int, target: Target) -> tuple[int, int]:
 def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
     if form.matrix == "centered kernel":
         where = "kept in memory, half of n^2" if form.storage == "kept" else "filled anew in every pass"
+        where = f"{form.share:.0%} kept in memory, the others {where}" if form.share else where
         where = "kept in memory as a whole" if form.whole else where
         return "evaluate", f"lower-triangular tiles, {where}, {form.arithmetic}{note}"
     if form.whole:
-        return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}"
+        return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}{note}"
     return "measure", "mean and sums of squares in one pass"
 
 

@@ -62,6 +62,8 @@ class ProductRoute:
         m = costs.order(self.form)
         if self.form.matrix == "given":
             return "the matrix is given."
+        if len(costs.forms()) == 1:
+            return f"the {self.form.matrix} matrix is all that is kept of the rows."
         if self.form.matrix == "centered kernel":
             return f"{m} rows are few." if m <= 1000 else f"{target} of {m} need the whole spectrum."
         smaller = costs.forms()[0].matrix == self.form.matrix

@@ -93,7 +93,7 @@ class Scree:
         Number of columns that vary: a constant one carries neither signal nor noise.
     centered : bool
         Whether a mean was subtracted, which costs one row.
-    degrees : int
+    degrees : float
         What sums of squares were divided by.
     tolerance : float
         Eigenvalues at or below this multiple of the largest one are rounding, and count as 0.
@@ -105,7 +105,7 @@ class Scree:
     n_features: int
     varying: int
     centered: bool = True
-    degrees: int = 1
+    degrees: float = 1
     tolerance: float = 0.0
 
     @cached_property

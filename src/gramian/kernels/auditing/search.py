@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gramian.errors import DataError, GramianError, ParameterError
-from gramian.kernels.audit.trials import Examiner, Trial
+from gramian.kernels.auditing.trials import Examiner, Trial
 from gramian.records import FloatArray
 
 # A refutation this many times beyond its bound needs no more proof than that; closer ones are improved first.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gramian.checks import counted
-from gramian.kernels.audit.trials import Margin
-from gramian.kernels.audit.witness import Asymmetry, Witness
+from gramian.kernels.auditing.trials import Margin
+from gramian.kernels.auditing.witness import Asymmetry, Witness
 from gramian.kernels.facts import Validity
 
 Verdict = Literal["valid", "not a kernel", "no counter-example"]

@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 
 from gramian.kernels import RBF, Sigmoid
-from gramian.kernels.audit.mercer import audit
-from gramian.kernels.audit.verdict import counted
+from gramian.kernels.auditing.mercer import audit
+from gramian.kernels.auditing.verdict import counted
 
 
 def test_numbers_have_their_plural():

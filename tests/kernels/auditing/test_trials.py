@@ -3,7 +3,7 @@ import pytest
 
 from gramian.errors import DataError
 from gramian.kernels import RBF, Linear, kernel_from_name
-from gramian.kernels.audit.trials import Examiner, margin, show_point
+from gramian.kernels.auditing.trials import Examiner, margin, show_point
 
 
 def no_error(m):

@@ -3,8 +3,8 @@ import pytest
 
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import kernel_from_name
-from gramian.kernels.audit.search import CLEAR, acceptable_features, candidates, improve, search
-from gramian.kernels.audit.trials import Examiner
+from gramian.kernels.auditing.search import CLEAR, acceptable_features, candidates, improve, search
+from gramian.kernels.auditing.trials import Examiner
 
 
 def examiner(kernel):

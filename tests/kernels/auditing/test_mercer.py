@@ -9,8 +9,8 @@ import pytest
 
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Callable, Linear, Polynomial, Sigmoid, kernel_from_name
-from gramian.kernels.audit.mercer import audit
-from gramian.kernels.audit.witness import Asymmetry, Witness
+from gramian.kernels.auditing.mercer import audit
+from gramian.kernels.auditing.witness import Asymmetry, Witness
 from gramian.kernels.facts import Facts, proven
 
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from gramian.kernels.audit.search import CLEAR, improve
-from gramian.kernels.audit.trials import EPS, Examiner, Margin, Trial, show_point
+from gramian.kernels.auditing.search import CLEAR, improve
+from gramian.kernels.auditing.trials import EPS, Examiner, Margin, Trial, show_point
 from gramian.records import FloatArray
 
 POLISHING_STEPS = 300

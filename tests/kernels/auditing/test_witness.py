@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gramian.kernels import kernel_from_name
-from gramian.kernels.audit.trials import Examiner
-from gramian.kernels.audit.witness import asymmetry_of, certified, exact_form, rounded, shrunk, witness_of
+from gramian.kernels.auditing.trials import Examiner
+from gramian.kernels.auditing.witness import asymmetry_of, certified, exact_form, rounded, shrunk, witness_of
 
 
 def distance(x, y):

@@ -11,10 +11,10 @@ from gramian.arrays import as_float64, blas_threads
 from gramian.checks import check_integer, check_number, counted, evenly
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import check_rows
-from gramian.kernels.audit.search import acceptable_features, search
-from gramian.kernels.audit.trials import TINY, Examiner, Trial
-from gramian.kernels.audit.verdict import AuditReport
-from gramian.kernels.audit.witness import (
+from gramian.kernels.auditing.search import acceptable_features, search
+from gramian.kernels.auditing.trials import TINY, Examiner, Trial
+from gramian.kernels.auditing.verdict import AuditReport
+from gramian.kernels.auditing.witness import (
     Asymmetry,
     Witness,
     asymmetry_in,
@@ -92,7 +92,7 @@ def audit(
     Examples
     --------
     >>> from gramian.kernels import RBF
-    >>> from gramian.kernels.audit import audit
+    >>> from gramian.kernels.auditing import audit
     >>> audit(RBF(sigma=2.0), random_state=0).valid
     True
     >>> report = audit(lambda x, y: abs(x - y).sum(), random_state=0)

@@ -1,0 +1,232 @@
+"""PCA of rows that came and went, as problems for the engine: of their moments, and of their sketch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import numpy_dtype, to_dtype
+from gramian.checks import amount
+from gramian.engine.linear import Directions, LinearProblem, require_range
+from gramian.engine.planning import plan
+from gramian.engine.solving import Solved, solve
+from gramian.errors import MemoryLimitError, ParameterError
+from gramian.operators.centered import CenteredRows
+from gramian.operators.costs import LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
+from gramian.operators.seen import Seen
+from gramian.operators.whole import SymmetricMatrix
+from gramian.records import Ask, Completeness, Plan, Step
+from gramian.rows import as_rows
+from gramian.solvers.product import EIGH_ALL
+from gramian.solvers.route import Route
+
+FREQUENT_DIRECTIONS = "frequent-directions"
+BATCH_SECONDS = 1e-3  # to check a batch and merge it
+BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
+
+
+def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
+    """Return what the scatter matrix of a stream of d columns takes."""
+    seconds = TableCosts((rows, d), np.dtype(np.float64)).build(Form("covariance", "whole"))[0]
+    made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
+    return SymmetricCosts(d, "covariance", BESIDE, seconds + batches * BATCH_SECONDS, made)
+
+
+@dataclass(eq=False)
+class SeenProblem(LinearProblem):
+    """Directions of largest variance of rows whose mean and scatter matrix are all that is left.
+
+    Attributes
+    ----------
+    seen : Seen
+        Its table is ``rows``.
+    """
+
+    seen: Seen = field(kw_only=True)
+
+    @property
+    def costs(self) -> SymmetricCosts:  # type: ignore[override]
+        """What products with the scatter matrix take."""
+        return scatter_costs(self.seen.rows, self.seen.columns, self.seen.batches)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of the rows."""
+        return self.seen.moments.count
+
+    def measured(self) -> CenteredRows:
+        """Return the centred rows, without their numbers."""
+        if self.view is None:
+            self.view = replace(self.seen.view(self.scale, self.ddof), rows=self.rows)
+            require_range(self.view, self.degrees)
+        return self.view
+
+    def operator(self, route: Route) -> SymmetricMatrix:  # type: ignore[override]
+        """Return the scatter matrix, scaled."""
+        if self._built is None:
+            view, matrix = self.measured(), self.seen.moments.squares
+            if view.divisor is not None:
+                matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
+            error = self.seen.rounding(view)
+            self._built = (
+                None,
+                SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0]),
+            )
+        return self._built[1]  # type: ignore[return-value]
+
+
+@dataclass(eq=False)
+class SketchProblem(LinearProblem):
+    """Directions of largest variance of rows of which a sketch is left: those of the sketch, a table itself.
+
+    Attributes
+    ----------
+    seen : Seen
+        Its sketch is ``rows``.
+    """
+
+    seen: Seen = field(kw_only=True)
+    unit: str = "approximate eigenvalues (variances, none too large)"
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of the rows."""
+        return self.seen.moments.count
+
+    @property
+    def size(self) -> int:
+        """Number of rows that the sketch is shrunk to."""
+        assert self.seen.sketch is not None
+        return self.seen.sketch.size
+
+    def measured(self) -> CenteredRows:
+        """Return the sketch, in units of the data."""
+        if self.view is None:
+            view = super().measured()
+            self.view = replace(view, unit_exponent=view.unit_exponent + self.seen.exponent)
+            if not view.total > 0 and self.data_view().total > 0:
+                raise ParameterError(
+                    f"sketch_size={self.size} is too small: that many directions hold no more "
+                    "variance than others, so that nothing is left of them. Give a larger one."
+                )
+        return self.view
+
+    def data_view(self) -> CenteredRows:
+        """Return the centred rows, without their numbers."""
+        view = self.seen.view(None, self.ddof)
+        require_range(view, self.degrees)
+        return view
+
+    def operator(self, route: Route) -> Any:
+        """Build the matrix of the sketch, whose error is what the sketch has lost."""
+        before = self._built
+        built = super().operator(route)
+        if self._built is not before:
+            sketch, view = self.seen.sketch, self.data_view()
+            assert sketch is not None
+            lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view)
+            # The sketch is measured in a unit of its own.
+            lost = float(np.ldexp(lost, 2 * (self.seen.exponent - self.measured().unit_exponent)))
+            built.error_bound += lost
+            built.dense_error += lost
+        return built
+
+    def directions(self, solved: Solved, count: int | None) -> Directions:
+        """Lift the eigenpairs to directions, beside the total variance, which is known exactly."""
+        found = super().directions(solved, count)
+        view, table = self.data_view(), self.seen.table()
+        total = view.total * (view.square_unit / self.degrees)
+        components = replace(
+            found.components, total=total, size=min(table.shape), rest=found.components.rest[:0]
+        )
+        vectors = to_dtype(found.vectors, numpy_dtype(table.like))
+        return replace(found, components=components, vectors=vectors, scores=None)
+
+
+def problem_of(seen: Seen, scale: Any, ddof: int) -> SeenProblem | SketchProblem:
+    """Return the problem that is left of a stream."""
+    lost = seen.degrees_lost(ddof)
+    if seen.sketch is None:
+        kind = np.empty((0, 0), dtype=numpy_dtype(seen.kind))
+        rows = replace(seen.table(), kind=kind)
+        return SeenProblem(rows, seen.centered, scale, lost, seen=seen)
+    return SketchProblem(as_rows(seen.sketch.rows), False, None, lost, seen=seen)
+
+
+def with_pass(solved: Solved, seconds: float) -> Solved:
+    """Return an answer whose plan took the seconds of the pass over the data too."""
+    plans = [replace(ran, took=(ran.took or 0.0) + seconds) for ran in (solved.plan, solved.attempts[0].plan)]
+    attempts = replace(solved.attempts[0], plan=plans[1]), *solved.attempts[1:]
+    return replace(solved, plan=plans[0], attempts=attempts)
+
+
+# ---------------------------------------------------------------- Frequent Directions
+
+
+def solve_sketch(problem: SketchProblem, ask: Ask, *, as_told: bool) -> Solved:
+    """Find the eigenpairs of a sketch.
+
+    Parameters
+    ----------
+    problem : SketchProblem
+    ask : Ask
+    as_told : bool
+        Whether ``ask.tol`` is what the certificate is held to; else it states what the sketch reaches.
+    """
+    tol = ask.tol if as_told else np.inf
+    solved = solve(problem, replace(ask, solver="gram", tol=tol))
+    certificate = solved.certificate
+    if certificate is not None and certificate.values.size and certificate.values[0] > 0:
+        top, last = float(certificate.values[0]), float(certificate.values[-1])
+        bound = last + certificate.set_radius
+        complete = Completeness(
+            "Frequent Directions sketch",
+            certificate.widening_kind,
+            bound,
+            bound / last - 1 if last > 0 else np.inf,
+        )
+        if not as_told:
+            tol = float(certificate.radii.max()) / top
+        certificate = replace(certificate, completeness=complete, tol=tol)
+    told = sketch_plan(solved.plan, problem.seen.table().shape, problem.size, ask.memory_limit)
+    return replace(solved, plan=told, certificate=certificate)
+
+
+def plan_sketch(shape: tuple[int, int], size: int, ask: Ask) -> Plan:
+    """Return how a sketch of so many rows will be made and decomposed."""
+    costs = TableCosts((min(shape[0], 2 * size), shape[1]), np.dtype(np.float64))
+    found = plan(costs, replace(ask, solver="gram", memory_limit=1 << 62))
+    return sketch_plan(found, shape, size, ask.memory_limit)
+
+
+def sketch_plan(found: Plan, shape: tuple[int, int], size: int, memory_limit: int) -> Plan:
+    """Return the plan for the sketch as one for all the rows.
+
+    Raises
+    ------
+    MemoryLimitError
+        When the sketch does not fit.
+    """
+    n, d = shape
+    need = found.bytes + 8 * 6 * size * d + SCRATCH
+    if need > memory_limit:
+        raise MemoryLimitError(
+            f"A sketch of {size} rows of {d} columns needs about {amount(need)} of working memory, and "
+            f"memory_limit allows {amount(memory_limit)}. Raise memory_limit, or give a smaller sketch_size."
+        )
+    seconds = n / size * (4 * size**2 * d / LARGE["float64"] + EIGH_ALL * (2 * size) ** 3) + n * d * 2e-9
+    step = Step("sketch", f"{n:,} rows to at most {2 * size} in one pass, by Frequent Directions", seconds)
+    reason = (
+        f"solver={FREQUENT_DIRECTIONS!r} was asked for; it is approximate, and the certificate says how far."
+    )
+    return replace(
+        found,
+        operator="covariance",
+        solver=FREQUENT_DIRECTIONS,
+        steps=(step, *found.steps),
+        bytes=need,
+        reason=reason,
+        alternatives=(),
+    )

@@ -1,0 +1,274 @@
+"""Fitting by batches: what was seen is merged at once, and decomposed when somebody asks what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from gramian.analysis.component_rules.table import RULES
+from gramian.arrays import as_float64, memory_limit_bytes, numpy_dtype, power_of_two
+from gramian.checks import amount, check_integer, check_number, counted
+from gramian.engine import plan
+from gramian.engine.seen import FREQUENT_DIRECTIONS, plan_sketch, problem_of, scatter_costs
+from gramian.errors import MemoryLimitError, ParameterError
+from gramian.estimators.component_choice import Wanted, check_wanted
+from gramian.estimators.habits import refuse_metadata
+from gramian.estimators.inputs import (
+    check_ddof,
+    check_features,
+    check_scale,
+    expected_columns,
+    remember_features,
+)
+from gramian.estimators.saving import register_record
+from gramian.operators.frequent_directions import Sketch
+from gramian.operators.moments import Moments
+from gramian.operators.seen import Seen, empty_like, merged, seen_of, sketched
+from gramian.rows import Rows, as_rows
+from gramian.rows.seen import SeenRows
+from gramian.store import Array
+
+# What is known of a stream before anything is decomposed.
+AT_ONCE = {"n_samples_", "n_features_in_", "feature_names_in_", "column_means_", "picture_shape_", "_seen"}
+LEAST_SKETCH = 20
+
+register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
+register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
+register_record(Seen, kind=Array("_ _"), squared_weights=Array("", least=0))
+
+
+class Streaming:
+    """Gives an estimator ``partial_fit``; what follows from the data is computed when it is asked for."""
+
+    contents: ClassVar[Mapping[str, Any]]
+
+    def partial_fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+        """Take in a batch of rows; afterwards the model is that of all rows since the first call.
+
+        Mean and covariance are merged exactly, in float64, and the rows are let go. Any batch size will do,
+        one row included, and the order of the batches does not matter beyond rounding. What :meth:`fit` sets
+        is there after two rows (or as many as ``n_components`` asks for), and is computed when it is first
+        asked for, so that a batch costs one pass over it and no decomposition.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
+            At least one row, of the columns of the first batch.
+        y : ignored
+        **metadata
+            None, as in :meth:`fit`.
+
+        Raises
+        ------
+        DataError
+            NaN or infinity, or other columns than before; nothing of the batch is taken in then.
+        MemoryLimitError
+            When the matrix of ``n_features x n_features`` numbers does not fit into ``memory_limit``.
+        ParameterError
+            After a :meth:`fit` that did not keep all components in float64, from which alone the covariance
+            is known; for a solver that needs the rows again ("full", "gram"), and for a rule that draws from
+            the data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> X = np.random.default_rng(0).standard_normal((1000, 5)) * [5, 4, 3, 2, 1]
+        >>> model = PCA(2)
+        >>> for batch in np.array_split(X, 7):
+        ...     _ = model.partial_fit(batch)
+        >>> np.allclose(model.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
+        True
+        """
+        refuse_metadata(self, metadata)
+        before: Seen | None = self.__dict__.get("_seen")
+        if before is None and "components_" in self.__dict__:
+            before = self._seen_by_fit()
+        name = type(self).__name__
+        expected = None if before is None else expected_columns(self)
+        rows = as_rows(X, estimator=name, check_finite=False, expected=expected)
+        if before is not None:
+            check_features(self, X, rows)
+        self._check_stream(rows, before)
+        seen = self._merged(before, rows)
+        if before is None:
+            remember_features(self, X, rows)
+            self.picture_shape_ = rows.picture_shape
+        self._seen, self.n_samples_ = seen, seen.rows
+        for found in self._decomposed:
+            self.__dict__.pop(found, None)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Decompose what was seen, where that has not been done since the last batch."""
+        if "_seen" in self.__dict__ and "components_" not in self.__dict__ and name in self._decomposed:
+            self._settle_stream()
+        # Also what a property says that refused.
+        return object.__getattribute__(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a model; too few rows of a stream are refused in words of their own."""
+        if "_seen" in self.__dict__ and "components_" not in self.__dict__:
+            self._settle_stream()
+        return "components_" in self.__dict__
+
+    @property
+    def _decomposed(self) -> set[str]:
+        return {name.removesuffix("?") for name in type(self).contents} - AT_ONCE
+
+    def _check_stream(self, rows: Rows, before: Seen | None) -> None:
+        """Refuse early what a stream cannot be asked for."""
+        check_number("forgetting", self.forgetting, above=0.0, most=1.0, advice="1 forgets nothing.")
+        d = rows.shape[1]
+        size = self._sketch_size(d)
+        kept = None if before is None else (before.centered, before.sketch is None)
+        if kept not in (None, (bool(self.center), size is None)):
+            raise ParameterError(
+                "center, and whether solver is 'frequent-directions', cannot change within a stream. Set "
+                "them back, or start again with a fresh model."
+            )
+        if self.solver in ("full", "gram"):
+            raise ParameterError(
+                f"solver={self.solver!r} needs all rows at once, and partial_fit lets them go. Take "
+                "solver='auto', 'covariance' or 'krylov'."
+            )
+        count = self.n_components
+        if isinstance(count, Integral) and not isinstance(count, bool) and int(count) > d:
+            raise ParameterError(
+                f"n_components={count} but rows of {counted(d, 'column')} have at most {d} components. "
+                f"Ask for at most {d}, or a fraction such as 0.95."
+            )
+        # As if rows enough had been seen.
+        enough = SeenRows(dtype=rows.dtype, count=max(rows.shape[0], d + 2), columns=d, kind=rows.like)
+        wanted = check_wanted(self, enough)
+        rule = None if wanted.rule is None else RULES[wanted.rule]
+        if rule is not None and (rule.draws or (self.forgetting != 1.0 and self.n_components is not None)):
+            why = (
+                "draws from the rows, which partial_fit lets go"
+                if rule.draws
+                else "counts rows of equal weight"
+            )
+            raise ParameterError(
+                f"n_components={self.n_components!r} {why}. Take a number or a fraction; or ask "
+                "gramian.choose_components about a sample of the rows."
+            )
+        check_scale(self.scale, d, bool(self.center))
+        check_ddof(self.ddof, enough.count)
+        if before is None:
+            self._require_memory(enough, wanted, size)
+
+    def _require_memory(self, enough: Rows, wanted: Wanted, size: int | None) -> None:
+        d = enough.shape[1]
+        ask = self._ask(enough, wanted.target)
+        if size is not None:
+            plan_sketch(enough.shape, size, ask)
+            return
+        try:
+            plan(scatter_costs(enough.shape[0], d), ask)
+        except MemoryLimitError as error:
+            limit = amount(memory_limit_bytes(self.memory_limit))
+            raise MemoryLimitError(
+                f"A stream of {d:,} columns needs several matrices of {d:,} x {d:,} numbers, "
+                f"{amount(8 * d * d)} each, and memory_limit allows {limit}. Raise memory_limit, or keep a "
+                "sketch of few rows instead: PCA(10, solver='frequent-directions').partial_fit(X)."
+            ) from error
+
+    def _sketch_size(self, d: int) -> int | None:
+        """Return the number of rows of the sketch; None where none is asked for."""
+        if self.solver != FREQUENT_DIRECTIONS:
+            if self.sketch_size is not None:
+                raise ParameterError(
+                    f"sketch_size={self.sketch_size!r} goes with solver='frequent-directions' only. "
+                    "Leave it out."
+                )
+            return None
+        count = self.n_components
+        number = count is None or isinstance(count, Integral)
+        if self.max_rmse is not None or not number:
+            raise ParameterError(
+                "solver='frequent-directions' does not know the whole spectrum, which "
+                f"n_components={count!r} and max_rmse={self.max_rmse!r} need. Give the number of components, "
+                "n_components=10."
+            )
+        if self.scale is not None:
+            raise ParameterError(
+                "solver='frequent-directions' takes no scale: the spread of a column is known only when the "
+                "sketch has been made. Divide the columns first."
+            )
+        if self.sketch_size is None:
+            size = max(LEAST_SKETCH, 2 * int(count or 0))
+        else:
+            advice = "It bounds the number of components, and the larger, the more accurate they are."
+            size = check_integer("sketch_size", self.sketch_size, max(1, int(count or 1)), advice=advice)
+        if size >= d:
+            raise ParameterError(
+                f"A sketch of {size} rows is no smaller than the {d} x {d} covariance of "
+                f"{counted(d, 'column')}. Take solver='auto', which is exact, or a smaller sketch_size."
+            )
+        return size
+
+    def _seen_by_fit(self) -> Seen:
+        """Return what fit saw, where its components hold the whole covariance."""
+        n, d, k = self.n_samples_, self.n_features_in_, self.n_components_
+        double = numpy_dtype(self.components_) == np.float64
+        if k < min(n, d) or not double or self.solver == FREQUENT_DIRECTIONS:
+            kept = f"{k} of {min(n, d)} components" if k < min(n, d) else "components of seven digits"
+            raise ParameterError(
+                f"fit has kept {kept}, and partial_fit can go on only from all of them in float64 "
+                "(n_components=None). Call partial_fit(X) in place of fit(X), on a fresh model "
+                "(sklearn.base.clone)."
+            )
+        A = self.singular_values_[:, None] * as_float64(self.components_)
+        A = A if self._divisor is None else A * self._divisor
+        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(self._center).max()) * 2.0**-1000))
+        A, center = np.ldexp(A, -exponent), np.ldexp(self._center, -exponent)
+        kind = empty_like(self.components_)
+        return Seen(
+            n, 1, bool(self.center), Moments(n, center, A.T @ A, np.zeros(d)), float(n), exponent, kind
+        )
+
+    def _merged(self, before: Seen | None, rows: Rows) -> Seen:
+        began = time.perf_counter()
+        center, forgetting = bool(self.center), float(self.forgetting)
+        size = self._sketch_size(rows.shape[1])
+        if size is not None:
+            seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
+        else:
+            seen = seen_of(rows, center=center, among=0 if before is None else before.rows)
+            seen = seen if before is None else merged(before, seen, forgetting)
+        earlier = 0.0 if before is None else before.seconds
+        return replace(seen, seconds=earlier + time.perf_counter() - began)
+
+    def _settle_stream(self) -> None:
+        """Decompose what was seen and set every attribute."""
+        seen: Seen = self.__dict__["_seen"]
+        self._require_enough(seen)
+        table = seen.table()
+        scale, ddof = (
+            check_scale(self.scale, seen.columns, bool(self.center)),
+            check_ddof(self.ddof, seen.rows),
+        )
+        problem = problem_of(seen, scale, ddof)
+        self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table)))
+
+    def _require_enough(self, seen: Seen) -> None:
+        count = self.n_components
+        least = max(2, int(count) if isinstance(count, Integral) else 0)
+        name = f"This {type(self).__name__} instance is not fitted yet:"
+        if seen.rows < least:
+            why = f" for n_components={count}" if least > 2 else ""
+            raise NotFittedError(
+                f"{name} {counted(seen.rows, 'row was', 'rows were')} seen, and at least {least} are needed"
+                f"{why}. Call partial_fit with more."
+            )
+        if not seen.effective > self.ddof * (1 + 1e-9):
+            raise NotFittedError(
+                f"{name} with forgetting={self.forgetting!r} the rows weigh as much as {seen.effective:.3g} "
+                f"equal ones, and more than ddof={self.ddof} are needed. Give larger batches or forget less."
+            )

@@ -1,0 +1,169 @@
+"""Genotypes of PLINK 1: a .bed file with .bim and .fam beside it; individuals are rows, variants columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
+from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.rows.archives import Stored, damage, require, require_room
+from gramian.rows.bands import Bands
+from gramian.rows.expected import Expected
+from gramian.rows.stored import OnDisk, whole_within
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+
+BAND_BYTES = 64 << 20
+
+
+class Genotypes(OnDisk):
+    """Allele counts that were copied to a temporary file, with means in place of missing calls.
+
+    Attributes
+    ----------
+    counts : Bands
+        Of int8; what is missing is negative.
+    means : ndarray of float32, shape (d,)
+    """
+
+    dtype = np.dtype(np.float32)
+    reads_columns = True
+
+    def __init__(self, counts: Bands, means: npt.NDArray[Any]) -> None:
+        self.counts, self.means = counts, means.astype(np.float32)
+        self.shape = counts.shape
+
+    def __getitem__(self, key: Any) -> npt.NDArray[np.float32]:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        counts = self.counts[rows, columns]
+        values: npt.NDArray[np.float32] = counts.astype(np.float32)
+        np.copyto(values, self.means[columns], where=counts < 0)
+        return values
+
+
+def read_bed(path: Path, choice: Choice, source: str) -> Table:
+    """Read genotypes as counts of allele 1 in float32, with NaN for missing calls.
+
+    Raises
+    ------
+    FileError
+        If one of the three files is missing, damaged, or of another kind.
+    MemoryLimitError
+        If they take more memory than may be used.
+    MissingExtraError
+        If bed-reader is not installed.
+    """
+    with _opened(path, source) as bed:
+        picked = _Picked(bed, choice, source)
+        require_room(Stored((len(picked.rows), len(picked.columns)), np.dtype(np.float32), bed.read), source)
+        values = bed.read(index=(picked.index, picked.columns), dtype="float32")
+        labels = None
+        if picked.label is not None:
+            labels = bed.read(index=(picked.index, [picked.label]), dtype="float32")[:, 0]
+        return picked.table(values, labels)
+
+
+def stored_bed(
+    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
+) -> Table | None:
+    """Copy genotypes to a temporary file in which rows are at hand too; None where they are small.
+
+    A .bed file holds variant after variant, so that a few individuals take as long as all of them.
+
+    Raises
+    ------
+    FileError, MissingExtraError
+        As of :func:`read_bed`; also where the disk is full.
+    DataError
+        For a variant without any call.
+    """
+    with _opened(path, source) as bed:
+        if 4 * math.prod(bed.shape) <= whole_within(limit) or choice.label is not None:
+            return None
+        picked = _Picked(bed, choice, source)
+        n, d = len(picked.rows), len(picked.columns)
+        width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
+        counts = Bands((n, d), np.dtype(np.int8), width, source)
+        means, missing = np.empty(d), np.empty(d, dtype=np.int64)
+        for part in told(slices(d, width), "part of the variants"):
+            values = bed.read(index=(picked.index, picked.columns[part]), dtype="int8", order="C")
+            counts.put(values, column=part.start)
+            there = values >= 0
+            missing[part] = n - there.sum(axis=0)
+            with np.errstate(invalid="ignore"):
+                means[part] = np.sum(values, axis=0, where=there, dtype=np.int64) / (n - missing[part])
+    what = "column means"
+    if expected is not None and expected.means is not None and expected.names is not None:
+        known = dict(zip(expected.names, expected.means, strict=True))
+        means = np.array([known.get(name, mean) for name, mean in zip(picked.names, means, strict=True)])
+        what = "the means of the fitted data"
+    if empty := [name for name, mean in zip(picked.names, means.tolist(), strict=True) if math.isnan(mean)]:
+        shown = listed(empty[:NAMES_SHOWN])
+        raise DataError(f"{source} has no call of {shown}. Leave that out (drop=[...], --drop NAME).")
+    notes = [f"genotypes were copied to a temporary file, {n * d / 1e6:,.0f} MB, to be read by rows"]
+    if missing.any():
+        columns = counted(int((missing > 0).sum()), "column")
+        notes.append(f"{counted(int(missing.sum()), 'missing value')} in {columns} filled with {what}")
+    return picked.table(Genotypes(counts, means), None, tuple(notes), None if expected else means)
+
+
+class _Picked:
+    """Which rows and columns of an open .bed file are wanted, and what they are called."""
+
+    def __init__(self, bed: Any, choice: Choice, source: str) -> None:
+        self.source = source
+        require(Stored(tuple(bed.shape), np.dtype(np.int8), bed.read), source)
+        features, self.repeated = unique_names([str(name) for name in bed.sid])
+        if choice.id is not None or choice.label_row is not None:
+            raise ParameterError(f"rows of {source} are named by its .fam file. Leave out id, and label too.")
+        needed = choice.needed if set(choice.needed or ()) <= set(features) else None
+        wanted = Choice(columns=needed or choice.columns, drop=choice.drop, label=choice.label)
+        self.columns, _, self.label = pick_columns(features, wanted, source)
+        self.label_name = choice.label
+        self.rows = pick_rows(bed.shape[0], choice.rows, source)
+        self.index = slice(self.rows.start, self.rows.stop, self.rows.step)
+        self.numbers = None if choice.rows is None else self.rows
+        self.names = tuple(features[place] for place in self.columns)
+        self.row_names = tuple(str(bed.iid[row]) for row in self.rows)
+
+    def table(
+        self, values: Any, labels: Any, notes: tuple[str, ...] = (), means: npt.NDArray[Any] | None = None
+    ) -> Table:
+        repeated = (f"column names {listed(self.repeated)} occur more than once: numbered",)
+        return Table(
+            values,
+            feature_names=self.names,
+            row_names=self.row_names,
+            labels=labels,
+            label_name=self.label_name,
+            source=self.source,
+            notes=(
+                "values count allele 1 (A1, the fifth column of the .bim file)",
+                *(repeated if self.repeated else ()),
+                *notes,
+            ),
+            row_numbers=self.numbers,
+            means=means,
+        )
+
+
+@contextmanager
+def _opened(path: Path, source: str) -> Iterator[Any]:
+    try:
+        from bed_reader import open_bed
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("genetics", "bed-reader", "reading PLINK's .bed files") from error
+    for suffix in (".bim", ".fam"):
+        if not path.with_suffix(suffix).is_file():
+            raise FileError(
+                f"{source} needs {path.with_suffix(suffix).name} beside it, which is not there. Copy it too: "
+                "it names the " + ("variants." if suffix == ".bim" else "individuals.")
+            )
+    with damage(source), open_bed(path) as bed:
+        yield bed

@@ -1,0 +1,411 @@
+"""Kernel PCA by landmarks and random features against the definition, and what is guaranteed of it."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import gramian
+from gramian import KernelPCA
+from gramian.errors import (
+    CostWarning,
+    DataError,
+    InputTypeError,
+    MemoryLimitError,
+    ParameterError,
+    RankWarning,
+    UnavailableError,
+)
+from gramian.kernels import RBF, Linear, Polynomial, kernel_from_name
+from gramian.operators.pivots import random_pivots
+from gramian.rows import as_rows
+
+
+def definition(K_nm, K_mm, k, new=None, center=True):
+    """PCA of ``K_nm K_mm^(-1/2)``, with a pseudo-inverse: eigenvalues, scores of the rows and of new ones."""
+    values, vectors = np.linalg.eigh(K_mm)
+    kept = values > 1e-8 * values[-1]
+    root = vectors[:, kept] / np.sqrt(values[kept])
+    features = K_nm @ root
+    mean = features.mean(axis=0) if center else 0.0
+    _, s, Vt = np.linalg.svd(features - mean, full_matrices=False)
+    scores = (features - mean) @ Vt[:k].T
+    return s[:k] ** 2, scores, None if new is None else (new @ root - mean) @ Vt[:k].T
+
+
+def exact_eigenvalues(kernel, X, center=True):
+    K = kernel.gram(np.asarray(X, dtype=np.float64))
+    if center:
+        K = K - K.mean(axis=0)
+        K = K - K.mean(axis=1)[:, None]
+    return np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+
+
+def clusters(sizes, seed=0, d=5):
+    """Clusters of unequal sizes, far apart."""
+    rng = np.random.default_rng(seed)
+    centres = 8.0 * rng.standard_normal((len(sizes), d))
+    return np.concatenate(
+        [c + 0.5 * rng.standard_normal((n, d)) for c, n in zip(centres, sizes, strict=True)]
+    )
+
+
+def nystroem(k=4, m=60, **settings):
+    settings = {"kernel": "rbf", "random_state": 0} | settings
+    return KernelPCA(k, solver="nystroem", n_landmarks=m, **settings)
+
+
+def same_up_to_sign(actual, expected, atol):
+    signs = np.sign(np.sum(actual * expected, axis=0))
+    np.testing.assert_allclose(actual * signs, expected, atol=atol)
+
+
+X = np.random.default_rng(0).standard_normal((700, 4)) * [2.0, 1.3, 0.9, 0.6]
+NEW = np.random.default_rng(1).standard_normal((40, 4))
+
+
+# ------------------------------------------------------------------- the definition
+
+
+@pytest.mark.parametrize(
+    "kernel", ["rbf", "0.5 * rbf(sigma=2) + laplacian(gamma=0.3)", "poly", "linear", "cosine"]
+)
+def test_eigenvalues_and_scores_are_those_of_the_definition(kernel):
+    for center in (True, False):
+        for rule in ("rpcholesky", "uniform", "kmeans"):
+            model = nystroem(3, 30, kernel=kernel, center=center, landmarks=rule).fit(X)
+            made, L = kernel_from_name(kernel).resolve(X), model.landmarks_
+            values, scores, new = definition(made.gram(X, L), made.gram(L), 3, made.gram(NEW, L), center)
+            np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-6, atol=1e-6 * values[0])
+            size = np.sqrt(values[0])
+            same_up_to_sign(model.transform(X), scores, 1e-5 * size)
+            same_up_to_sign(model.transform(NEW), new, 1e-5 * size)
+            np.testing.assert_array_equal(copy.deepcopy(model).fit_transform(X), model.transform(X))
+            assert model.certificate_.ok
+
+
+def test_landmarks_are_rows_and_stay_the_same_with_a_seed():
+    for rule in ("rpcholesky", "uniform"):
+        model = nystroem(landmarks=rule).fit(X)
+        np.testing.assert_array_equal(model.landmarks_, X[model.landmark_indices_])
+        assert len(set(model.landmark_indices_.tolist())) == 60
+        np.testing.assert_array_equal(nystroem(landmarks=rule).fit(X).landmarks_, model.landmarks_)
+        other = nystroem(landmarks=rule, random_state=1).fit(X)
+        assert not np.array_equal(other.landmark_indices_, model.landmark_indices_)
+    given = KernelPCA(2, kernel="rbf", solver="nystroem", landmarks=X[:9].tolist()).fit(X)
+    np.testing.assert_array_equal(given.landmarks_, X[:9])
+    assert given.landmark_indices_ is None
+    assert nystroem(landmarks="kmeans").fit(X).landmark_indices_ is None
+    assert not hasattr(given, "eigenvectors_")
+    assert given.X_fit_ is None
+
+
+def test_pivots_have_the_distribution_of_drawing_one_by_one():
+    rows = np.array([[0.0], [0.3], [3.0], [3.2], [9.0]])
+    K = RBF(gamma=1.0).gram(rows)
+    expected = np.zeros((5, 5))
+    for i in range(5):
+        left = np.maximum(np.diag(K) - K[:, i] ** 2 / K[i, i], 0.0)
+        expected[i] = 0.2 * left / left.sum()
+    counts, drawn = np.zeros((5, 5)), np.random.default_rng(0)
+    bound, checked = RBF(gamma=1.0).bind(rows), as_rows(rows)
+    for _ in range(1500):
+        i, j = random_pivots(bound, checked, 2, tol=0.0, center=False, rng=drawn, dtype=np.float64)
+        counts[i, j] += 1
+    assert np.abs(counts / 1500 - expected).max() < 0.03
+
+
+def test_it_stops_where_the_rest_is_within_tol():
+    model = nystroem(2, 500, gamma=0.01, tol=1e-2).fit(X)
+    assert len(model.landmarks_) < 100
+    found = model.certificate_.approximation
+    assert found.unexplained <= 1e-2 * found.total
+
+
+def test_random_features_are_pca_of_the_map():
+    model = KernelPCA(3, kernel="rbf", gamma=0.2, solver="random-features", n_landmarks=301, random_state=0)
+    Z = model.fit_transform(X)
+    features = model.feature_map_.transform(X)
+    gaps = features - features.mean(axis=0)
+    np.testing.assert_allclose(model.eigenvalues_, np.linalg.svd(gaps)[1][:3] ** 2, rtol=1e-9)
+    same_up_to_sign(Z, gaps @ np.linalg.svd(gaps)[2][:3].T, 1e-8)
+    exact = exact_eigenvalues(RBF(gamma=0.2), X)[:3]
+    assert (model.certificate_.lower <= exact).all()
+    assert (exact <= model.certificate_.upper).all()
+    assert model.certificate_.approximation.kind == "probabilistic"
+    assert "except with probability" in str(model.certificate_)
+
+
+# ------------------------------------------------------------------ what is guaranteed
+
+
+def test_exact_eigenvalues_lie_within_the_bounds():
+    rng = np.random.default_rng(3)
+    base = clusters([900, 400, 60, 15], seed=1)
+    cases = {
+        "plain": (base, "rbf", 0.3),
+        "duplicates": (np.repeat(base[::12], 10, axis=0), "rbf", 0.3),
+        "rank deficient": (rng.standard_normal((800, 2)) @ rng.standard_normal((2, 6)), "linear", None),
+        "polynomial": (rng.standard_normal((800, 3)), "poly", None),
+        "far": (base + 1e4, "rbf", 0.3),
+        "wide": (base, "rbf", 1e-6),
+        "constant": (np.full((50, 3), 2.0), "rbf", 0.3),
+    }
+    for name, (rows, kernel, gamma) in cases.items():
+        for dtype in (np.float64, np.float32):
+            data = rows.astype(dtype)
+            resolved = kernel_from_name(kernel, gamma=gamma).resolve(data)
+            for center in (True, False):
+                exact = exact_eigenvalues(resolved, data, center)[:5]
+                slack = 1e-12 * max(exact[0], 1.0)
+                for seed in range(2):
+                    for rule in ("rpcholesky", "uniform"):
+                        made = nystroem(
+                            None,
+                            40,
+                            kernel=kernel,
+                            gamma=gamma,
+                            center=center,
+                            landmarks=rule,
+                            random_state=seed,
+                        )
+                        if name == "constant" and center:
+                            with pytest.warns(RankWarning, match="rank 0"):
+                                found = made.fit(data).certificate_
+                        else:
+                            found = made.fit(data).certificate_
+                        k = min(5, len(found.values))
+                        case = (name, dtype, center, seed, rule)
+                        assert (found.lower[:k] <= exact[:k] + slack).all(), case
+                        assert (exact[:k] <= found.upper[:k] + slack).all(), case
+
+
+def test_bounds_at_three_thousand_rows():
+    rows = clusters([2000, 800, 150, 50], seed=5)
+    exact = exact_eigenvalues(RBF(gamma=0.2), rows)[:6]
+    for seed in range(3):
+        found = nystroem(6, 150, gamma=0.2, random_state=seed).fit(rows.astype(np.float32)).certificate_
+        assert (found.lower <= exact).all()
+        assert (exact <= found.upper).all()
+        assert found.approximation.below < 1e-2 * exact[0]
+
+
+def test_all_rows_as_landmarks_give_the_exact_answer():
+    rows = X[:200]
+    exact = KernelPCA(5, kernel="rbf", gamma=0.5).fit(rows)
+    model = nystroem(5, 200, gamma=0.5, landmarks="uniform").fit(rows)
+    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-7)
+    same_up_to_sign(model.transform(NEW), exact.transform(NEW), 1e-6)
+
+
+def test_pivots_find_the_small_cluster_which_uniform_rows_miss():
+    errors = {"rpcholesky": [], "uniform": []}
+    rows = clusters([3000, 900, 60, 12, 6], seed=2)
+    for rule, found in errors.items():
+        for seed in range(3):
+            model = nystroem(4, 60, gamma=0.02, landmarks=rule, random_state=seed).fit(rows)
+            found.append(model.certificate_.approximation.unexplained)
+            if rule == "rpcholesky":
+                assert (model.landmark_indices_ >= 3972).any()
+    assert np.mean(errors["rpcholesky"]) < np.mean(errors["uniform"]) / 5
+
+
+def test_ratios_are_shares_of_all_variance():
+    model = nystroem(0.3, 60).fit(X)
+    exact = KernelPCA(0.3, kernel="rbf").fit(X)
+    assert model.n_components_ >= exact.n_components_
+    assert 0.3 <= model.explained_variance_ratio_.sum() <= 1
+    k = exact.n_components_
+    assert (model.explained_variance_ratio_[:k] <= exact.explained_variance_ratio_[:k] + 1e-12).all()
+    with pytest.raises(ParameterError, match=r"n_components=0.999 asks for more .* 5 landmarks explain: 0\."):
+        nystroem(0.999, 5).fit(X)
+
+
+# --------------------------------------------------------------------- hostile data
+
+
+def test_repeated_rows_give_their_rank():
+    rows = np.repeat(X[:3], 40, axis=0)
+    for rule in ("rpcholesky", "uniform", "kmeans"):
+        with pytest.warns(RankWarning, match="has rank 2"):
+            model = nystroem(4, 20, landmarks=rule).fit(rows)
+        assert model.rank_ == 2
+        exact = exact_eigenvalues(RBF(gamma=0.25), rows)
+        np.testing.assert_allclose(model.eigenvalues_[:2], exact[:2], rtol=1e-6)
+        assert np.isfinite(model.transform(NEW)).all()
+        np.testing.assert_array_equal(model.transform(NEW)[:, 2:], 0.0)
+
+
+def test_scales_that_leave_the_range():
+    model = nystroem(2, 20, kernel="linear").fit(X * 1e100)
+    np.testing.assert_allclose(
+        model.eigenvalues_ / 1e200, nystroem(2, 20, kernel="linear").fit(X).eigenvalues_
+    )
+    assert np.isfinite(nystroem(2, 20).fit(X * 1e100).transform(X)).all()
+    with pytest.raises(DataError, match="larger than float64 can hold"):
+        nystroem(2, 20, kernel="linear").fit(X * 1e152)
+    with pytest.raises(DataError, match="contains NaN"):
+        nystroem().fit(np.full((70, 2), np.nan))
+
+
+def test_float32_in_float32_out():
+    rows = np.random.default_rng(2).standard_normal((700, 30)).astype(np.float32)
+    model = nystroem(landmarks="uniform").fit(rows)
+    assert model.plan_.arithmetic == "float32"
+    assert model.landmarks_.dtype == model.transform(rows).dtype == np.float32
+    assert model.eigenvalues_.dtype == np.float64
+    twin = nystroem(landmarks="uniform").fit(rows.astype(np.float64))
+    np.testing.assert_allclose(model.eigenvalues_, twin.eigenvalues_, rtol=1e-5)
+    # Float32 sums divided by short directions would be lost.
+    assert nystroem(gamma=1e-4, landmarks="uniform").fit(rows).plan_.arithmetic == "float64"
+
+
+def test_sparse_rows_and_other_array_kinds():
+    data = np.where(X > 1, X, 0.0)
+    dense = nystroem().fit(data)
+    model = nystroem().fit(sp.csr_array(data))
+    assert sp.issparse(model.landmarks_)
+    np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(model.transform(sp.csr_array(data)), dense.transform(data), atol=1e-6)
+    assert nystroem(landmarks="kmeans").fit(sp.csr_array(data)).certificate_.ok
+    with pytest.raises(DataError, match="takes no sparse rows"):
+        nystroem(kernel="laplacian").fit(sp.csr_array(data))
+    with pytest.raises(DataError, match="solver='random-features' takes dense rows"):
+        KernelPCA(2, kernel="rbf", solver="random-features").fit(sp.csr_array(data))
+    strict = pytest.importorskip("array_api_strict")
+    model = nystroem().fit(strict.asarray(X))
+    found = model.transform(strict.asarray(NEW))
+    np.testing.assert_allclose(np.asarray(found), nystroem().fit(X).transform(NEW), atol=1e-8)
+
+
+# ------------------------------------------------------------------------ refusals
+
+
+def test_what_cannot_be_approximated_is_refused():
+    fits = {
+        r"needs a kernel that is proven .* sigmoid": nystroem(kernel="sigmoid"),
+        r"kernel='precomputed' is a matrix of all": nystroem(kernel="precomputed"),
+        r"repair='clip' is about kernels with negative": nystroem(repair="clip"),
+        r"n_components='cv' is a rule that fits": nystroem("cv"),
+        r"n_landmarks=701 must be a whole number from 1 to 700": nystroem(m=701),
+        r"n_landmarks=0 must be": nystroem(m=0),
+        r"n_components=10 but 5 landmarks have at most 5": nystroem(10, 5),
+        r"landmarks='best' is not known": nystroem(landmarks="best"),
+        r"n_landmarks=60 and landmarks are both given": nystroem(landmarks=X[:9]),
+        r"landmarks has 2 columns and X has 4": nystroem(m=None, landmarks=X[:9, :2]),
+        r"n_landmarks belongs to solver='nystroem' or": KernelPCA(2, n_landmarks=10),
+        r"landmarks belongs to solver='nystroem' or": KernelPCA(2, landmarks="uniform"),
+        r"is for the kernel rbf, and this is linear": KernelPCA(2, solver="random-features"),
+        r"random features have none": KernelPCA(
+            2, kernel="rbf", solver="random-features", landmarks="uniform"
+        ),
+    }
+    for message, model in fits.items():
+        with pytest.raises(ParameterError, match=message):
+            model.fit(X if model.kernel != "precomputed" else X @ X.T)
+    with pytest.raises(
+        MemoryLimitError, match=r"n_landmarks=60 needs about .* or landmarks='uniform', or raise"
+    ):
+        nystroem(memory_limit=10_000).fit(X)
+
+
+# ---------------------------------------------------------------------- plan, advice
+
+
+def test_the_plan_says_what_ran():
+    made = nystroem()
+    before = made.plan(X)
+    assert [step.name for step in before.steps][:4] == ["choose", "orthonormalise", "evaluate", "multiply"]
+    assert (before.solver, before.took) == ("nystroem", None)
+    after = made.fit(X).plan_
+    assert after.solver == "nystroem"
+    assert after.took > 0
+    assert "60 rows by randomly pivoted Cholesky" in str(after)
+    assert made.attempts_[-1].plan.operator == "given"
+    plan = KernelPCA(2, kernel="rbf", solver="random-features").plan(X)
+    assert plan.steps[0].detail == "700 rows x 1000 random features"
+    assert "approximation by 60 landmarks" in str(made.certificate_)
+    assert "is left open by 60 landmarks" in str(made.certificate_)
+
+
+def test_the_warning_of_a_long_fit_names_landmarks(monkeypatch):
+    monkeypatch.setattr("gramian.engine.planning.LONG", 0.0)
+    with pytest.warns(CostWarning, match=r"KernelPCA\(solver='nystroem'\) takes landmarks .* about"):
+        KernelPCA(2, kernel="rbf").fit(X)
+    with pytest.warns(CostWarning, match="A sample of the rows costs less"):
+        KernelPCA(2, kernel="precomputed").fit(X @ X.T)
+
+
+# -------------------------------------------------------------------- rows in parts
+
+
+def test_rows_in_parts_are_as_all_at_once():
+    for solver in ("nystroem", "random-features"):
+        model = KernelPCA(3, kernel="rbf", gamma=0.3, solver=solver, n_landmarks=50, random_state=0)
+        for part in np.split(X, [100, 101, 400]):
+            assert model.partial_fit(part) is model
+        if solver == "nystroem":
+            whole = KernelPCA(3, kernel="rbf", gamma=0.3, solver=solver, landmarks=model.landmarks_).fit(X)
+            np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+            np.testing.assert_allclose(model.transform(NEW), whole.transform(NEW), atol=1e-9)
+        else:
+            gaps = model.feature_map_.transform(X)
+            gaps = gaps - gaps.mean(axis=0)
+            np.testing.assert_allclose(model.eigenvalues_, np.linalg.svd(gaps)[1][:3] ** 2, rtol=1e-9)
+        assert model.n_samples_ == 700
+        # A fit begins anew.
+        assert model.fit(X[:200]).n_samples_ == 200
+        assert model.partial_fit(X[:150]).n_samples_ == 150
+    with pytest.raises(DataError, match="features"):
+        model.partial_fit(X[:, :2])
+    with pytest.raises(InputTypeError, match="sample_weight"):
+        model.partial_fit(X, sample_weight=np.ones(700))
+    exact = KernelPCA(2, kernel="rbf")
+    assert not hasattr(exact, "partial_fit")
+    with pytest.raises(UnavailableError, match=r"Write KernelPCA\(solver='nystroem', n_landmarks=1000\)"):
+        exact.partial_fit(X)
+
+
+def test_a_saved_model_goes_on(tmp_path):
+    for solver in ("nystroem", "random-features"):
+        model = KernelPCA(2, kernel="rbf", solver=solver, n_landmarks=30, random_state=0).partial_fit(X[:300])
+        model.save(tmp_path / "m.gramian")
+        twin = gramian.load(tmp_path / "m.gramian")
+        np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
+        assert str(twin.certificate_) == str(model.certificate_)
+        np.testing.assert_allclose(
+            twin.partial_fit(X[300:]).eigenvalues_, model.partial_fit(X[300:]).eigenvalues_, rtol=1e-12
+        )
+
+
+# ------------------------------------------------------------------------- way back
+
+
+def test_landmarks_lead_back_to_rows():
+    angle = np.linspace(0.0, 6.2, 400)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    for method in ("fixed-point", "gradient", "ridge"):
+        model = nystroem(8, 60, gamma=2.0, preimage=method).fit(circle)
+        exact = KernelPCA(8, kernel="rbf", gamma=2.0, preimage=method).fit(circle)
+        np.testing.assert_allclose(model.denoise([[1.2, 0.9]]), exact.denoise([[1.2, 0.9]]), atol=1e-2)
+        back, error = model.inverse_transform(model.transform(circle[:5]), return_error=True)
+        np.testing.assert_allclose(back, circle[:5], atol=0.1)
+        assert (error < 0.3).all()
+    rows = X + 1e4
+    model = nystroem(4, 20, kernel="linear").fit(rows)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), rows, atol=1e-4)
+    model = KernelPCA(2, kernel="rbf", solver="random-features").fit(X)
+    with pytest.raises(DataError, match="Fit with solver='nystroem', whose landmarks are rows"):
+        model.inverse_transform(model.transform(X))
+    with pytest.raises(ParameterError, match="preimage='ridge' needs rows"):
+        KernelPCA(2, kernel="rbf", solver="random-features", preimage="ridge").fit(X)
+
+
+def test_kernels_are_what_the_user_gave():
+    for kernel in (Polynomial(degree=2) + 0.5 * Linear(), RBF(sigma=[1.0, 2.0, 1.0, 3.0]).on(0, 1, 2, 3)):
+        model = nystroem(2, 30, kernel=kernel).fit(X)
+        assert model.kernel_.psd
+        assert model.certificate_.ok
+    widths = KernelPCA(2, kernel=RBF(sigma=[1.0, 2.0, 1.0, 3.0]), solver="random-features").fit(X)
+    assert widths.certificate_.ok

@@ -1,0 +1,409 @@
+"""Rows in batches: the same model as of all rows at once, exactly; and sketches within their bound."""
+
+import copy
+import gc
+import pickle
+import weakref
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import gramian
+from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning
+from gramian.estimators import pca as module
+from helpers import spectrum_matrix
+
+X = spectrum_matrix(90, 8, [10, 5, 3, 1, 0.3, 0.1, 0.03], seed=0, mean=np.arange(8) - 3.0)
+NAMES = ("explained_variance_", "explained_variance_ratio_", "singular_values_", "components_", "mean_")
+
+
+def streamed(model, batches):
+    for batch in batches:
+        model.partial_fit(batch)
+    return model
+
+
+def assert_same_model(mine, whole, rtol=1e-11):
+    for name in (*NAMES, "noise_variance_", "reconstruction_error_", "total_variance_", "scale_"):
+        found, expected = getattr(mine, name), getattr(whole, name)
+        if expected is not None:
+            scale = float(np.abs(expected).max())
+            # Close eigenvalues share their directions out among them.
+            tol = 1e3 * rtol if name == "components_" else rtol
+            np.testing.assert_allclose(found, expected, rtol=tol, atol=tol * scale, err_msg=name)
+    for name in ("n_components_", "n_samples_", "n_features_in_", "rank_"):
+        assert getattr(mine, name) == getattr(whole, name), name
+    np.testing.assert_array_equal(mine.constant_features_, whole.constant_features_)
+    assert mine.certificate_.ok
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"n_components": 3},
+        {"n_components": 0.9},
+        {"n_components": "mle"},
+        {"n_components": "gavish-donoho"},
+        {"max_rmse": 0.2},
+        {"center": False},
+        {"scale": "unit"},
+        {"scale": "pareto", "ddof": 0},
+        {"scale": np.arange(1.0, 9.0), "whiten": True},
+        {"n_components": 2, "solver": "krylov"},
+    ],
+    ids=str,
+)
+def test_batches_give_what_all_rows_give(settings):
+    whole = PCA(random_state=0, solver="covariance").set_params(**settings).fit(X)
+    for cuts, order in (([45], 1), ([1, 2, 3, 50], 1), ([1, 2, 3, 50], -1), (range(1, 90), 1)):
+        mine = streamed(PCA(random_state=0, **settings), np.split(X, cuts)[::order])
+        assert_same_model(mine, whole)
+        np.testing.assert_allclose(mine.transform(X), whole.transform(X), atol=1e-9)
+        assert (mine.component_choice_ is None) == (whole.component_choice_ is None)
+
+
+def test_the_plan_says_one_pass_and_the_attempt_is_told():
+    model = streamed(PCA(2), np.array_split(X, 3))
+    assert "one pass" in str(model.plan_)
+    assert "3 batches" in str(model.plan_)
+    assert "all that is kept" in model.plan_.reason
+    assert len(model.attempts_) == 1
+
+
+def test_scale_and_offset_of_the_data_change_nothing():
+    base = X - X.mean(axis=0)
+    for scale in (1e-150, 1e-100, 1e100, 1e150):
+        data = base * scale + scale
+        values = PCA().fit(data).explained_variance_ / scale**2
+        for cuts in ([1], [30, 31], range(1, 90)):
+            model = streamed(PCA(), np.split(data, cuts))
+            np.testing.assert_allclose(model.explained_variance_ / scale**2, values, rtol=1e-9, atol=1e-14)
+            assert model.certificate_.ok
+    single = (base[:, :5] * 1e-1 + 1e4).astype(np.float32)
+    model, exact = (
+        streamed(PCA(2), np.split(single, [1, 7, 40])),
+        np.linalg.svd(single.astype(np.float64) - single.mean(axis=0, dtype=np.float64), compute_uv=False),
+    )
+    np.testing.assert_allclose(model.singular_values_, exact[:2], rtol=1e-10)
+    assert model.components_.dtype == model.transform(single).dtype == np.float32
+    # Tiny batches after large ones, and the other way round.
+    for parts in ((base * 1e-150, base), (base, base * 1e150), (base[:1] * 1e-150, base[1:] * 1e-150)):
+        whole = PCA().fit(np.vstack(parts))
+        np.testing.assert_allclose(
+            streamed(PCA(), parts).singular_values_,
+            whole.singular_values_,
+            rtol=1e-6,
+            atol=1e-14 * whole.singular_values_[0],
+        )
+
+
+def test_what_does_not_vary():
+    flat = np.full((5, 3), 0.1)
+    with pytest.warns(RankWarning, match="rank 0"):
+        assert streamed(PCA(), np.split(flat, 5)).explained_variance_.max() == 0
+    mixed = np.column_stack([X[:, 0], np.full(90, 0.1), X[:, 1], X[:, 1]])
+    for cuts in ([1], [40], range(1, 90)):
+        model = streamed(PCA(scale="unit"), np.split(mixed, cuts))
+        np.testing.assert_array_equal(model.constant_features_, [1])
+        assert model.rank_ == 2
+    twice = streamed(PCA(), [X, X])
+    np.testing.assert_allclose(twice.reconstruction_error_, 0, atol=1e-20)
+    np.testing.assert_allclose(
+        twice.explained_variance_ * 179 / 2, PCA().fit(X).explained_variance_ * 89, rtol=1e-9, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("forgetting", [0.9, 0.3])
+def test_forgetting_weighs_rows_as_in_numpy(forgetting):
+    for cuts, ddof in product(([10, 40], range(1, 90)), (0, 1)):
+        batches = np.split(X, cuts)
+        weights = np.concatenate(
+            [np.full(len(part), forgetting ** (len(batches) - 1 - b)) for b, part in enumerate(batches)]
+        )
+        model = streamed(PCA(forgetting=forgetting, ddof=ddof), batches)
+        covariance = np.cov(X.T, aweights=weights, ddof=ddof)
+        np.testing.assert_allclose(
+            model.get_covariance(), covariance, rtol=1e-9, atol=1e-11 * np.trace(covariance)
+        )
+        np.testing.assert_allclose(model.mean_, np.average(X, axis=0, weights=weights), rtol=1e-9)
+        part = PCA(3, forgetting=forgetting, ddof=ddof)
+        scores = streamed(part, batches).transform(X)
+        gaps = ((X - part.inverse_transform(scores)) ** 2).sum(axis=1)
+        np.testing.assert_allclose(part.reconstruction_error_, np.average(gaps, weights=weights), rtol=1e-6)
+        assert model.n_samples_ == 90
+        assert model.certificate_.ok
+
+
+def test_a_stream_that_forgets_all_but_one_row_says_so():
+    model = streamed(PCA(forgetting=1e-12), [X[:50], X[50:51]])
+    with pytest.raises(NotFittedError, match="the rows weigh as much as 1 equal ones"):
+        model.transform(X)
+
+
+def test_too_few_rows_are_no_model_and_say_so():
+    model = PCA().partial_fit(X[:1])
+    assert not hasattr(model, "components_")
+    assert model.n_features_in_ == 8
+    with pytest.raises(NotFittedError, match="1 row was seen, and at least 2 are needed"):
+        model.transform(X)
+    assert model.partial_fit(X[1:2]).components_.shape == (2, 8)
+    few = PCA(5).partial_fit(X[:4])
+    with pytest.raises(
+        NotFittedError, match="4 rows were seen, and at least 5 are needed for n_components=5"
+    ):
+        few.summary()
+    assert few.partial_fit(X[4:]).n_components_ == 5
+
+
+def test_nothing_is_decomposed_before_somebody_asks(monkeypatch):
+    calls = []
+    solve = module.solve
+    monkeypatch.setattr(module, "solve", lambda *given: calls.append(1) or solve(*given))
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    for data in (X, frame):
+        calls.clear()
+        model = streamed(PCA(2), np.array_split(data, 9) if data is X else [data[:40], data[40:]])
+        assert not calls
+        assert model.n_samples_ == 90
+        model.components_, model.plan_, model.transform(data)
+        assert len(calls) == 1
+        model.partial_fit(data)
+        assert model.explained_variance_.shape == (2,)
+        assert len(calls) == 2
+
+
+def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
+    whole = PCA(2).fit(X)
+    for solver, asked in product(("auto", "frequent-directions"), (False, True)):
+        model = PCA(2, solver=solver, sketch_size=None if solver == "auto" else 5).partial_fit(X[:40])
+        if asked:
+            assert model.certificate_.values.shape == (2,)
+        twins = [copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+        model.save(tmp_path / "m.gramian")
+        twins.append(gramian.load(tmp_path / "m.gramian"))
+        for twin in (model, *twins):
+            twin.partial_fit(X[40:])
+        for twin in (model, *twins):
+            assert twin.n_samples_ == 90
+            tol = 1e-11 if solver == "auto" else 0.1
+            np.testing.assert_allclose(twin.explained_variance_, whole.explained_variance_, rtol=tol)
+            np.testing.assert_array_equal(twin.explained_variance_, twins[0].explained_variance_)
+    unseen = clone(model)
+    assert "_seen" not in vars(unseen)
+
+
+def test_no_batch_is_kept_alive(array_kind):
+    for settings in ({}, {"solver": "frequent-directions", "sketch_size": 4}):
+        batch = array_kind.make(X)
+        seen = weakref.ref(batch)
+        model = PCA(2, **settings).partial_fit(batch)
+        size = len(pickle.dumps(model._seen.kind))
+        del batch
+        gc.collect()
+        assert seen() is None
+        assert size < 2000
+        assert model.components_.shape == (2, 8)
+
+
+def test_refused_batches_leave_the_stream_as_it_was():
+    model = PCA(2).partial_fit(pd.DataFrame(X[:50], columns=list("abcdefgh")))
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    rest = pd.DataFrame(X[50:], columns=list("abcdefgh"))
+    for batch, said in (
+        (pd.DataFrame(bad, columns=list("abcdefgh")), "Input X contains NaN: row 3"),
+        (rest[list("hgfedcba")], "feature names"),
+        (rest[list("abc")], "feature names"),
+        (np.zeros((0, 8)), "minimum of 1"),
+    ):
+        with pytest.raises(DataError, match=said):
+            model.partial_fit(batch)
+    assert_same_model(model.partial_fit(rest), PCA(2, solver="covariance").fit(X))
+    for fresh in (PCA(), PCA(2, solver="frequent-directions", sketch_size=4)):
+        with pytest.raises(DataError, match="contains NaN"):
+            fresh.partial_fit(bad)
+    assert not hasattr(fresh, "n_features_in_")
+    with pytest.raises(DataError, match="X has 3 features, but PCA is expecting 8"):
+        PCA().partial_fit(X).partial_fit(X[:, :3])
+
+
+def test_parameters_that_a_stream_cannot_have():
+    for settings, said in (
+        ({"n_components": "parallel"}, "draws from the rows, which partial_fit lets go. Take a number"),
+        ({"n_components": "mle", "forgetting": 0.9}, "counts rows of equal weight"),
+        ({"n_components": 9}, "n_components=9 but rows of 8 columns have at most 8 components"),
+        ({"forgetting": 0}, "forgetting=0 must be a number above 0 and of at most 1"),
+        ({"forgetting": 1.1}, "forgetting=1.1"),
+        ({"solver": "gram"}, "needs all rows at once"),
+        ({"solver": "full"}, "solver='auto', 'covariance' or 'krylov'"),
+        ({"ddof": -1}, "ddof=-1"),
+        ({"scale": [1.0]}, "must hold 8 positive numbers"),
+        ({"sketch_size": 5}, "goes with solver='frequent-directions' only"),
+    ):
+        model = PCA(**settings)
+        with pytest.raises(ParameterError, match=said):
+            model.partial_fit(X)
+        assert not hasattr(model, "n_features_in_")
+    model = PCA().partial_fit(X)
+    with pytest.raises(ParameterError, match="cannot change within a stream"):
+        model.set_params(center=False).partial_fit(X)
+
+
+def test_fit_starts_afresh_and_is_gone_on_from_where_it_holds_everything():
+    assert_same_model(
+        PCA(2, solver="covariance").partial_fit(X[:50] * 7).fit(X), PCA(2, solver="covariance").fit(X)
+    )
+    for settings in ({}, {"scale": "unit"}, {"center": False}, {"solver": "gram"}):
+        begun = PCA(**settings).fit(X[:30]).set_params(solver="auto")
+        assert_same_model(begun.partial_fit(X[30:]), PCA(**settings).fit(X), rtol=1e-9)
+    huge = X * 1e150
+    np.testing.assert_allclose(
+        PCA().fit(huge[:30]).partial_fit(huge[30:]).singular_values_,
+        PCA().fit(huge).singular_values_,
+        rtol=1e-9,
+        atol=1e140,
+    )
+    for model, data in ((PCA(2), X), (PCA(), X.astype(np.float32))):
+        with pytest.raises(
+            ParameterError, match=r"partial_fit can go on only from all .* in place of fit\(X\)"
+        ):
+            model.fit(data).partial_fit(data)
+
+
+def test_a_covariance_that_does_not_fit_names_what_does():
+    model = PCA(2, memory_limit="10MB")
+    wide = np.random.default_rng(0).standard_normal((3, 1000))
+    with pytest.raises(MemoryLimitError, match=r"PCA\(10, solver='frequent-directions'\).partial_fit\(X\)"):
+        model.partial_fit(wide)
+    assert not hasattr(model, "n_features_in_")
+    model = PCA(2, solver="frequent-directions", memory_limit="60MB").partial_fit(wide)
+    assert model.components_.shape == (2, 1000)
+    with pytest.raises(MemoryLimitError, match="give a smaller sketch_size"):
+        clone(model).set_params(memory_limit="1MB").partial_fit(wide)
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "frequent-directions", "sketch_size": 6}], ids=str)
+def test_array_kinds_give_their_own_kind(array_kind, settings):
+    model = streamed(PCA(2, **settings), [array_kind.make(X[:1]), array_kind.make(X[1:])])
+    for name in ("components_", "mean_"):
+        assert array_kind.same(getattr(model, name)), name
+    assert array_kind.same(model.transform(array_kind.make(X)))
+    if not settings:
+        rtol = 1e-5 if array_kind.dtype == np.float32 else 1e-11
+        np.testing.assert_allclose(model.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=rtol)
+
+
+def test_sparse_batches_and_pictures():
+    S = sp.random(200, 12, 0.3, format="csr", random_state=0)
+    mine = streamed(PCA(3), [S[:1], S[1:90], S[90:]])
+    np.testing.assert_allclose(
+        mine.explained_variance_, PCA(3).fit(S.toarray()).explained_variance_, rtol=1e-11
+    )
+    sketch = streamed(PCA(3, solver="frequent-directions", sketch_size=6), [S[:1], S[1:90], S[90:]])
+    gaps = mine.explained_variance_ - sketch.explained_variance_
+    assert (gaps >= -1e-12).all()
+    assert (gaps <= sketch.certificate_.radii).all()
+    pictures = X.reshape(90, 2, 4)
+    model = streamed(PCA(3), [pictures[:1], pictures[1:]])
+    assert model.component_pictures_.shape == (3, 2, 4)
+    with pytest.raises(DataError, match="Resize them first"):
+        model.partial_fit(X.reshape(90, 4, 2))
+    with pytest.raises(AttributeError, match="fitted on pictures"):
+        PCA().partial_fit(X).component_pictures_  # noqa: B018
+
+
+# ---------------------------------------------------------------- Frequent Directions
+
+
+def covariance_values(data, weights=None):
+    return np.maximum(np.linalg.eigvalsh(np.cov(data.T, aweights=weights))[::-1], 0)
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.8])
+def test_a_sketch_misses_no_eigenvalue_by_more_than_it_says(forgetting):
+    """``lambda_hat_j <= lambda_j <= lambda_hat_j + Delta``, by exact eigenvalues, over many seeds."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, d, size = int(rng.integers(30, 300)), int(rng.integers(15, 60)), int(rng.integers(3, 13))
+        decay = rng.choice([0.5, 0.9, 1.0])
+        data = rng.standard_normal((n, d)) * decay ** np.arange(d) + 100 * rng.standard_normal(d)
+        batches = np.split(data, np.sort(rng.integers(1, n, 6)))
+        batches = [part for part in batches if len(part)]
+        k = int(rng.integers(1, size + 1))
+        settings = {"solver": "frequent-directions", "sketch_size": size, "forgetting": forgetting}
+        model = streamed(PCA(k, **settings), batches)
+        powers = np.arange(len(batches))[::-1]
+        weights = np.repeat(forgetting ** powers.astype(float), [len(part) for part in batches])
+        exact = covariance_values(data, weights)
+        values, certificate = model.explained_variance_, model.certificate_
+        rounding = 1e-11 * exact[0]
+        assert (values <= exact[:k] + rounding).all()
+        assert (exact[:k] <= values + certificate.radii + rounding).all()
+        assert (exact[:k] - values <= certificate.set_radius + rounding).all()
+        assert exact[k] <= certificate.completeness.bound + rounding
+        np.testing.assert_allclose(model.total_variance_, exact.sum(), rtol=1e-9)
+        if forgetting == 1.0:
+            # The bound of the paper, for every rank.
+            tails = np.array([exact[r:].sum() / (size + 1 - r) for r in range(size + 1)])
+            assert certificate.widening <= tails.min() * (1 + 1e-9) + rounding
+        left = data - model.inverse_transform(model.transform(data))
+        error = np.average((left**2).sum(axis=1), weights=weights)
+        assert error <= model.reconstruction_error_ * (1 + 1e-9) + rounding
+
+
+def test_a_sketch_by_fit_is_one_pass_and_says_that_it_is_approximate():
+    data = np.random.default_rng(0).standard_normal((500, 60)) * 0.9 ** np.arange(60)
+    model = PCA(5, solver="frequent-directions", sketch_size=30)
+    assert model.plan(data).solver == "frequent-directions"
+    assert model.plan(data).seconds == pytest.approx(model.fit(data).plan_.seconds, rel=2)
+    assert "approximate" in model.plan_.reason
+    assert "one pass" in str(model.plan_)
+    assert "approximate eigenvalues" in str(model.certificate_)
+    assert model.certificate_.ok
+    assert model.certificate_.tol == pytest.approx(
+        model.certificate_.radii.max() / model.explained_variance_[0]
+    )
+    np.testing.assert_allclose(model.explained_variance_, covariance_values(data)[:5], rtol=0.2)
+    np.testing.assert_allclose(model.fit_transform(data), model.transform(data))
+    with pytest.warns(gramian.CertificateWarning, match="not to 1.0e-06"):
+        PCA(5, solver="frequent-directions", sketch_size=30, tol=1e-6).fit(data)
+    assert PCA(None, solver="frequent-directions", sketch_size=30).fit(data).n_components_ == 30
+    assert PCA(solver="auto").plan(data).solver != "frequent-directions"
+    for scale in (1e-150, 1e150):
+        huge = PCA(5, solver="frequent-directions", sketch_size=30).fit(data * scale)
+        np.testing.assert_allclose(huge.explained_variance_ / scale**2, model.explained_variance_, rtol=1e-9)
+
+
+def test_a_sketch_of_few_or_flat_rows():
+    data = np.random.default_rng(0).standard_normal((3, 60))
+    model = streamed(PCA(2, solver="frequent-directions", sketch_size=30), np.split(data, 3))
+    np.testing.assert_allclose(model.explained_variance_, PCA(2).fit(data).explained_variance_, rtol=1e-9)
+    with pytest.warns(RankWarning, match="rank 0"):
+        PCA(2, solver="frequent-directions", sketch_size=5).fit(np.ones((9, 60)))
+    # Rows at right angles to each other, and then nothing: every direction is as good as every other one.
+    flat = np.vstack([np.eye(60)[:20], np.zeros((1, 60))])
+    with pytest.raises(ParameterError, match="sketch_size=10 is too small"):
+        PCA(2, center=False, solver="frequent-directions", sketch_size=10).fit(flat)
+
+
+def test_where_a_sketch_makes_no_sense():
+    data = np.random.default_rng(0).standard_normal((50, 60))
+    for settings, said in (
+        ({"n_components": 0.9}, "does not know the whole spectrum"),
+        ({"n_components": "mle"}, "does not know the whole spectrum"),
+        ({"max_rmse": 0.1}, "does not know the whole spectrum"),
+        ({"n_components": 2, "scale": "unit"}, "Divide the columns first"),
+        ({"n_components": 30}, "A sketch of 60 rows is no smaller than the 60 x 60 covariance"),
+        ({"n_components": 5, "sketch_size": 4}, "sketch_size=4 must be a whole number of at least 5"),
+        ({"n_components": 2, "sketch_size": 60}, "Take solver='auto', which is exact"),
+    ):
+        model = PCA(solver="frequent-directions", **settings)
+        for call in (model.fit, model.partial_fit, model.plan):
+            with pytest.raises(ParameterError, match=said):
+                call(data)

@@ -1,0 +1,113 @@
+"""Genotypes of PLINK: read whole and block by block, with means for missing calls."""
+
+import sys
+
+import numpy as np
+import pytest
+from bed_reader import to_bed
+
+import gramian
+from gramian import PCA, scan
+from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.rows import as_rows
+
+LIMIT = 6_000_000
+
+
+def genotypes(n=500, d=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    people = np.arange(n) % 3
+    p = np.clip(rng.uniform(0.1, 0.9, d) + 0.15 * rng.standard_normal((3, d)), 0.02, 0.98)
+    X = rng.binomial(2, p[people]).astype("f4")
+    X[rng.random((n, d)) < 0.01] = np.nan
+    X[:, 7] = 2
+    X[3, 7] = np.nan
+    return X
+
+
+def saved(path, X, first=0):
+    names = {
+        "iid": [f"person{first + i}" for i in range(len(X))],
+        "sid": [f"rs{i}" for i in range(X.shape[1])],
+    }
+    to_bed(path, X, properties=names)
+    return path
+
+
+def filled(X, means):
+    return np.where(np.isnan(X), means, X)
+
+
+@pytest.mark.parametrize("limit", [LIMIT, "4GB"])
+def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch):
+    monkeypatch.setattr("gramian.rows.plink.BAND_BYTES", 500 * 300)
+    X = genotypes()
+    path = saved(tmp_path / "x.bed", X)
+    rows = as_rows(path, limit=40 * LIMIT if limit != LIMIT else LIMIT, check_finite=False)
+    assert rows.is_stored == (limit == LIMIT)
+    assert rows.row_names[2] == "person2"
+    assert rows.feature_names[3] == "rs3"
+    assert any("allele 1 (A1" in note for note in rows.table.notes)
+    missing = int(np.isnan(X).sum())
+    assert any(f"{missing:,} missing values in" in note and "means" in note for note in rows.table.notes)
+    for part in (slice(0, 500), slice(17, 30)):
+        assert np.allclose(rows.cut(part, slice(290, 640)), filled(X, np.nanmean(X, axis=0))[part, 290:640])
+    model = PCA(3, scale="genotype", memory_limit="200MB", random_state=0).fit(rows)
+    means = np.nanmean(X.astype("f8"), axis=0)
+    p = means / 2
+    divisor = np.sqrt(np.where(p < 1, 2 * p * (1 - p), 1))
+    C = (filled(X, means) - means) / divisor
+    assert model.explained_variance_ == pytest.approx(
+        np.linalg.svd(C, compute_uv=False)[:3] ** 2 / 499, rel=1e-5
+    )
+    assert model.constant_features_.tolist() == [7]
+    assert model.column_means_ == pytest.approx(means)
+    # New people, of fewer and of more variants in another order, by the means of those fitted.
+    new = genotypes(60, 4000, seed=3)
+    order = np.random.default_rng(0).permutation(4000)
+    to_bed(
+        tmp_path / "new.bed",
+        np.c_[new[:, order], np.ones(60)],
+        properties={"sid": [f"rs{i}" for i in order] + ["other"]},
+    )
+    model.save(tmp_path / "m.gramian")
+    model = gramian.load(tmp_path / "m.gramian")
+    scores = (filled(new, means) - means) / divisor @ model.components_.T
+    model.memory_limit = 1_000_000 if limit == LIMIT else None
+    assert np.abs(model.transform(tmp_path / "new.bed") - scores).max() < 2e-4 * np.abs(scores).max()
+
+
+def test_a_part_of_the_people_and_variants(tmp_path):
+    X = genotypes(50, 40)
+    path = saved(tmp_path / "x.bed", X)
+    table = scan(path, rows="10:30:2", columns="rs5,rs2", missing="drop-rows").read()
+    part = X[10:30:2, [5, 2]]
+    assert np.array_equal(table.values, part[~np.isnan(part).any(axis=1)])
+    X = genotypes()
+    path = saved(path, X)
+    rows = as_rows(scan(path, rows="10:300", drop="rs5"), limit=2_000_000)
+    assert rows.is_stored
+    exact = np.delete(filled(X[10:300], np.nanmean(X[10:300], axis=0)), 5, axis=1)
+    assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
+    with pytest.raises(ParameterError, match=r"named by its \.fam file"):
+        scan(path, id="rs1").read()
+
+
+def test_what_is_not_there_is_named(tmp_path, monkeypatch):
+    X = genotypes(200, 4000)
+    X[:, 5] = np.nan
+    path = saved(tmp_path / "x.bed", X)
+    for limit in (LIMIT, 2_000_000):
+        with pytest.raises(DataError, match=r"'?rs5'?.* Leave "):
+            as_rows(path, limit=limit)
+    (tmp_path / "y.bed").write_text("chr1 100 200 peak\n")
+    with pytest.raises(FileError, match=r"y.bed needs y.bim beside it"):
+        as_rows(tmp_path / "y.bed")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    for limit in (2_000_000, None):
+        with pytest.raises(FileError, match=r"x.bed cannot be read: it is truncated"):
+            as_rows(path, limit=limit)
+    monkeypatch.setitem(sys.modules, "bed_reader", None)
+    with pytest.raises(MissingExtraError, match=r"gramian\[genetics\]"):
+        as_rows(path)
