@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="shrink every row; write nothing")
     parser.add_argument(
-        "--slow", action="store_true", help="also run, once, peers that take a minute or more"
+        "--slow", action="store_true", help="also run, once, peers and rows that take a minute or more"
     )
     parser.add_argument(
         "--repeats", type=_positive, metavar="N", help="runs of each contender (default: the row's)"

@@ -6,6 +6,7 @@ from typing import Any
 
 import files
 import generators
+import landmarks
 import references
 from contenders import in_batches
 from harness.rows import Row
@@ -16,7 +17,7 @@ BATCH = 10_000
 
 def rows(quick: bool) -> list[Row]:
     """Every row of the suite, at full or at quick size."""
-    return [_stream(20_000 if quick else 1_000_000), *files.rows(quick)]
+    return [_stream(20_000 if quick else 1_000_000), *files.rows(quick), *landmarks.rows(quick)]
 
 
 def _stream(n: int) -> TimedRow:

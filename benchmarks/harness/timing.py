@@ -47,6 +47,8 @@ class TimedRow:
         Whether every contender runs once at full size before the clock counts.
     only_once : bool
         Whether one run is all the row can afford, whatever the command line asks for.
+    slow : bool
+        Whether the row takes minutes and runs with ``--slow`` only.
     requires : callable
         Returns why the row cannot run here, or nothing.
     """
@@ -64,12 +66,15 @@ class TimedRow:
     repeats: int = 5
     warm: bool = True
     only_once: bool = False
+    slow: bool = False
     requires: Callable[[], str] = no_reason
 
     def measure(self, options: Options, rehearsal: Any) -> Report:
         """Time in turns, judge, then measure memory in one process per contender."""
         report = Report(self.name, self.about, self.tolerances, self.ratio)
-        report.skipped = self.requires()
+        report.skipped = (
+            "takes minutes; run with --slow" if self.slow and not options.slow else self.requires()
+        )
         if report.skipped:
             return report
         taking_part = [c for c in self.contenders if options.slow or not c.slow]

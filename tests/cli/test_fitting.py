@@ -299,3 +299,24 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian):
         paragraph = Path("r/summary.md").read_text().partition("## For a methods section")[2]
         assert words in paragraph
         assert "scores were scaled to unit variance" in paragraph
+
+
+def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):
+    from bed_reader import to_bed
+    from scipy import sparse
+
+    X = sparse.random(60, 12, 0.3, format="csr", random_state=0)
+    sparse.save_npz("terms.npz", X)
+    ran = gramian("fit", "terms.npz", "--components", 2, "--loadings", "correlation", "-o", "results/")
+    assert ran.code == 0
+    assert "PCA of 60 rows x 12 columns" in ran.out
+    assert package.load("results/model.gramian").transform(X).shape == (60, 2)
+    assert gramian("reconstruct", "results/", "terms.npz", "-o", "back.npy").code == 0
+    back = package.load("results/model.gramian")
+    assert np.allclose(np.load("back.npy"), back.inverse_transform(back.transform(X)))
+    G = np.random.default_rng(0).binomial(2, 0.4, (30, 9)).astype("f4")
+    G[2, 3] = np.nan
+    to_bed("study.bed", G)
+    ran = gramian("fit", "study.bed", "--scale", "genotype", "--components", 2, "-o", "people/")
+    assert "1 missing value in 1 column filled with column means" in ran.err
+    assert "sqrt(2 p (1 - p))" in (folder / "people" / "summary.md").read_text()

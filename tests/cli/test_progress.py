@@ -7,10 +7,12 @@ import time
 import numpy as np
 import pytest
 
-from gramian import KernelPCA
+from gramian import PCA, KernelPCA
 from gramian.checks import told
 from gramian.cli import progress as module
 from gramian.cli.progress import progress, say
+from gramian.operators import centered
+from gramian.rows.stored import StoredArray
 
 
 class Terminal(io.StringIO):
@@ -107,3 +109,20 @@ def test_the_parts_of_work_are_counted(folder, gramian, caplog):
     assert [s for s in said if "picture " in s] == ["picture 1 of 3", "picture 2 of 3", "picture 3 of 3"]
     assert any(re.match(r"full, about 0\.\d+ s", text) for text in said)
     assert [text.partition(":")[0] for text in said if "kernel" in text] == ["kernel 1 of 2", "kernel 2 of 2"]
+
+
+def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((5000, 20)))
+    monkeypatch.setattr(centered, "LAP_BYTES", 80_000)
+    monkeypatch.setattr(centered, "CACHE_BYTES", 80_000)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(module, "DELAY", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    fill = StoredArray._fill
+    monkeypatch.setattr(StoredArray, "_fill", lambda *given: time.sleep(0.05) or fill(*given))
+    with progress("computing"):
+        PCA(2, solver="covariance", memory_limit=30_000_000).fit(
+            tmp_path / "x.npy", checkpoint=tmp_path / "c"
+        )
+    shown = re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", sys.stderr.getvalue())
+    assert re.search(r"pass 1 \(covariance\): [\d,]+ of 5,000 rows, [\d,]+ rows/s .* left", shown)

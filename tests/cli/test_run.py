@@ -104,7 +104,7 @@ def test_ctrl_c_while_writing_leaves_no_half_file(folder):
     program = (
         "import sys, time\n"
         "from gramian.report import tables\n"
-        "def slow(file, columns):\n"
+        "def slow(file, *_):\n"
         "    file.write(b'half'); file.flush(); print('writing', flush=True); time.sleep(60)\n"
         "tables._WRITERS['csv'] = slow\n"
         "from gramian.cli import main\n"

@@ -1022,12 +1022,7 @@ def test_an_unfitted_model_says_so():
 
 def not_for_streams(estimator):
     """A rule that draws from the rows says so when they come in batches, which these checks do not expect."""
-    names = (
-        "check_fit_score_takes_y",
-        "check_estimators_partial_fit_n_features",
-        "check_n_features_in_after_fitting",
-        "check_dataframe_column_names_consistency",
-    )
+    names = ("check_fit_score_takes_y", "check_n_features_in_after_fitting")
     return {name: "partial_fit is refused" for name in names if estimator.n_components == "parallel"}
 
 
@@ -1155,7 +1150,13 @@ def test_genotypes_are_scaled_by_the_frequency_of_their_allele(tmp_path):
     assert model.transform(sp.csr_array(new)) == pytest.approx(scores, abs=1e-5)
     model.save(tmp_path / "m.gramian")
     assert np.array_equal(gramian.load(tmp_path / "m.gramian").transform(new), model.transform(new))
+    stream = PCA(5, scale="genotype")
+    for batch in np.split(X.astype("f8"), 4):
+        stream.partial_fit(batch)
+    assert stream.explained_variance_ == pytest.approx(values, rel=1e-4)
     X[50, 20] = -9
+    with pytest.raises(DataError, match="row 0, column 20 holds -9"):
+        stream.partial_fit(X[50:60])
     with pytest.raises(DataError, match=r"counts of an allele, 0, 1 or 2, and row 50, column 20 holds -9"):
         PCA(2, scale="genotype").fit(X)
     with pytest.raises(ParameterError, match="center=False leaves them in"):

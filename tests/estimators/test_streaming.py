@@ -68,6 +68,21 @@ def test_batches_give_what_all_rows_give(settings):
         assert (mine.component_choice_ is None) == (whole.component_choice_ is None)
 
 
+def test_genotypes_and_files_read_block_by_block(tmp_path):
+    rng = np.random.default_rng(0)
+    counts = rng.binomial(2, rng.uniform(0.1, 0.5, 30), (300, 30)).astype(float)
+    settings = {"scale": "genotype", "n_components": 3}
+    whole = PCA(solver="covariance", **settings).fit(counts)
+    assert_same_model(streamed(PCA(**settings), np.split(counts, [1, 100])), whole)
+    with pytest.raises(DataError, match="row 7, column 0 holds 3"):
+        PCA(**settings).partial_fit(np.where(np.arange(300)[:, None] == 7, 3.0, counts))
+    large = rng.standard_normal((40_000, 40)) * 0.9 ** np.arange(40) + 7
+    np.save(tmp_path / "a.npy", large)
+    for solver in ("auto", "frequent-directions"):
+        model = PCA(3, solver=solver, memory_limit="40MB").partial_fit(tmp_path / "a.npy")
+        np.testing.assert_allclose(model.singular_values_, PCA(3).fit(large).singular_values_, rtol=0.1)
+
+
 def test_the_plan_says_one_pass_and_the_attempt_is_told():
     model = streamed(PCA(2), np.array_split(X, 3))
     assert "one pass" in str(model.plan_)
@@ -92,6 +107,7 @@ def test_scale_and_offset_of_the_data_change_nothing():
     )
     np.testing.assert_allclose(model.singular_values_, exact[:2], rtol=1e-10)
     assert model.components_.dtype == model.transform(single).dtype == np.float32
+    assert model.certificate_.radii.max() < 1e-10 * model.explained_variance_[0]
     # Tiny batches after large ones, and the other way round.
     for parts in ((base * 1e-150, base), (base, base * 1e150), (base[:1] * 1e-150, base[1:] * 1e-150)):
         whole = PCA().fit(np.vstack(parts))

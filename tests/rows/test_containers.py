@@ -204,7 +204,7 @@ def test_sparse_data_far_from_the_origin_with_empty_and_constant_columns(tmp_pat
         PCA(3).fit(rows)
 
 
-def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path):
+def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
     X = counts()
     path = save_annotated(tmp_path / "x.h5ad", X.tocsc())
     rows = as_rows(path, limit=20_000_000)
@@ -214,8 +214,14 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path):
     with pytest.raises(MemoryLimitError, match=r"kept by columns \(CSC\).* adata.X.tocsr"):
         as_rows(path, limit=12_000_000)
     save_annotated(path, X)
-    with pytest.raises(MemoryLimitError, match="needs all 9,000 sparse rows in memory"):
+    with pytest.raises(MemoryLimitError, match=r"needs all 9,000 sparse rows of .* in memory"):
         KernelPCA(2).fit(as_rows(path, limit=12_000_000))
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
+    assert as_rows(path).is_sparse
+    assert not as_rows(path).is_stored
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "3MB")
+    with pytest.raises(MemoryLimitError, match="needs all 9,000 sparse rows"):
+        as_rows(path)
 
 
 def test_damaged_sparse_data_is_refused(tmp_path):

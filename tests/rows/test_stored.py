@@ -43,7 +43,7 @@ def table(n, d, dtype="f8", order="C", offset=3.0):
 def test_a_file_gives_what_its_array_gives(n, d, dtype, order, saved):
     X = np.clip(table(n, d, "f8", offset=30.0), 0, 255).astype(dtype)
     X = np.asarray(X, order=order)
-    model = PCA(5, random_state=0, memory_limit=60_000_000 if d > 1000 else LIMIT)
+    model = PCA(5, random_state=0, memory_limit=75_000_000 if d > 1000 else LIMIT)
     file, array = model.fit(saved(X)), PCA(5, random_state=0).fit(X)
     assert file.certificate_.ok
     assert file.explained_variance_ == pytest.approx(array.explained_variance_, rel=1e-5)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_integer
-from gramian.cli.inputs import model_path, read_model, read_new_data
-from gramian.cli.options import Data, JsonFlag, ModelFile, Reading, option, out
+from gramian.cli.inputs import model_path, read_model, read_new_data, refuse_folder
+from gramian.cli.options import Data, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
 from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
@@ -22,25 +22,27 @@ def transform(
     out: Annotated[
         str, out("FILE", "A .csv, .parquet or .npy file, or - for CSV to standard output. [-]")
     ] = "-",
+    memory_limit: MemoryLimit = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write the scores of new rows.
 
     Scores are coordinates along the components of a saved model.
     """
-    from gramian.report.tables import row_table, write_table
+    from gramian.arrays import memory_limit_bytes
+    from gramian.report.pieces import mapped
+    from gramian.report.tables import row_table, write_pieces
 
     target, kind = table_target(out, as_json, *reading.inputs(data), str(model_path(model)))
     fitted = read_model(model)
-    table = read_new_data(data, reading, fitted)
+    limit = memory_limit_bytes(memory_limit)
+    table = read_new_data(data, reading, fitted, limit)
+    names, n = fitted.get_feature_names_out(), table.values.shape[0]
     with progress("computing"):
-        scores = fitted.transform(table)
-    # Whitened pictures come as pictures.
-    scores = scores.reshape(len(scores), -1)
-    write_table(target, row_table(table, scores, fitted.get_feature_names_out()), kind)
+        blocks = mapped(fitted, table, limit)
+        write_pieces(target, (row_table(table, block, names, rows) for rows, block in blocks), n, kind)
     if as_json:
-        n, k = scores.shape
-        print_json({"rows": n, "components": k, "files": [out], "notes": table.notes})
+        print_json({"rows": n, "components": len(names), "files": [out], "notes": table.notes})
 
 
 def reconstruct(
@@ -51,12 +53,15 @@ def reconstruct(
     components: Annotated[
         int | None, option("--components", "K", "Use the first K components only. [all]")
     ] = None,
+    memory_limit: MemoryLimit = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Rebuild rows from a few components.
 
     The error of doing so is reported on standard error.
     """
+    from gramian.arrays import memory_limit_bytes
+
     fitted = read_model(model)
     if not hasattr(fitted, "preimage_") and not hasattr(fitted, "reconstruction_error_"):
         faces = "For a model of faces: gramian faces reconstruct."
@@ -69,9 +74,10 @@ def reconstruct(
     most = int(fitted.n_components_)
     count = most if components is None else check_integer("--components", components, 1, most)
     place = _Place(fitted, out, as_json, *reading.inputs(data), str(model_path(model)))
-    table = place.read(data, reading)
+    limit = memory_limit_bytes(memory_limit)
+    table = place.read(data, reading, limit)
     with progress(f"rebuilding from {count} components"):
-        errors = place.write(table, count)
+        errors = place.write(table, count, limit=limit)
     percentiles = errors.percentiles()
     facts = {
         "components": count,
@@ -170,8 +176,10 @@ class _Place:
         check_not_input(out, *inputs)
         pictures.check_picture_folder(Path(out), reconstruction.LIST)
 
-    def read(self, data: str, reading: Reading) -> Any:
-        table = read_new_data(data, reading, self.fitted)
+    def read(self, data: str, reading: Reading, limit: int | None = None) -> Any:
+        table = read_new_data(data, reading, self.fitted, limit)
+        if self.pictures:
+            refuse_folder(table, self.out)
         if self.pictures and table.picture_shape is None:
             raise ParameterError(
                 f"The model is of pictures, but {table.source} is a table. "
@@ -179,9 +187,9 @@ class _Place:
             )
         return table
 
-    def write(self, table: Any, count: int, found: Any = None) -> Any:
+    def write(self, table: Any, count: int, found: Any = None, limit: int = 0) -> Any:
         from gramian.report import reconstruction
 
         if self.pictures:
             return reconstruction.write_pictures(Path(self.out), self.fitted, table, count, found)
-        return reconstruction.write_rows(self.target, self.kind, self.fitted, table, count, found)
+        return reconstruction.write_rows(self.target, self.kind, self.fitted, table, count, found, limit)

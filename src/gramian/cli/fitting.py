@@ -29,6 +29,15 @@ def fit(
         option("--loadings", "KIND", "unit vectors, or correlation of columns with scores. [unit]"),
     ] = None,
     table_format: Annotated[str | None, option("--format", "KIND", "Tables as csv or parquet. [csv]")] = None,
+    checkpoint: Annotated[
+        str | None,
+        option(
+            "--checkpoint",
+            "FOLDER",
+            "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
+            "same command goes on; the folder goes when results are written. [nothing is kept]",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find components; write model, tables, pictures.
@@ -37,7 +46,9 @@ def fit(
     is guaranteed. Results of an earlier fit in it are replaced; other files stay. Without -o the components,
     the plan and the certificate are printed, and nothing is written.
     """
+    from gramian.arrays import memory_limit_bytes
     from gramian.report.results import check_folder, write_results
+    from gramian.store import remove_checkpoint
 
     made = estimator(model)
     to_folder = out is not None and not is_model_file(out)
@@ -49,12 +60,16 @@ def fit(
             check_folder(Path(out))
         else:
             check_file(out)
-    table = read_table(data, reading)
+    limit = memory_limit_bytes(model.memory_limit)
+    keep = checkpoint is not None and model.kernel is None
+    table = read_table(data, reading, limit=limit, in_place=keep)
     given = ["--loadings", loadings] if loadings else []
     given += ["--format", table_format] if table_format else []
     given += ["-o", out] if out else []
     command = ("gramian", "fit", data, *as_arguments(reading), *as_arguments(model), *given)
-    fitted = fit_table(made, table, command, loadings or "unit", table_format or "csv", scores=to_folder)
+    fitted = fit_table(
+        made, table, command, loadings or "unit", table_format or "csv", to_folder, checkpoint=checkpoint
+    )
     files: list[str] = []
     notes: list[str] = []
     if out is not None:
@@ -65,6 +80,8 @@ def fit(
             else:
                 made.save(out)
                 files = [out]
+    if checkpoint is not None:
+        remove_checkpoint(checkpoint)
     for note in notes:
         say(f"gramian: {note}")
     _report(fitted, files, as_json)
@@ -73,12 +90,13 @@ def fit(
 def plan(data: Data, reading: Reading, model: Model, as_json: JsonFlag = False) -> None:
     """Say how fit would compute, and why.
 
-    The data is read, nothing is computed.
+    The data is read where it fits into memory, nothing is computed.
     """
+    from gramian.arrays import memory_limit_bytes
     from gramian.report.facts import data_facts, plan_facts
 
     made = estimator(model)
-    table = read_table(data, reading)
+    table = read_table(data, reading, limit=memory_limit_bytes(model.memory_limit))
     chosen = made.plan(table)
     answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
 
@@ -90,8 +108,9 @@ def fit_table(
     loadings: str = "unit",
     table_format: str = "csv",
     scores: bool = True,
+    checkpoint: str | None = None,
 ) -> Any:
-    """Fit a model to a table.
+    """Fit a model to a table; of a table in a file scores are found when they are written.
 
     Returns
     -------
@@ -99,13 +118,17 @@ def fit_table(
     """
     import numpy as np
 
+    from gramian.report.pieces import is_stored
     from gramian.report.summary import Fitted
 
     start = time.perf_counter()
+    given = {} if checkpoint is None else {"checkpoint": checkpoint}
+    now = scores and not is_stored(table)
     with progress("computing"):
-        mapped = model.fit_transform(table) if scores else model.fit(table) and np.empty((0, 0))
+        mapped = model.fit_transform(table, **given) if now else np.empty((0, 0))
+        fitted = model if now else model.fit(table, **given)
     seconds = time.perf_counter() - start
-    return Fitted(model, table, np.asarray(mapped), command, seconds, loadings, table_format)
+    return Fitted(fitted, table, np.asarray(mapped), command, seconds, loadings, table_format)
 
 
 def _check_writing(options: Model, loadings: str | None, table_format: str | None, to_folder: bool) -> None:

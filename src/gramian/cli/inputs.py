@@ -1,5 +1,6 @@
 """What a command reads: data and models, with their remarks on standard error."""
 
+import math
 import os
 import sys
 from contextlib import suppress
@@ -7,12 +8,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from gramian.checks import amount
 from gramian.cli.options import Reading
 from gramian.cli.progress import progress, say
-from gramian.errors import FileError, ParameterError
+from gramian.errors import FileError, MemoryLimitError, ParameterError
 
 
-def read_table(data: str, reading: Reading, expected: Any = None) -> Any:
+def read_table(
+    data: str, reading: Reading, expected: Any = None, *, limit: int | None = None, in_place: bool = False
+) -> Any:
     """Read the data that the options ask for, and say what the reader decided by itself.
 
     Parameters
@@ -21,16 +25,39 @@ def read_table(data: str, reading: Reading, expected: Any = None) -> Any:
     reading : Reading
     expected : gramian.rows.expected.Expected, optional
         What a fitted model expects of new data.
+    limit : int, optional
+        Bytes of working memory, for commands that take a table that is too large for it as it lies in its
+        file. None reads all of it, as far as the machine has memory.
+    in_place : bool
+        Whether also a small table stays in its file, if its kind can.
 
     Returns
     -------
     gramian.rows.table.Table
+
+    Raises
+    ------
+    MemoryLimitError
+        If all of it is needed, and memory is too small.
     """
+    from gramian.arrays import memory_limit_bytes
+    from gramian.report.pieces import is_stored
     from gramian.rows.scan import scan
 
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
-        table = scan(source, **asdict(reading)).read(expected)
+        asked = scan(source, **asdict(reading))
+        # A quarter of what is given here may be read as a whole.
+        working = 4 * memory_limit_bytes(None) if limit is None else limit
+        table = asked.open(working, expected, in_place=in_place)
+    if limit is None and is_stored(table):
+        size = math.prod(table.values.shape) * table.values.dtype.itemsize
+        raise MemoryLimitError(
+            f"{data} has {amount(size)}, and this command needs all of it in memory, of which "
+            f"{amount(working / 4)} may be used. Take part of it with --rows or --columns, or raise "
+            "GRAMIAN_MEMORY_LIMIT; fit, plan, transform, reconstruct and whiten read large .npy files piece "
+            "by piece."
+        )
     if data != "-":
         # With the ::KEY that the reader leaves out.
         table = replace(table, source=data)
@@ -39,7 +66,7 @@ def read_table(data: str, reading: Reading, expected: Any = None) -> Any:
     return table
 
 
-def read_new_data(data: str, reading: Reading, model: Any) -> Any:
+def read_new_data(data: str, reading: Reading, model: Any, limit: int | None = None) -> Any:
     """Read data for a fitted model: its columns in its order, missing values as they were when it was fitted.
 
     Raises
@@ -54,7 +81,23 @@ def read_new_data(data: str, reading: Reading, model: Any) -> Any:
             "--missing drop-columns would depend on the new data instead of the fitted one. "
             "Use --missing drop-rows, or fill the values first."
         )
-    return read_table(data, reading, expected_columns(model))
+    return read_table(data, reading, expected_columns(model), limit=limit)
+
+
+def refuse_folder(table: Any, out: str) -> None:
+    """Refuse a folder of pictures for a table that is too large for memory.
+
+    Raises
+    ------
+    ParameterError
+    """
+    from gramian.report.pieces import is_stored
+
+    if is_stored(table):
+        raise ParameterError(
+            f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet or .npy file for "
+            f"the result instead of the folder {out}, or take part of it with --rows."
+        )
 
 
 def model_path(model: str) -> Path:

@@ -47,6 +47,14 @@ Seed = Annotated[
     ),
 ]
 Text = str | None
+MemoryLimit = Annotated[
+    Text,
+    option(
+        "--memory-limit",
+        "BYTES",
+        "Working memory, such as 4GB: a larger table is read piece by piece. [80 % of the machine's]",
+    ),
+]
 
 
 @dataclass(frozen=True)

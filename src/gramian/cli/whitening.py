@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_choice
-from gramian.cli.inputs import read_table
+from gramian.cli.inputs import read_table, refuse_folder
 from gramian.cli.models import number_or_name, read_components
 from gramian.cli.options import Data, JsonFlag, Reading, Seed, option, out
 from gramian.cli.outputs import TABLES, answer, check_file, check_not_input, check_place, table_target
@@ -48,7 +48,10 @@ def whiten(
     By zca each column stays as close to itself as that allows, and pictures still look like pictures.
     """
     from gramian.analysis.whitening import METHODS, SHRINKAGE
+    from gramian.arrays import memory_limit_bytes
     from gramian.estimators.whitener import Whitener
+    from gramian.report.pieces import is_stored, mapped
+    from gramian.report.tables import ALL
 
     model = Whitener(
         check_choice("--method", method, METHODS),
@@ -58,22 +61,29 @@ def whiten(
         random_state=seed,
     )
     kind, target = _target(out, method, as_json, *reading.inputs(data))
-    table = read_table(data, reading)
+    limit = memory_limit_bytes(None)
+    table = read_table(data, reading, limit=limit)
     if kind == "pictures" and table.picture_shape is None:
         raise ParameterError(
             f"{table.source} is a table, and -o {out} names a folder for pictures. "
             "Name a .csv, .parquet or .npy file, - for CSV, or FILE.gramian for the model."
         )
+    if kind == "pictures":
+        refuse_folder(table, out)
     files = 1
     with progress("computing"):
-        whitened = model.fit(table) if kind == "model" else model.fit_transform(table)
+        now = kind != "model" and not is_stored(table)
+        whitened = model.fit_transform(table) if now else None
+        fitted = model if now else model.fit(table)
     with progress("writing"):
         if kind == "model":
             model.save(out)
         elif kind == "pictures":
             files = _write_pictures(Path(out), table, whitened)
         else:
-            _write_table(target, kind, model, table, whitened)
+            n = table.values.shape[0]
+            blocks = mapped(fitted, table, limit) if whitened is None else [(ALL, whitened.reshape(n, -1))]
+            _write_table(target, kind, model, table, blocks)
     _report(model, out, files, as_json)
 
 
@@ -100,11 +110,12 @@ def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, An
     return "pictures", out
 
 
-def _write_table(target: Any, kind: str, model: Any, table: Any, whitened: Any) -> None:
-    from gramian.report.tables import feature_names, row_table, write_table
+def _write_table(target: Any, kind: str, model: Any, table: Any, blocks: Any) -> None:
+    from gramian.report.tables import feature_names, row_table, write_pieces
 
     names = None if model.method.startswith("pca") else feature_names(table)
-    write_table(target, row_table(table, whitened.reshape(len(whitened), -1), names), kind)
+    pieces = (row_table(table, whitened, names, rows) for rows, whitened in blocks)
+    write_pieces(target, pieces, table.values.shape[0], kind)
 
 
 def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:

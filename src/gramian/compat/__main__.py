@@ -9,7 +9,7 @@ from pathlib import Path
 USAGE = """usage: python -m gramian.compat SCRIPT [ARGUMENTS ...]
 
 Runs a Python script in which these names of scikit-learn are gramian's:
-  sklearn.decomposition: PCA, KernelPCA
+  sklearn.decomposition: PCA, IncrementalPCA, KernelPCA
   sklearn.kernel_approximation: Nystroem
   sklearn.feature_selection: SequentialFeatureSelector, mutual_info_classif, mutual_info_regression
 """

@@ -21,6 +21,7 @@ from gramian.rows import Rows
 from gramian.solvers.krylov import KrylovRoute
 from gramian.solvers.route import Route
 from gramian.solvers.spectra import count_for_fraction
+from gramian.store import Passes
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,8 @@ class KernelProblem:
         Whether an explained variance ratio is wanted.
     single : bool
         Whether values may be evaluated in float32.
+    passes : Passes or None
+        Where what passes over the matrix give is kept.
     """
 
     rows: Rows
@@ -81,6 +84,7 @@ class KernelProblem:
     fraction: bool = False
     single: bool = False
     unit: str = "eigenvalues of Kc"
+    passes: Passes | None = None
     _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
     @property
@@ -115,6 +119,7 @@ class KernelProblem:
             share=1.0 if kept else form.share,
             exact=None if source is exact else exact,
             whole=form.whole,
+            passes=self.passes,
         )
         operator = CenteredKernelOperator(
             tiles,

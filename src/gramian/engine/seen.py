@@ -23,7 +23,7 @@ from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
 
 FREQUENT_DIRECTIONS = "frequent-directions"
-BATCH_SECONDS = 1e-3  # to check a batch and merge it
+BATCH_SECONDS = 2e-3  # to check a batch and merge it
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
 
 

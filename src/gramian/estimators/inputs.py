@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,11 +13,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from gramian.arrays import is_numpy
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.operators.operator import digest
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 from gramian.rows.expected import Expected
+from gramian.store import Passes
+from gramian.version import __version__
 
 SCALES = ("unit", "pareto", "genotype")
 
@@ -92,6 +100,11 @@ def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | N
 
 def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, ...]:
     """Return independent generators: for the solver, for the probe that checks it, and for what is more."""
+    return streams(drawn_seeds(random_state), count)
+
+
+def drawn_seeds(random_state: Any) -> list[int]:
+    """Draw the seeds of all generators of a fit."""
     if isinstance(random_state, np.random.Generator):
         seeds = random_state.integers(2**32, size=4)
     else:
@@ -103,8 +116,51 @@ def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, 
                 "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
             ) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
-    children = np.random.SeedSequence(seeds.tolist()).spawn(count)
-    return tuple(np.random.default_rng(child) for child in children)
+    return [int(seed) for seed in seeds]
+
+
+def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
+    """Return independent generators from seeds."""
+    return tuple(np.random.default_rng(child) for child in np.random.SeedSequence(seeds).spawn(count))
+
+
+@contextmanager
+def checkpointed(
+    estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None
+) -> Iterator[tuple[Passes | None, list[int]]]:
+    """Give where passes are kept, if a folder is named for that, and the seeds that the fit began with.
+
+    Raises
+    ------
+    ParameterError
+        For data that is not NumPy's, and for a checkpoint of another fit.
+    FileError
+        For a folder that cannot be used.
+    """
+    seeds = drawn_seeds(estimator.random_state)
+    if checkpoint is None:
+        yield None, seeds
+        return
+    if not is_numpy(rows.like):
+        raise ParameterError("checkpoint is for files and NumPy arrays. Leave it out, or convert the data.")
+    # What a fit may use of memory does not change what it finds.
+    given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
+    of = {"gramian": __version__, "the estimator": type(estimator).__name__}
+    of |= {name: _described(value) for name, value in given.items()} | rows.identity()
+    passes, seeds = Passes.kept(checkpoint, of, seeds)
+    try:
+        yield passes, seeds
+    finally:
+        passes.close()
+
+
+def _described(value: Any) -> str:
+    """Say what a parameter is: of generators only that, since their seeds are kept."""
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return type(value).__name__
+    if isinstance(value, np.ndarray | list | tuple) and np.asarray(value).dtype.kind in "fiu":
+        return f"{np.shape(value)} array {digest(value).hex()[:16]}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # where a function is in memory says nothing
 
 
 def remember_features(estimator: Any, X: Any, rows: Rows) -> None:

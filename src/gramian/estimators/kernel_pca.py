@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import suppress
 from dataclasses import replace
@@ -44,9 +45,11 @@ from gramian.estimators.inputs import (
     check_features,
     check_target,
     check_tol,
+    checkpointed,
     expected_columns,
     generators,
     remember_features,
+    streams,
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.landmarks import APPROXIMATE, ByFeatures
@@ -266,7 +269,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         problem = self._problem(rows, evaluator, target)
         return plan(problem.costs, self._ask(rows, target, problem), everything=problem.everything)
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+    ) -> Self:
         """Find the components of X in the kernel's feature space.
 
         Parameters
@@ -275,6 +280,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
             precomputed kernel the matrix, (n_samples, n_samples).
         y : ignored
+        checkpoint : path, optional
+            A folder in which products with the kernel matrix are kept, as by :meth:`gramian.PCA.fit`: the
+            same call goes on there. Values of the kernel that fit into memory are computed anew.
         **metadata
             None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
@@ -287,18 +295,20 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         """
         refuse_metadata(self, metadata)
         if self._approximate:
-            self._fit_features(X)
+            self._fit_features(X, checkpoint)
         else:
-            self._fit(X)
+            self._fit(X, checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+    ) -> Any:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
         if self._approximate:
             rows = self._rows(X)
-            return self.fit(X if rows.table is None else rows.table).transform(X)
-        self._fit(X)
+            return self.fit(X if rows.table is None else rows.table, checkpoint=checkpoint).transform(X)
+        self._fit(X, checkpoint)
         scale = np.sqrt(self.eigenvalues_)
         vectors = self.eigenvectors_
         return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
@@ -418,28 +428,30 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
     def _clips(self) -> bool:
         return self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip"
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> None:
         rows = self._rows(X, minimum=2)
         kernel = self._kernel(rows)
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse)
         X_fit = rows.in_memory()
+        # Of an earlier fit.
+        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
+        self._mean_weights = self._sums = None
         evaluator = None if kernel is None else self._bind(kernel, X_fit)
         problem = self._problem(rows, evaluator, target)
-        solver_rng, probe_rng = generators(self.random_state)
-        ask = replace(self._ask(rows, target, problem), solver_rng=solver_rng, probe_rng=probe_rng)
+        ask = self._ask(rows, target, problem)
         warn_of_cost(plan(problem.costs, ask, everything=problem.everything), self._cheaper(rows, kernel))
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
-        solved = solve(problem, ask)
+        with checkpointed(self, rows, checkpoint) as (problem.passes, seeds):
+            solver_rng, probe_rng = streams(seeds, 2)
+            solved = solve(problem, replace(ask, solver_rng=solver_rng, probe_rng=probe_rng))
         if evaluator is not None:
             self._warn_of_products(evaluator, solved, X_fit)
         found = problem.coefficients(solved, target.count)
         remember_features(self, X, rows)
         self.kernel_ = None if evaluator is None else evaluator.kernel
         self.X_fit_ = None if evaluator is None else rows.owned()
-        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
-        self._mean_weights = self._sums = None
         self.component_choice_ = choice
         self.eigenvalues_ = found.components.values
         self.eigenvectors_ = found.vectors
@@ -549,6 +561,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         tags.input_tags.pairwise = self._precomputed
         with suppress(GramianError):
             tags.input_tags.sparse = (
-                not self._precomputed and self.n_components not in RULES and self._asked_kernel().takes_sparse
+                not self._precomputed
+                and self.solver != "random-features"
+                and self.n_components not in RULES
+                and self._asked_kernel().takes_sparse
             )
         return tags

@@ -267,7 +267,7 @@ class ByFeatures(WithPreimages):
         """The plan for the small matrix, with what comes before it."""
         n, d = shape
         kind = "float32" if single else "float64"
-        values = n * m * (KERNEL_VALUE[kind] / 2 + d / LARGE["float64"])
+        values = n * m * (KERNEL_VALUE["float64"] / 2 + d / LARGE["float64"])
         steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
         what = "random features" if self.solver == "random-features" else "landmarks"
         if self.solver == "nystroem":
@@ -303,8 +303,13 @@ class ByFeatures(WithPreimages):
 
     # -------------------------------------------------------------------------- fit
 
-    def _fit_features(self: Any, X: Any, *, keep: bool = False) -> None:
+    def _fit_features(self: Any, X: Any, checkpoint: Any = None, *, keep: bool = False) -> None:
         began = time.perf_counter()
+        if checkpoint is not None:
+            raise ParameterError(
+                f"checkpoint keeps products with the kernel matrix, and solver={self.solver!r} makes none: "
+                "it passes over the rows once or twice. Leave checkpoint out."
+            )
         rows = self._rows(X, minimum=2)
         kernel = self._kernel(rows)
         self._plan_features(rows, kernel)

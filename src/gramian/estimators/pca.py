@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -33,7 +34,7 @@ from gramian.engine.seen import (
     solve_sketch,
     with_pass,
 )
-from gramian.errors import DataError, RankWarning
+from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.component_choice import (
     Wanted,
     after_the_fit,
@@ -48,18 +49,21 @@ from gramian.estimators.inputs import (
     check_features,
     check_scale,
     check_tol,
+    checkpointed,
     expected_columns,
-    generators,
     remember_features,
+    streams,
 )
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
+from gramian.rows.stored import StoredRows
 from gramian.store import Array, Given, Shown
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
+CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
@@ -236,7 +240,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+    ) -> Self:
         """Find the components of X.
 
         Parameters
@@ -245,6 +251,11 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. Also an iterator of blocks
             of rows, such as a generator. Files, memory maps and blocks may be larger than memory.
         y : ignored
+        checkpoint : path, optional
+            A folder in which what passes over a file have found is kept: at the end of each, and once a
+            minute. After a crash the same call goes on from there, and gives what it would have given. The
+            folder stays when the fit is done, and the same call then gives the same again without reading;
+            remove it when the model is saved.
         **metadata
             None: ``sample_weight`` and whatever is routed are refused with what to do instead.
 
@@ -253,18 +264,22 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         DataError
             NaN, infinity, text or complex entries, fewer than two rows.
         ParameterError
-            A parameter outside of what it may be.
+            A parameter outside of what it may be, a checkpoint of another fit, or one of data in memory.
+        FileError
+            A file or checkpoint that cannot be read or written; what the checkpoint has stays.
         MemoryLimitError
             When no route fits into ``memory_limit``.
         """
         refuse_metadata(self, metadata)
-        self._fit(X)
+        self._fit(X, checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+    ) -> Any:
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
-        rows, found = self._fit(X)
+        rows, found = self._fit(X, checkpoint)
         if found.scores is None:
             return self._projection().scores(rows)
         return self._projection().whitened(found.scores)
@@ -295,19 +310,28 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         problem = self._problem(rows)
         return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 
-    def _fit(self, X: Any) -> tuple[Rows, Directions]:
-        rows = self._rows(X, minimum=2)
-        if rows.shape[0] * rows.shape[1] <= FINITE_NOW:
-            rows.require_finite()
+    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
+        rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        wanted = check_wanted(self, rows)
-        advice = "Fewer components, or a sample of the rows, cost less."
-        warn_of_cost(self._plan(rows, wanted, self._ask(rows, wanted.target)), advice)
-        problem = self._problem(rows)
-        if size is not None:
-            # One pass, as by a single batch.
-            problem = problem_of(self._merged(None, rows), None, int(problem.ddof))
-        answer = self._decompose(rows, problem, wanted)
+        if checkpoint is not None and (size is not None or not isinstance(rows, StoredRows)):
+            raise ParameterError(
+                f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
+                f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
+                f"{'take another solver' if size is not None else CHECKPOINT_INSTEAD}."
+            )
+        with checkpointed(self, rows, checkpoint) as (passes, seeds):
+            if passes is not None:
+                rows = replace(rows, passes=passes)  # type: ignore[call-arg]
+            if not rows.is_stored and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
+                rows.require_finite()
+            wanted = check_wanted(self, rows)
+            advice = "Fewer components, or a sample of the rows, cost less."
+            warn_of_cost(self._plan(rows, wanted, self._ask(rows, wanted.target)), advice)
+            problem = self._problem(rows)
+            if size is not None:
+                # One pass, as by a single batch.
+                problem = problem_of(self._merged(None, rows), None, int(problem.ddof))
+            answer = self._decompose(rows, problem, wanted, seeds)
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_seen", None)
@@ -315,10 +339,10 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         return rows, answer[1]
 
     def _decompose(
-        self, rows: Rows, problem: LinearProblem, wanted: Wanted
+        self, rows: Rows, problem: LinearProblem, wanted: Wanted, seeds: list[int]
     ) -> tuple[Solved, Directions, ComponentChoice | None]:
         """Ask the rule and the engine; nothing is remembered yet."""
-        solver_rng, probe_rng, rule_rng = generators(self.random_state, 3)
+        solver_rng, probe_rng, rule_rng = streams(seeds, 3)
         ask = replace(self._ask(rows, wanted.target), solver_rng=solver_rng, probe_rng=probe_rng)
         target, choice = settle(self, problem, wanted, rule_rng)
         if isinstance(problem, SketchProblem):

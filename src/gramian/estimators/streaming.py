@@ -23,14 +23,15 @@ from gramian.estimators.inputs import (
     check_ddof,
     check_features,
     check_scale,
+    drawn_seeds,
     expected_columns,
     remember_features,
 )
 from gramian.estimators.saving import register_record
 from gramian.operators.frequent_directions import Sketch
-from gramian.operators.moments import Moments
+from gramian.operators.moments import Moments, require_counts
 from gramian.operators.seen import Seen, empty_like, merged, seen_of, sketched
-from gramian.rows import Rows, as_rows
+from gramian.rows import Rows
 from gramian.rows.seen import SeenRows
 from gramian.store import Array
 
@@ -90,9 +91,7 @@ class Streaming:
         before: Seen | None = self.__dict__.get("_seen")
         if before is None and "components_" in self.__dict__:
             before = self._seen_by_fit()
-        name = type(self).__name__
-        expected = None if before is None else expected_columns(self)
-        rows = as_rows(X, estimator=name, check_finite=False, expected=expected)
+        rows = self._rows(X, expected=None if before is None else expected_columns(self))
         if before is not None:
             check_features(self, X, rows)
         self._check_stream(rows, before)
@@ -237,9 +236,13 @@ class Streaming:
         began = time.perf_counter()
         center, forgetting = bool(self.center), float(self.forgetting)
         size = self._sketch_size(rows.shape[1])
+        if isinstance(self.scale, str) and self.scale == "genotype":
+            require_counts(rows)
         if size is not None:
             seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
         else:
+            if isinstance(self.scale, str) and self.scale == "genotype":
+                require_counts(rows)
             seen = seen_of(rows, center=center, among=0 if before is None else before.rows)
             seen = seen if before is None else merged(before, seen, forgetting)
         earlier = 0.0 if before is None else before.seconds
@@ -255,7 +258,8 @@ class Streaming:
             check_ddof(self.ddof, seen.rows),
         )
         problem = problem_of(seen, scale, ddof)
-        self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table)))
+        seeds = drawn_seeds(self.random_state)
+        self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table), seeds))
 
     def _require_enough(self, seen: Seen) -> None:
         count = self.n_components

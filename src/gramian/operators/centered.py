@@ -7,9 +7,8 @@ of two where squares would overflow or underflow.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -24,7 +23,6 @@ from gramian.arrays import (
     to_float64,
 )
 from gramian.checks import slices as cut
-from gramian.checks import told
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
@@ -260,15 +258,14 @@ class CenteredRows:
             return self._sparse_times(V)
         n, d = self.rows.shape
         if is_numpy(V):
-            out = np.empty((n, V.shape[1]), dtype=V.dtype)
+            out = np.zeros((n, V.shape[1]), dtype=V.dtype)
 
             def share(draw: Iterator[slice]) -> None:
                 scratch = self.scratch(self.row_slices()[0].stop, d)
                 for rows, block in self.row_blocks(draw, scratch):
                     np.matmul(block, V, out=out[rows])
 
-            each_thread(share, self.row_slices())
-            return out
+            return filled(self, self.row_slices(), share, out, "scores", V)
         parts = [block @ V for _, block in self.row_blocks(iter(self.row_slices()), None)]
         return self.rows.xp.concat(parts, axis=0)
 
@@ -279,31 +276,29 @@ class CenteredRows:
         n, d = self.rows.shape
         slices = self.column_slices()
         if is_numpy(W):
-            out = np.empty((d, W.shape[1]), dtype=W.dtype)
+            out = np.zeros((d, W.shape[1]), dtype=W.dtype)
 
             def share(draw: Iterator[slice]) -> None:
                 scratch = self.scratch(n, slices[0].stop)
                 for columns, block in self.column_blocks(draw, scratch):
                     np.matmul(block.T, W, out=out[columns])
 
-            each_thread(share, slices)
-            return out
+            return filled(self, slices, share, out, "directions", W)
         parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
         return self.rows.xp.concat(parts, axis=0)
 
     def sparse_scatter_times(self, V: Any) -> Any:
         """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""
-        return self._sparse_sum(self._sparse_product(V), V.shape[1])
+        return self._sparse_sum(self._sparse_product(V), V)
 
     def _sparse_times(self, V: Any) -> Any:
-        out, product = np.empty((self.rows.shape[0], V.shape[1])), self._sparse_product(V)
+        out, product = np.zeros((self.rows.shape[0], V.shape[1])), self._sparse_product(V)
 
         def share(draw: Iterator[slice]) -> None:
             for rows in draw:
                 out[rows] = product(self.rows.block(rows))
 
-        each_thread(share, self.rows.portions)
-        return out
+        return filled(self, self.rows.portions, share, out, "scores", V)
 
     def _sparse_product(self, V: Any) -> Callable[[Block], Any]:
         """What multiplies a block of sparse rows of C by V."""
@@ -317,13 +312,13 @@ class CenteredRows:
         return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
     def _sparse_transposed_times(self, W: Any) -> Any:
-        return self._sparse_sum(lambda block: W[block.rows], W.shape[1])
+        return self._sparse_sum(lambda block: W[block.rows], W)
 
-    def _sparse_sum(self, factor: Callable[[Block], Any], count: int) -> Any:
-        """``C.T W`` for the W whose rows ``factor`` gives, block after block."""
+    def _sparse_sum(self, factor: Callable[[Block], Any], V: Any) -> Any:
+        """``C.T W`` for the W whose rows ``factor`` makes of V, block after block."""
 
         def share(draw: Iterator[slice]) -> Any:
-            total = np.zeros((self.rows.shape[1], count))
+            total = np.zeros((self.rows.shape[1], V.shape[1]))
             for rows in draw:
                 block = self.rows.block(rows)
                 W = factor(block)
@@ -331,22 +326,76 @@ class CenteredRows:
                 total -= np.outer(self.mean, W.sum(axis=0))
             return total
 
-        product = in_laps(self, self.rows.portions, lambda lap: sum(each_thread(share, lap)), np.add)
+        slices = self.rows.portions
+        product = in_laps(self, slices, lambda lap: sum(each_thread(share, lap)), np.add, "products", of=(V,))
         return product / self.divisor[:, None] if self.divisor is not None else product
 
 
 def in_laps(
-    view: CenteredRows, slices: list[slice], work: Callable[[list[slice]], R], combine: Callable[[R, R], R]
+    view: CenteredRows,
+    slices: list[slice],
+    work: Callable[[list[slice]], R],
+    combine: Callable[[R, R], R],
+    doing: str,
+    *,
+    of: Sequence[Any] = (),
+    restore: Callable[..., Any] = np.asarray,
 ) -> R:
     """Combine what ``work`` finds for lap after lap of the slices; rows in memory make one lap.
 
-    A pass over a file is long, and what it has found so far should not grow with the file.
+    A pass over a file is long, and what it has found so far should not grow with the file. It is what a
+    checkpoint keeps: of a pass that is there already, or in part, only the rest is made.
+
+    Parameters
+    ----------
+    view : CenteredRows
+    slices : list of slice
+        Of rows or of columns, all of one length.
+    work : callable
+        Of some of the slices: an array, or a record of arrays.
+    combine : callable
+        Of what earlier laps gave and the next one.
+    doing : str
+        What the pass is for.
+    of : sequence of arrays
+        What the result depends on beside the data.
+    restore : callable
+        Makes again of its arrays what ``work`` returns.
     """
     if not view.rows.is_stored:
         return work(slices)
     each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
     laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
-    return functools.reduce(combine, map(work, told(laps, "part of the file")))
+    about = (*of, np.array([view.arithmetic.itemsize]))
+    starts, length = [lap[0].start for lap in laps], slices[-1].stop
+    progress = starts, length, "rows" if length == view.rows.shape[0] else "columns"
+    passes = view.rows.passes  # type: ignore[attr-defined]
+    return passes.run(laps, work, combine, doing, about, restore, progress)  # type: ignore[no-any-return]
+
+
+def filled(
+    view: CenteredRows,
+    slices: list[slice],
+    share: Callable[[Iterator[slice]], None],
+    out: FloatArray,
+    doing: str,
+    *of: Any,
+    most: int | None = None,
+) -> FloatArray:
+    """Return an array that threads fill, or add to, in laps over the slices that they draw."""
+
+    def work(lap: list[slice]) -> FloatArray:
+        if most == 1:
+            share(iter(lap))  # with every thread of BLAS
+        else:
+            each_thread(share, lap, most=most)
+        return out
+
+    def restore(found: FloatArray) -> FloatArray:
+        out[...] = found
+        return out
+
+    return in_laps(view, slices, work, lambda _, new: new, doing, of=of, restore=restore)
 
 
 def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:

@@ -24,6 +24,7 @@ MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
 SCRATCH = 16 << 20
 STORED = 1.5e9  # bytes a second of a file that is read in one go
+MEASURED_ROWS = 150  # of float64 that are held while a file is measured: blocks of workers, means of blocks
 COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
 PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
 WORKERS = 8
@@ -184,7 +185,8 @@ class TableCosts:
                 return measure + 2 * self._read + seconds, held + 4 * max(COLUMNS_READ, 8 * 1024 * n)
             return measure + seconds, held
         kept = n * d * SIZES[form.arithmetic] if form.storage == "kept" else 0
-        return measure + kept * 2e-10 + (self._read if kept else 0.0), kept + SCRATCH
+        measuring = MEASURED_ROWS * 8 * d if self.stored else 0
+        return measure + kept * 2e-10 + (self._read if kept else 0.0), kept + measuring + SCRATCH
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of ``C.T (C V)`` or ``C (C.T V)``, or of a product with the whole matrix."""

@@ -40,20 +40,26 @@ class KernelValues:
     nodes : array or sparse matrix of shape (m, d)
     factor : float
         Multiplies the values: a power of two.
+    rough : bool
+        Whether float32 will do, where the kernel has it.
     """
 
     evaluator: Evaluator
     nodes: Any
     factor: float = 1.0
+    rough: bool = False
 
     @cached_property
     def _right(self) -> Any:
-        return self.evaluator.encode(self.nodes)[1]
+        right = self.evaluator.encode(self.nodes)[1]
+        return right.astype(np.float32) if self.rough and self.evaluator.single is not None else right
 
     def __call__(self, X: Any, out: npt.NDArray[Any]) -> None:
         """Write the values of rows (b, d) into ``out`` of shape (b, m)."""
         left, right = self.evaluator.encode(alike(X, self.nodes))[0], self._right
-        scratch = np.empty((THIN, COLUMNS))
+        if self.rough and self.evaluator.single is not None:
+            left = left.astype(np.float32)
+        scratch = np.empty((THIN, COLUMNS), left.dtype)
         for rows in slices(left.shape[0], THIN):
             for columns in slices(right.shape[0], COLUMNS):
                 shape = (rows.stop - rows.start, columns.stop - columns.start)

@@ -118,7 +118,8 @@ def from_moments(
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if isinstance(scale, str) and scale == "genotype":
-        _require_counts(rows)
+        if not isinstance(rows, SeenRows):  # which were looked at as they came
+            require_counts(rows)
         scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
@@ -166,8 +167,13 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
         )
 
 
-def _require_counts(rows: Rows) -> None:
-    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such."""
+def require_counts(rows: Rows) -> None:
+    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such.
+
+    Raises
+    ------
+    DataError
+    """
 
     def first(block: Block) -> list[tuple[int, int, float]]:
         values = block.values.data if rows.is_sparse else block.values
@@ -225,7 +231,7 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
         def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
             return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
 
-        return _of_rows(view, rows.portions, sparse)
+        return _of_rows(view, rows.portions, sparse, center)
     if n <= 8192 and not rows.is_stored:
         slices = view.column_slices()
 
@@ -244,13 +250,21 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
         out = view.scratch(slices[0].stop, rows.shape[1])
         return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
 
-    return _of_rows(view, slices, share)
+    return _of_rows(view, slices, share, center)
 
 
-def _of_rows(view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any]) -> Moments:
+def _of_rows(
+    view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any], center: bool
+) -> Moments:
     """Merge the moments of blocks of rows that workers measure."""
     return in_laps(
-        view, slices, lambda lap: merge_moments(*_in_order(each_thread(share, lap))), merge_moments
+        view,
+        slices,
+        lambda lap: merge_moments(*_in_order(each_thread(share, lap))),
+        merge_moments,
+        "mean and spread",
+        of=(np.array([view.exponent, center]),),
+        restore=Moments,
     )
 
 
@@ -342,7 +356,8 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
         squares[same], squares[:, same] = 0.0, 0.0
         return Moments(merged.count, merged.mean, squares, merged.rest)
 
-    return in_laps(view, slices, of_lap, merge_moments)
+    about = np.array([view.exponent, center])
+    return in_laps(view, slices, of_lap, merge_moments, "covariance", of=(about,), restore=Moments)
 
 
 def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:

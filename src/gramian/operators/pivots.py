@@ -17,9 +17,9 @@ from gramian.records import FloatArray
 from gramian.rows import Rows
 
 Indices = npt.NDArray[np.intp]
-BLOCK = 512  # rows updated at a time by one worker
+BLOCK = 1024  # rows updated at a time by one worker
 SAMPLE = 300
-CANDIDATES = 200  # drawn at most between two passes over the rows
+CANDIDATES = 16, 200  # fewest and most that are drawn between two passes over the rows
 ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain
 
 
@@ -84,7 +84,7 @@ def random_pivots(
     floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * largest + evaluator.absolute
     factor = np.empty((n, count), dtype)
     chosen = np.empty(0, dtype=np.intp)
-    size = int(np.clip(count // ROUNDS, 1, CANDIDATES))
+    size = int(np.clip(count // ROUNDS, *CANDIDATES))
     while len(chosen) < count:
         left[left <= floor] = 0.0
         total = np.cumsum(left)
@@ -144,7 +144,8 @@ def _extend(
     left: FloatArray,
 ) -> None:
     """Add columns to the factor of all rows, and take off what they explain of the diagonal."""
-    values, count = KernelValues(evaluator, pivots), len(known)
+    values = KernelValues(evaluator, pivots, rough=factor.dtype == np.float32)
+    count = len(known)
     before = known.T.astype(factor.dtype)
     inverse = solve_triangular(lower, np.eye(count), lower=True).T.astype(factor.dtype)
 

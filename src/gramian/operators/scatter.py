@@ -20,7 +20,7 @@ from gramian.arrays import (
     to_dtype,
     to_float64,
 )
-from gramian.operators.centered import CenteredRows, in_laps, least_rows
+from gramian.operators.centered import CenteredRows, filled, in_laps, least_rows
 from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.whole import symmetric_times
@@ -110,7 +110,7 @@ class ScatterOperator(ABC):
         if C.rows.is_sparse:
             return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         slices = C.thin_slices(self.axis)
-        V = to_dtype(V, C.arithmetic)
+        given, V = V, to_dtype(V, C.arithmetic)
         if not is_numpy(V):
             products = (B @ (B.T @ V) for B in (self._cut(part, None) for part in slices))
             return sum(to_float64(product) for product in products)
@@ -130,7 +130,7 @@ class ScatterOperator(ABC):
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
-        return of_lap(slices) if self._memory is not None else in_laps(C, slices, of_lap, np.add)
+        return in_laps(C, slices, of_lap, np.add, "products", of=(given,))
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""
@@ -153,11 +153,7 @@ class ScatterOperator(ABC):
                     np.add(total, product, out=total)
 
         workers = workers_of(m * m * self.centered.arithmetic.itemsize)
-        if workers > 1:
-            each_thread(share, slices, most=workers)
-        else:
-            share(iter(slices))
-        return total
+        return filled(self.centered, slices, share, total, "matrix", most=workers)
 
     def lift(self, W: Any) -> Any:
         """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""

@@ -104,7 +104,8 @@ class Seen:
     def rounding(self, view: CenteredRows) -> float:
         """Bound on what float64 has changed eigenvalues of the scatter matrix by."""
         terms = self.rows + self.columns + MERGED * self.batches
-        return terms * EPS * (view.total + view.noise) + view.forming_error
+        # Batches of float32 were centred and multiplied in float64.
+        return terms * EPS * (view.total + view.noise) + replace(view, double=True).forming_error
 
 
 def empty_like(array: Any) -> Any:

@@ -6,7 +6,7 @@ every pass. Float32 tiles are multiplied in float32; sums over tiles run in floa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -27,10 +27,12 @@ from gramian.arrays import (
 from gramian.checks import slices
 from gramian.operators.whole import symmetric_times
 from gramian.records import FloatArray
+from gramian.store import Passes
 
 TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 DEVICE_TILE = 2048
 CACHE_BYTES = 1 << 20
+LAP_ENTRIES = 1 << 30  # of the kernel matrix, seconds of work
 
 
 class Source(Protocol):
@@ -95,6 +97,8 @@ class TileMatrix:
         A float64 source of the same matrix, where ``source`` fills tiles in ``storage``.
     whole : bool
         Whether the matrix is kept as one array instead.
+    passes : Passes, optional
+        Where what passes over the tiles give is kept.
 
     Attributes
     ----------
@@ -114,11 +118,12 @@ class TileMatrix:
         share: float = 1.0,
         exact: Source | None = None,
         whole: bool = False,
+        passes: Passes | None = None,
     ) -> None:
         self.n = n
         self.like = like
         self.storage = np.dtype(storage)
-        self._source, self._exact = source, exact
+        self._source, self._exact, self._passes = source, exact, passes
         # Tiles of one size, so that one call of NumPy multiplies a stack of them.
         size = TILE if is_numpy(like) else DEVICE_TILE
         self._side = -(-n // -(-n // size))
@@ -157,16 +162,19 @@ class TileMatrix:
         """Return the product with V of shape (n, b), float64."""
         if self._whole is not None:
             return symmetric_times(self._whole, V)
-        V = to_dtype(V, self.storage)
+        given, V = V, to_dtype(V, self.storage)
         if not is_numpy(V):
             return self._multiply_on_device(V)
         padded = np.zeros((len(self._slices) * self._side, V.shape[1]), dtype=V.dtype)
         padded[: self.n] = V
         groups = [group.reshape(len(self._slices), self._side, -1) for group in thin_chunks(padded)]
-        # The longest stripes first, so that the workers end together.
-        parts = each_thread(lambda draw: self._multiply(draw, groups), self._stripes)
-        columns = [sum(part[g] for part in parts) for g in range(len(groups))]
-        return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
+
+        def of_lap(stripes: Sequence[list[Stack]]) -> FloatArray:
+            parts = each_thread(lambda draw: self._multiply(draw, groups), stripes)
+            columns = [sum(part[g] for part in parts) for g in range(len(groups))]
+            return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
+
+        return self._in_laps(of_lap, "kernel times vectors", given)
 
     def fingerprint(self) -> bytes:
         """Return a hash of what the tiles are made from."""
@@ -187,12 +195,25 @@ class TileMatrix:
             A[stack.columns, stack.rows] = tiles.T
         return A
 
+    def _in_laps(
+        self, work: Callable[[Sequence[list[Stack]]], FloatArray], doing: str, *of: Any
+    ) -> FloatArray:
+        """Add up what stripes of tiles give, in laps that a checkpoint keeps, but not tiles in memory."""
+        in_memory = self._whole is not None or (self._kept and not of)
+        if self._passes is None or in_memory or not is_numpy(self.like):
+            return work(self._stripes)
+        some = slices(len(self._stripes), max(1, LAP_ENTRIES // (self.n * self._side)))
+        about = (*of, np.array([self.storage.itemsize, self.single]))
+        progress = [part.start * self._side for part in some], self.n, "rows"
+        laps = [self._stripes[part] for part in some]
+        return self._passes.run(laps, work, np.add, doing, about, np.asarray, progress)
+
     # ---------------------------------------------------------------- tiles
 
     def _stripe(self, column: int) -> list[Stack]:
         """A column of tiles from the diagonal down, in stacks that stay in the cache for their second use."""
         count, side = len(self._slices), self._side
-        most = max(1, CACHE_BYTES // (side * side * self.storage.itemsize)) if is_numpy(self.like) else 1
+        most = max(1, CACHE_BYTES // (side * side * 8)) if is_numpy(self.like) else 1
         full = self.n // side
         starts = [column, *range(column + 1, full, most), *range(max(full, column + 1), count)]
         return [
@@ -262,9 +283,13 @@ class TileMatrix:
                     sums[stack.columns] += down
             return sums, squares
 
-        parts = each_thread(share, self._stripes) if is_numpy(self.like) else [share(iter(self._stripes))]
-        sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
-        return sums, float(sum(part[1] for part in parts))
+        def of_lap(stripes: Sequence[list[Stack]]) -> FloatArray:
+            parts = each_thread(share, stripes) if is_numpy(self.like) else [share(iter(stripes))]
+            sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
+            return np.append(sums, sum(part[1] for part in parts))
+
+        found = self._in_laps(of_lap, "kernel values")
+        return found[:-1], float(found[-1])
 
     def _multiply(self, draw: Iterator[list[Stack]], groups: list[Any]) -> list[Any]:
         totals = [np.zeros(V.shape) for V in groups]

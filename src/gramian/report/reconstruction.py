@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,9 @@ from gramian.arrays import as_float64, dense
 from gramian.checks import slices
 from gramian.plots.pictures import grey
 from gramian.report.pictures import write_picture_folder
+from gramian.report.pieces import pieces_of
 from gramian.report.results import grey_limits
-from gramian.report.tables import feature_names, row_table, write_table
+from gramian.report.tables import feature_names, row_table, write_pieces
 from gramian.rows.table import Table
 
 LIST = "reconstruction.csv"
@@ -31,19 +33,19 @@ class Errors:
     ----------
     center : ndarray of shape (n_features,)
         The model's mean.
-    squares, sizes : list of float
+    squares, sizes : array of float
         ``||x - x~||^2`` and ``||x - mean||`` of every row.
     """
 
     center: npt.NDArray[Any]
-    squares: list[float] = field(default_factory=list)
-    sizes: list[float] = field(default_factory=list)
+    squares: array[float] = field(default_factory=lambda: array("d"))
+    sizes: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, original: npt.NDArray[Any], back: npt.NDArray[Any]) -> None:
         """Take note of a block of rows."""
         original = as_float64(original)
-        self.squares += np.sum((original - back) ** 2, axis=1).tolist()
-        self.sizes += np.linalg.norm(original - self.center, axis=1).tolist()
+        self.squares.extend(np.sum((original - back) ** 2, axis=1))
+        self.sizes.extend(np.linalg.norm(original - self.center, axis=1))
 
     @property
     def relative(self) -> npt.NDArray[np.float64]:
@@ -66,7 +68,7 @@ class Errors:
 
 
 def rebuilt(
-    model: Any, table: Table, count: int, errors: Errors, found: Any = None
+    model: Any, table: Table, count: int, errors: Errors, found: Any = None, limit: int = 0
 ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
     """Yield blocks of rows rebuilt from the first components, adding their errors.
 
@@ -81,21 +83,24 @@ def rebuilt(
         What every block adds its errors to.
     found : array of shape (n_samples, ...), optional
         Rows that were rebuilt already.
+    limit : int
+        Bytes of working memory, for a table in a file.
 
     Yields
     ------
     rows : slice
     back : ndarray of shape (rows, n_features)
     """
-    if found is None:
-        scores = np.array(model.transform(table))
-        scores[:, count:] = 0
-    values = table.flat
-    for rows in slices(values.shape[0], max(1, BLOCK_BYTES // (8 * values.shape[1]))):
-        back = np.asarray(model.inverse_transform(scores[rows]) if found is None else found[rows])
-        back = back.reshape(rows.stop - rows.start, -1)
-        errors.add(dense(values[rows]), back)
-        yield rows, back
+    for part, piece in pieces_of(table, limit):
+        if found is None:
+            scores = np.array(model.transform(piece))
+            scores[:, count:] = 0
+        values = piece.flat
+        for rows in slices(values.shape[0], max(1, BLOCK_BYTES // (8 * values.shape[1]))):
+            back = np.asarray(model.inverse_transform(scores[rows]) if found is None else found[rows])
+            back = back.reshape(rows.stop - rows.start, -1)
+            errors.add(dense(values[rows]), back)
+            yield slice(part.start + rows.start, part.start + rows.stop), back
 
 
 def _center(model: Any) -> npt.NDArray[Any]:
@@ -106,11 +111,15 @@ def _center(model: Any) -> npt.NDArray[Any]:
     return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
 
 
-def write_rows(target: Any, kind: str, model: Any, table: Table, count: int, found: Any = None) -> Errors:
+def write_rows(
+    target: Any, kind: str, model: Any, table: Table, count: int, found: Any = None, limit: int = 0
+) -> Errors:
     """Write rebuilt rows as a table with the names of rows and columns."""
-    errors = Errors(_center(model))
-    back = np.concatenate([block for _, block in rebuilt(model, table, count, errors, found)])
-    write_table(target, row_table(table, back, feature_names(table)), kind)
+    errors, names = Errors(_center(model)), feature_names(table)
+    blocks = rebuilt(model, table, count, errors, found, limit)
+    write_pieces(
+        target, (row_table(table, back, names, rows) for rows, back in blocks), table.values.shape[0], kind
+    )
     return errors
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import component_names
-from gramian.arrays import as_float64, dense
-from gramian.checks import slices
+from gramian.arrays import as_float64, memory_limit_bytes
+from gramian.checks import evenly
 from gramian.errors import FileError, MissingExtraError
+from gramian.operators.moments import center_rows
 from gramian.plots.figures import component_titles, draw_scores, variances
 from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.report.facts import component_facts
+from gramian.report.pieces import is_stored, mapped
 from gramian.report.summary import Fitted, summary_page
-from gramian.report.tables import feature_names, row_table, write_table
+from gramian.report.tables import feature_names, row_table, write_pieces, write_table
+from gramian.rows import as_rows
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, atomic_write, finish_folder
 
 MODEL, PAGE = "model.gramian", "summary.md"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
+MOST_DRAWN = 5000  # rows of a table in a file
 OWN = re.compile(
     r"(model\.gramian|summary\.md|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|variances)\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
@@ -81,11 +85,13 @@ def write_results(folder: Path, fitted: Fitted) -> Written:
     with atomic_folder(folder, _own_files(folder), last=PAGE) as place:
         written = Written(place)
         written.add(MODEL, fitted.model.save)
+        scores, shown = _write_scores(written, fitted)
         _write_tables(written, fitted)
         if fitted.model.n_components_:
             written.add("variances.svg", variances(fitted.model).save)
             table = fitted.table
-            chart = draw_scores(fitted.model, fitted.scores, table.labels, table.label_name or "")
+            labels = table.labels if shown is None or table.labels is None else table.labels[shown]
+            chart = draw_scores(fitted.model, scores, labels, table.label_name or "")
             written.add("scores.svg", chart.save)
             if table.picture_shape is not None and hasattr(fitted.model, "components_"):
                 _write_pictures(written, fitted)
@@ -103,10 +109,29 @@ def _own_files(folder: Path) -> Iterable[str]:
 # --------------------------------------------------------------------- tables
 
 
+def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], list[int] | None]:
+    """Write the table of scores; return those to draw, and of which rows they are where not of all."""
+    table, suffix = fitted.table, fitted.format
+    if not is_stored(table):
+        columns = row_table(table, fitted.scores)
+        written.add(f"scores.{suffix}", lambda path: write_table(path, columns, suffix))
+        return fitted.scores, None
+    n = table.values.shape[0]
+    shown, drawn = evenly(n, MOST_DRAWN), []
+
+    def pieces() -> Iterator[dict[str, Any]]:
+        for rows, scores in mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
+            drawn.append(scores[[row - rows.start for row in shown if rows.start <= row < rows.stop]])
+            yield row_table(table, scores, rows=rows)
+
+    written.add(f"scores.{suffix}", lambda path: write_pieces(path, pieces(), n, suffix))
+    if len(shown) < n:
+        written.notes.append(f"scores.svg shows {len(shown):,} of {n:,} rows, evenly spaced.")
+    return np.concatenate(drawn), shown
+
+
 def _write_tables(written: Written, fitted: Fitted) -> None:
     suffix = fitted.format
-    scores = row_table(fitted.table, fitted.scores)
-    written.add(f"scores.{suffix}", lambda path: write_table(path, scores, suffix))
     facts = component_facts(fitted.model)
     written.add(f"eigenvalues.{suffix}", lambda path: write_table(path, facts, suffix))
     if not hasattr(fitted.model, "components_"):
@@ -140,7 +165,7 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
     directions: npt.NDArray[Any] = np.asarray(model.components_).T
     if kind == "unit":
         return directions
-    deviation = _deviations(table.flat, model.ddof)
+    deviation = _deviations(table, model.ddof)
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
@@ -150,11 +175,10 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
     return correlations
 
 
-def _deviations(values: Any, ddof: int, block: int = 1 << 22) -> npt.NDArray[np.float64]:
-    n, d = values.shape
-    parts = slices(d, max(1, block // max(n, 1)))
-    blocks = (dense(values[:, part]) for part in parts)
-    return np.concatenate([np.std(block, axis=0, ddof=ddof, dtype=np.float64) for block in blocks])
+def _deviations(table: Table, ddof: int) -> npt.NDArray[np.float64]:
+    rows = as_rows(table, limit=memory_limit_bytes(None))
+    view = center_rows(rows, center=True, scale=None, ddof=ddof)
+    return np.ldexp(np.sqrt(view.column_squares / (rows.shape[0] - ddof)), view.exponent)
 
 
 # ------------------------------------------------------------------- pictures
@@ -164,7 +188,11 @@ def grey_limits(table: Table) -> tuple[float, float]:
     """Return the numbers shown as black and as white: 0 and 255 for bytes, else the smallest and largest."""
     if table.values.dtype == np.uint8:
         return 0.0, 255.0
-    return float(table.values.min()), float(table.values.max())
+    rows = as_rows(table, limit=memory_limit_bytes(None))
+    return rows.reduce(
+        lambda block: (float(block.values.min()), float(block.values.max())),
+        lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    )
 
 
 def _write_pictures(written: Written, fitted: Fitted) -> None:

@@ -43,6 +43,7 @@ class Fitted:
     table : Table
         What it was fitted on.
     scores : ndarray of shape (n_samples, n_components)
+        Empty where the table is in a file: they are found while they are written.
     command : tuple of str
         What repeats it, as arguments.
     seconds : float

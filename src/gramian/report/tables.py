@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +19,7 @@ from gramian.rows.table import Table, unique_names
 from gramian.store import atomic_write
 
 FORMATS = ("csv", "parquet", "npy")
+ALL = slice(None)
 Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
 
 
@@ -57,23 +59,25 @@ def feature_names(table: Table) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(table.values.shape[1]))
 
 
-def row_columns(table: Table) -> dict[str, Any]:
-    """Return the columns that identify the rows: their names or numbers, and their labels."""
+def row_columns(table: Table, rows: slice = ALL) -> dict[str, Any]:
+    """Return the columns that identify some of the rows: their names or numbers, and their labels."""
     title, entries = row_names(table)
-    columns: dict[str, Any] = {title: entries}
+    columns: dict[str, Any] = {title: entries[rows]}
     if table.labels is not None:
         name = table.label_name or "label"
-        columns[f"{name} (label)" if name == title else name] = table.labels
+        columns[f"{name} (label)" if name == title else name] = table.labels[rows]
     return columns
 
 
-def row_table(table: Table, values: npt.NDArray[Any], names: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return names, labels and numbers of every row; the numbers are PC1, PC2, ... unless they have names.
+def row_table(
+    table: Table, values: npt.NDArray[Any], names: Iterable[str] | None = None, rows: slice = ALL
+) -> dict[str, Any]:
+    """Return names, labels and numbers of some rows; the numbers are PC1, PC2, ... unless they have names.
 
     Where a name is there twice the numbers keep it.
     """
     titles = list(component_names(values.shape[1]) if names is None else names)
-    left = row_columns(table)
+    left = row_columns(table, rows)
     moved = unique_names([*titles, *left])[0][len(titles) :]
     return dict(zip(moved, left.values(), strict=True)) | dict(zip(titles, values.T, strict=True))
 
@@ -89,48 +93,75 @@ def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, ki
     kind : {"csv", "parquet", "npy"}
         ``"npy"`` holds the floating-point columns only, one row each, without names.
     """
-    if hasattr(target, "write"):
+    write_pieces(target, [columns], len(next(iter(columns.values()), ())), kind)
+
+
+def write_pieces(
+    target: str | os.PathLike[str] | IO[bytes], pieces: Iterable[Columns], rows: int, kind: str
+) -> None:
+    """Write a table of so many rows whose pieces come one after the other, as :func:`write_table` does.
+
+    A file has a temporary name until the last piece is in it.
+    """
+    if not hasattr(target, "write"):
+        with atomic_write(target) as file:
+            _WRITERS[kind](file, pieces, rows)
+    elif kind == "csv":
+        for place, columns in enumerate(pieces):
+            buffer = io.BytesIO()
+            _write_csv(buffer, [columns], rows, header=place == 0)
+            target.write(buffer.getvalue())
+    else:
         buffer = io.BytesIO()
-        _WRITERS[kind](buffer, columns)
+        _WRITERS[kind](buffer, pieces, rows)
         target.write(buffer.getvalue())
-        return
-    with atomic_write(target) as file:
-        _WRITERS[kind](file, columns)
 
 
-def _write_npy(file: IO[bytes], columns: Columns) -> None:
-    parts = [np.asarray(values) for values in columns.values()]
-    numbers = [part for part in parts if part.dtype.kind == "f"]
-    np.save(file, np.stack(numbers, axis=1) if numbers else np.empty((0, 0)), allow_pickle=False)
+def _write_npy(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
+    for place, columns in enumerate(pieces):
+        parts = [np.asarray(values) for values in columns.values()]
+        numbers = [part for part in parts if part.dtype.kind == "f"]
+        array = np.stack(numbers, axis=1) if numbers else np.empty((0, 0))
+        if place == 0:
+            shape = (rows, len(numbers)) if numbers else (0, 0)
+            head = {"descr": array.dtype.str, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, head)
+        file.write(array.tobytes())
 
 
-def _write_csv(file: IO[bytes], columns: Columns) -> None:
+def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int, header: bool = True) -> None:
     from pyarrow import csv as arrow_csv
 
-    header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(columns)
-    file.write(header.getvalue().encode())
     options = arrow_csv.WriteOptions(include_header=False)
-    arrow_csv.write_csv(_arrow(columns), _Kept(file), options)
+    for place, columns in enumerate(pieces):
+        if header and place == 0:
+            names = io.StringIO()
+            csv.writer(names, lineterminator="\n").writerow(columns)
+            file.write(names.getvalue().encode())
+        arrow_csv.write_csv(_arrow(columns), _Kept(file), options)
 
 
-def _write_parquet(file: IO[bytes], columns: Columns) -> None:
+def _write_parquet(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     from pyarrow import parquet
 
-    parquet.write_table(_arrow(columns), _Kept(file))
+    tables = map(_arrow, pieces)
+    first = next(tables)
+    with parquet.ParquetWriter(_Kept(file), first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 def _arrow(columns: Columns) -> Any:
     import pyarrow as pa
 
-    arrays = [pa.array(_storable(values), from_pandas=True) for values in columns.values()]
-    return pa.Table.from_arrays(arrays, names=list(columns))
+    def stored(values: Any) -> Any:
+        if isinstance(values, np.ndarray) and values.dtype.kind in "OUS":
+            texts = [None if value is None else str(value) for value in values.tolist()]
+            return pa.array(texts, pa.string())
+        values = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else list(values)
+        return pa.array(values, from_pandas=True)
 
-
-def _storable(values: Any) -> Any:
-    if isinstance(values, np.ndarray) and values.dtype.kind in "OUS":
-        return [None if value is None else str(value) for value in values.tolist()]
-    return np.ascontiguousarray(values) if isinstance(values, np.ndarray) else list(values)
+    return pa.Table.from_arrays(list(map(stored, columns.values())), names=list(columns))
 
 
 class _Kept:

@@ -14,12 +14,12 @@ from scipy import sparse
 from gramian.checks import amount, listed
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.rows.archives import Stored, require, require_room
-from gramian.rows.expected import Expected
 from gramian.rows.hdf5 import opened_hdf5, stored
+from gramian.rows.spool import columns_taken
 from gramian.rows.stored import whole_within
 from gramian.rows.stored_hdf5 import left_in_file
 from gramian.rows.stored_sparse import ENTRY, StoredSparse
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, take_columns, unique_names
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 
 
 def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
@@ -49,9 +49,7 @@ def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
         return _annotated(opened, choice, source, _matrix)
 
 
-def stored_annotated(
-    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
-) -> Table | None:
+def stored_annotated(path: Path, choice: Choice, limit: int, source: str) -> Table | None:
     """Return the table of :func:`read_annotated` to be read block by block; None where it is small.
 
     Sparse X stays sparse, and comes into memory where it takes no more than a table may.
@@ -72,13 +70,12 @@ def stored_annotated(
 
 
 def _left(path: Path, limit: int, X: Any, rows: range, source: str) -> tuple[Any, tuple[str, ...]]:
-    part = slice(rows.start, rows.stop)
     if hasattr(X, "dtype"):
         require(stored(X), f"{source}::X")
-        return left_in_file(path, X, limit, f"{source}::X").picked(part), ()
+        return left_in_file(path, X, limit, f"{source}::X").picked(rows), ()
     entries = X["data"].shape[0]
     if ENTRY * entries <= whole_within(limit):
-        return _sparse(X)[part].tocsr(), ()
+        return _sparse(X)[slice(rows.start, rows.stop, rows.step)].tocsr(), ()
     if X.attrs["encoding-type"] == "csc_matrix":
         raise MemoryLimitError(
             f"{source}: X is sparse and kept by columns (CSC), so that reading rows takes all of its "
@@ -88,7 +85,7 @@ def _left(path: Path, limit: int, X: Any, rows: range, source: str) -> tuple[Any
     data, indices = (left_in_file(path, X[name], limit, f"{source}::X") for name in ("data", "indices"))
     n, d = _shape(X)
     indptr = _read(X["indptr"]).astype(np.int64, copy=False)
-    return StoredSparse((n, d), indptr, indices, data, f"{source}::X").picked(part), ()
+    return StoredSparse((n, d), indptr, indices, data, f"{source}::X").picked(rows), ()
 
 
 def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., Any]) -> Table:
@@ -114,7 +111,7 @@ def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., A
     if repeated:
         notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
     return Table(
-        values if kept == list(range(len(features))) else take_columns(values, kept),
+        values if kept == list(range(len(features))) else columns_taken(values, kept)[0],
         feature_names=tuple(features[place] for place in kept),
         row_names=tuple(row_names[row] for row in rows),
         labels=None if labels is None else labels[list(rows)],

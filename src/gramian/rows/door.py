@@ -31,6 +31,7 @@ def as_rows(
     check_finite: bool = True,
     expected: Expected | None = None,
     limit: int | None = None,
+    in_place: bool = False,
 ) -> Rows:
     """Check user data and return it as :class:`Rows`.
 
@@ -50,6 +51,8 @@ def as_rows(
     limit : int, optional
         Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
         block by block. None is for those who need all rows: whatever it was is in memory afterwards.
+    in_place : bool
+        Whether also a small file is left where it is, if its kind can be read block by block.
 
     Raises
     ------
@@ -73,19 +76,18 @@ def as_rows(
     if isinstance(X, Iterator):
         X = table_of_blocks(X, estimator, working)
     if isinstance(X, Scan):
-        X = X.open(working, expected)
+        X = X.open(working, expected, in_place=in_place)
     elif isinstance(X, Table) and expected is not None:
         X = expected.ordered(X)
     table = X if isinstance(X, Table) else None
     values = X if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
-    left = StoredSparseRows if hasattr(values, "indptr") else StoredRows
-    if isinstance(values, OnDisk) and limit is None:
-        shape = (values.shape[0], *(values.picture_shape or values.shape[1:]))
-        values = left.of(values, working).whole(working).reshape(shape)
     if isinstance(values, OnDisk):
-        rows: Rows = left.of(values, limit)
+        left = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, working)
+        values = left if limit is not None else left.whole(working)
+    if isinstance(values, Rows):
+        rows = values
     else:
         rows = (SparseRows if sparse.issparse(values) else ArrayRows).checked(values, estimator, minimum)
     rows = replace(

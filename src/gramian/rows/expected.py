@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError
-from gramian.rows.table import Table, take_columns
+from gramian.rows.spool import columns_taken
+from gramian.rows.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,5 +71,5 @@ class Expected:
         if self.names is None or given is None or given == self.names:
             return table
         places, notes = self.places(given, table.source)
-        values = take_columns(table.values, places)
-        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes))
+        values, more = columns_taken(table.values, places)
+        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes, *more))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from gramian.checks import amount
 from gramian.errors import FileError, MemoryLimitError
 from gramian.rows.annotated import stored_annotated
 from gramian.rows.decoding import readable
-from gramian.rows.expected import Expected
 from gramian.rows.files import Location, kind_of, parquet_files, read_folder, read_zip
 from gramian.rows.numpy_files import stored_npy, stored_npz
 from gramian.rows.plink import stored_bed
@@ -23,31 +21,18 @@ from gramian.rows.stored import StoredArray, whole_within
 from gramian.rows.stored_hdf5 import stored_hdf5
 from gramian.rows.table import Choice, Table, array_roles, pick_rows
 
-Left = Callable[[Path, str | None, Choice, Expected | None, int, str], Table | None]
+Left = Callable[[Location, Choice, int], Table | None]
 
 
-def left_on_disk(
-    place: Location,
-    choice: Choice,
-    expected: Expected | None,
-    limit: int,
-    swapped: bool,
-    missing: str | None,
-) -> Table | None:
+def left_on_disk(place: Location, choice: Choice, limit: int) -> Table | None:
     """Return the table with its numbers on disk: in the file itself, or copied to a spool.
 
     Parameters
     ----------
     place : Location
     choice : Choice
-    expected : Expected or None
-        What a fitted model expects.
     limit : int
         Bytes of working memory.
-    swapped : bool
-        Whether rows and columns are swapped afterwards.
-    missing : str or None
-        What becomes of missing values afterwards.
 
     Returns
     -------
@@ -63,42 +48,35 @@ def left_on_disk(
     MemoryLimitError
         If the file can only be read as a whole, and is larger than memory.
     """
-    path = place.path
-    folder = path.is_dir()
-    if not folder and not path.is_file():
+    folder = place.path.is_dir()
+    if not folder and not place.path.is_file():
         return None
-    kind = ("parquet" if parquet_files(path) else "folder") if folder else kind_of(path)
-    left = _LEFT.get(kind)
-    table = None
-    if kind in _AS_IT_LIES:
-        step = choice.rows and choice.rows.step not in (None, 1)
-        whole = swapped or choice.size or choice.na_values or step
-        if not whole and (missing is None or (kind, missing) == ("bed", "mean")):
-            table = _AS_IT_LIES[kind](path, place.key, choice, expected, limit, str(place))
-    elif left is not None and choice.label_row is None:
-        return left(path, choice, limit)
-    if table is None and not folder:
-        _refuse_whole(path, limit)
-    return table
+    kind = ("parquet" if parquet_files(place.path) else "folder") if folder else kind_of(place.path)
+    left = LEFT.get(kind)
+    if left is None or choice.label_row is not None:
+        if not folder:
+            _refuse_whole(place, limit)
+        return None
+    return left(place, choice, limit)
 
 
-def _refuse_whole(path: Path, limit: int) -> None:
-    size, most = path.stat().st_size, max(limit, memory_limit_bytes(None))
+def _refuse_whole(place: Location, limit: int) -> None:
+    size, most = place.path.stat().st_size, max(limit, memory_limit_bytes(None))
     if size > most:
         raise MemoryLimitError(
-            f"{readable(str(path))} has {amount(size)}, and with what is asked for it can only be read as a "
-            f"whole into the {amount(most)} of memory that may be used. Save it as .npy, .csv or .parquet, "
-            "which are read block by block (without a row of labels)."
+            f"{readable(str(place))} has {amount(size)}, and it can only be read as a whole into the "
+            f"{amount(most)} of memory that may be used. Save it as .npy, .csv or .parquet, which are read "
+            "block by block (without a row of labels)."
         )
 
 
-def _npy(path: Path, choice: Choice, limit: int) -> Table | None:
-    if path.stat().st_size <= whole_within(limit):
+def _npy(place: Location, choice: Choice, limit: int) -> Table | None:
+    if place.path.stat().st_size <= whole_within(limit):
         return None
-    source = readable(str(path))
+    source = readable(str(place))
     choice.refuse_marks(source, "numbers")
     choice.refuse_size(source)
-    stored, notes = stored_npy(path, source)
+    stored, notes = stored_npy(place.path, source)
     return None if stored is None else table_of_stored(stored, choice, source, notes)
 
 
@@ -141,18 +119,18 @@ def table_of_stored(stored: StoredArray, choice: Choice, source: str, notes: tup
     )
 
 
-def _text(path: Path, choice: Choice, limit: int) -> Table | None:
-    size = path.stat().st_size
+def _text(place: Location, choice: Choice, limit: int) -> Table | None:
+    size = place.path.stat().st_size
     if 20 * size <= whole_within(limit):
         return None
     # Arrow takes longer to import than everything else here.
     from gramian.rows.column_blocks import table_from_blocks
     from gramian.rows.text_blocks import TextBlocks
 
-    source = readable(str(path))
+    source = readable(str(place.path))
     choice.refuse_size(source)
     try:
-        blocks = TextBlocks(path, source, choice.na_values or (), limit)
+        blocks = TextBlocks(place.path, source, choice.na_values or (), limit)
         if max(size, blocks.needed) <= whole_within(limit):
             return None
         return table_from_blocks(blocks, choice, limit)
@@ -160,14 +138,14 @@ def _text(path: Path, choice: Choice, limit: int) -> Table | None:
         raise _unreadable(error, source) from error
 
 
-def _columns(path: Path, choice: Choice, limit: int) -> Table | None:
+def _columns(place: Location, choice: Choice, limit: int) -> Table | None:
     from gramian.rows.arrow_files import ArrowBlocks
     from gramian.rows.column_blocks import table_from_blocks
 
-    source = readable(str(path))
+    source = readable(str(place.path))
     choice.refuse_marks(source, "numbers")
     choice.refuse_size(source)
-    paths = parquet_files(path) if path.is_dir() else [path]
+    paths = parquet_files(place.path) if place.path.is_dir() else [place.path]
     blocks = ArrowBlocks(paths, source, choice, limit)
     return None if blocks.needed <= whole_within(limit) else table_from_blocks(blocks, choice, limit)
 
@@ -178,27 +156,44 @@ def _unreadable(error: OSError, source: str) -> OSError:
     return FileError(f"{source} cannot be read: {error.strerror or error}. Check the path.")
 
 
-def _folder(path: Path, choice: Choice, limit: int) -> Table | None:
-    return read_folder(path, choice, whole_within(limit))
+def _folder(place: Location, choice: Choice, limit: int) -> Table | None:
+    return read_folder(place.path, choice, whole_within(limit))
 
 
-def _zip(path: Path, choice: Choice, limit: int) -> Table | None:
-    return read_zip(path, choice, whole_within(limit))
+def _zip(place: Location, choice: Choice, limit: int) -> Table | None:
+    return read_zip(place.path, choice, whole_within(limit))
 
 
-# Numbers are copied to a spool, with whatever is asked for; None for what is small.
-_LEFT: dict[str, Callable[[Path, Choice, int], Table | None]] = {
+def _annotated(place: Location, choice: Choice, limit: int) -> Table | None:
+    return _table(choice, stored_annotated, place.path, choice, limit, readable(str(place)))
+
+
+def _bed(place: Location, choice: Choice, limit: int) -> Table | None:
+    return _table(choice, stored_bed, place.path, choice, limit, readable(str(place)))
+
+
+def _hdf5(place: Location, choice: Choice, limit: int) -> Table | None:
+    return _table(choice, stored_hdf5, place.path, place.key, choice, limit, readable(str(place)))
+
+
+def _npz(place: Location, choice: Choice, limit: int) -> Table | None:
+    return _table(choice, stored_npz, place.path, place.key, choice, limit, readable(str(place)))
+
+
+def _table(choice: Choice, left: Callable[..., Table | None], *arguments: Any) -> Table | None:
+    """What is left in a file, unless something is asked that no table has, which its reader refuses."""
+    return left(*arguments) if choice.size is None and choice.na_values is None else None
+
+
+LEFT: dict[str, Left] = {
+    "annotated": _annotated,
+    "bed": _bed,
+    "hdf5": _hdf5,
     "npy": _npy,
+    "npz": _npz,
     "text": _text,
     "parquet": _columns,
     "arrow": _columns,
     "folder": _folder,
     "zip": _zip,
-}
-# Numbers stay where they are, in their order; None for what is small, or asks for more.
-_AS_IT_LIES: dict[str, Left] = {
-    "npz": stored_npz,
-    "hdf5": stored_hdf5,
-    "annotated": stored_annotated,
-    "bed": stored_bed,
 }

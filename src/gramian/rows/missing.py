@@ -11,9 +11,9 @@ from scipy import sparse
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
-from gramian.rows.spool import copied, parts, rows_taken
-from gramian.rows.stored import OnDisk, StoredArray
-from gramian.rows.table import Table, take_columns
+from gramian.rows.spool import columns_taken, parts, rows_taken
+from gramian.rows.stored import OnDisk
+from gramian.rows.table import Table
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 
@@ -61,7 +61,7 @@ def handle_missing(
             'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
             + _NO_MEANS
         )
-    if sparse.issparse(table.values):
+    if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
         return _handle_sparse(table, policy, expected)
     holes = _survey(table.values)
     if holes.infinite is not None:
@@ -70,7 +70,7 @@ def handle_missing(
             "total; rows are counted from 0). "
             "No missing-value policy covers inf: correct it, or leave out those rows or columns."
         )
-    if policy == "mean" and expected is None:
+    if policy == "mean" and expected is None and table.means is None:
         table = replace(table, means=_column_means(table, holes))
     if holes.first is None:
         return table
@@ -90,6 +90,13 @@ def handle_missing(
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
     values = table.values
+    if isinstance(values, OnDisk):
+        if policy is None:
+            return table
+        raise ParameterError(
+            f"missing={policy!r} is for tables, but {table.source} holds a sparse matrix that is left in its "
+            "file. Leave it out: a NaN is refused where it is met."
+        )
     if not np.isfinite(values.data).all():
         wrong = values.tocoo()
         first = int(np.isfinite(wrong.data).argmin())
@@ -186,7 +193,7 @@ def _column(table: Table, column: int) -> str:
 
 def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
     """Return the mean of what is there in every column; empty ones are refused."""
-    n, d = table.values.shape[0], len(holes.by_column)
+    n, d = len(table.values), len(holes.by_column)
     if empty := np.flatnonzero(holes.by_column == n).tolist():
         raise DataError(
             f'missing="mean", but no value to take a mean of is in {_shown(table, empty, _column)} of '
@@ -200,8 +207,7 @@ def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
     exponents = np.frexp(largest)[1]
     for _, flat in _blocks(table.values):
         sums += np.nansum(np.ldexp(flat.astype(np.float64), -exponents), axis=0)
-    means: npt.NDArray[np.float64] = np.ldexp(sums / (n - holes.by_column), exponents)
-    return means
+    return np.ldexp(sums / (n - holes.by_column), exponents)
 
 
 def _shown(table: Table, places: list[int], name: Callable[[Table, int], str]) -> str:
@@ -217,11 +223,8 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
             f"{len(means):,}. Choose them with columns=[...] (--columns)."
         )
     values = table.values
-    if isinstance(values, StoredArray):
+    if isinstance(values, OnDisk):
         filled: Any = values.filled(means)
-    elif isinstance(values, OnDisk):
-        own = means.astype(values.dtype)
-        filled, _ = copied(values, lambda _, block: np.where(np.isnan(block), own, block))
     else:
         filled = values.reshape(len(values), -1).copy(order="K")
         np.copyto(filled, means, where=np.isnan(filled), casting="same_kind")
@@ -235,7 +238,7 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
 
 
 def _drop_rows(table: Table, holes: _Holes) -> Table:
-    n = table.values.shape[0]
+    n = len(table.values)
     keep = np.delete(np.arange(n), holes.rows)
     if len(keep) == 0:
         raise DataError(
@@ -268,12 +271,12 @@ def _drop_columns(table: Table, holes: _Holes) -> Table:
             'every column has a missing value. Use missing="mean" or "drop-rows", or fill it first.'
         )
     names, numbers = table.feature_names, table.column_numbers or range(n_columns)
-    values = take_columns(table.values, keep.tolist())
+    values, notes = columns_taken(table.values, keep.tolist())
     note = f"{n_columns - len(keep)} of {n_columns} columns with missing values dropped"
     return replace(
         table,
         values=values,
         feature_names=None if names is None else tuple(names[column] for column in keep),
         column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
-        notes=(*table.notes, note),
+        notes=(*table.notes, *notes, note),
     )

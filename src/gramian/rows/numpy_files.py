@@ -15,8 +15,7 @@ from scipy import sparse
 from gramian.checks import amount, slices, told
 from gramian.errors import DataError, FileError, MemoryLimitError
 from gramian.rows.archives import Stored, Use, damage, pick_array, require, require_room
-from gramian.rows.bands import Bands
-from gramian.rows.expected import Expected
+from gramian.rows.spool import Spool
 from gramian.rows.stored import StoredArray, whole_within
 from gramian.rows.stored_sparse import ENTRY, StoredSparse
 from gramian.rows.table import LOGICAL, Choice, Table, pick_rows
@@ -170,9 +169,7 @@ def read_sparse_npz(file: IO[bytes], source: str) -> Any:
     return matrix
 
 
-def stored_npz(
-    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
-) -> Table | None:
+def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: str) -> Table | None:
     """Return the matrix of :func:`read_sparse_npz` to be read block by block; None for others and if small.
 
     Its entries are unpacked to a temporary file first.
@@ -200,27 +197,27 @@ def stored_npz(
                 "rows, scipy.sparse.save_npz(path, X.tocsr()), or raise memory_limit."
             )
         n, d = _stored(archive, source, "shape").read().tolist()
-        data, indices = (_unpacked(archive, f"{name}.npy", source) for name in ("data", "indices"))
+        data, indices = (_unpacked(archive, f"{name}.npy", path, source) for name in ("data", "indices"))
         indptr = _stored(archive, source, "indptr").read().astype(np.int64)
     rows = pick_rows(n, choice.rows, source)
-    values = StoredSparse((n, d), indptr, indices, data, source).picked(slice(rows.start, rows.stop))
+    values = StoredSparse((n, d), indptr, indices, data, source).picked(rows)
     held = (data.dtype.itemsize + indices.dtype.itemsize) * entries
     notes = (f"{amount(held)} of entries were unpacked to a temporary file, to be read block by block",)
     return Table(values, source=source, notes=notes, row_numbers=None if choice.rows is None else rows)
 
 
-def _unpacked(archive: zipfile.ZipFile, name: str, source: str) -> Bands:
+def _unpacked(archive: zipfile.ZipFile, name: str, path: Path, source: str) -> StoredArray:
     """Copy an array of one axis to a temporary file."""
     with archive.open(name) as member:
         header, _ = _read_header(member)
         require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
-        column = Bands((header.shape[0], 1), header.dtype.newbyteorder("="), 1, source)
+        spool = Spool(source, header.n_bytes, sure=True, path=path)
         for part in told(slices(header.shape[0], UNPACKED), f"part of {name}"):
             size = (part.stop - part.start) * header.dtype.itemsize
             values = np.frombuffer(member.read(size), dtype=header.dtype)
             _require_all(replace(header, shape=(part.stop - part.start,)), values.nbytes, source)
-            column.put(values[:, None], row=part.start)
-    return column
+            spool.append(values[:, None].astype(header.dtype.newbyteorder("=")))
+    return spool.stored()
 
 
 def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[str, ...] | None:

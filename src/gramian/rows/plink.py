@@ -14,9 +14,8 @@ import numpy.typing as npt
 from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
 from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
 from gramian.rows.archives import Stored, damage, require, require_room
-from gramian.rows.bands import Bands
-from gramian.rows.expected import Expected
-from gramian.rows.stored import OnDisk, whole_within
+from gramian.rows.spool import Spool
+from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 
 BAND_BYTES = 64 << 20
@@ -27,24 +26,36 @@ class Genotypes(OnDisk):
 
     Attributes
     ----------
-    counts : Bands
-        Of int8; what is missing is negative.
+    counts : StoredArray of shape (n * d, 1)
+        As int8, negative where missing; bands of ``width`` variants, each with all individuals one by one, so
+        that a few of either are near each other.
+    shape : (n, d)
+    width : int
     means : ndarray of float32, shape (d,)
     """
 
     dtype = np.dtype(np.float32)
     reads_columns = True
+    finite = True
 
-    def __init__(self, counts: Bands, means: npt.NDArray[Any]) -> None:
-        self.counts, self.means = counts, means.astype(np.float32)
-        self.shape = counts.shape
+    def __init__(
+        self, counts: StoredArray, shape: tuple[int, int], width: int, means: npt.NDArray[Any]
+    ) -> None:
+        self.counts, self.shape, self.width, self.source = counts, shape, width, counts.source
+        self.means = means.astype(np.float32)
 
     def __getitem__(self, key: Any) -> npt.NDArray[np.float32]:
+        """Return a new array of rows, or of (rows, columns), of slices with a step of 1."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        counts = self.counts[rows, columns]
-        values: npt.NDArray[np.float32] = counts.astype(np.float32)
-        np.copyto(values, self.means[columns], where=counts < 0)
-        return values
+        (n, d), (top, bottom, _) = self.shape, rows.indices(self.shape[0])
+        left, right, _ = columns.indices(d)
+        out = np.empty((bottom - top, right - left), dtype=np.int8)
+        for first in range(left - left % self.width, right, self.width):
+            width = min(self.width, d - first)
+            band = self.counts[first * n + top * width : first * n + bottom * width].reshape(-1, width)
+            some = slice(max(left, first), min(right, first + width))
+            out[:, some.start - left : some.stop - left] = band[:, some.start - first : some.stop - first]
+        return np.where(out < 0, self.means[columns], out.astype(np.float32))
 
 
 def read_bed(path: Path, choice: Choice, source: str) -> Table:
@@ -69,9 +80,7 @@ def read_bed(path: Path, choice: Choice, source: str) -> Table:
         return picked.table(values, labels)
 
 
-def stored_bed(
-    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
-) -> Table | None:
+def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | None:
     """Copy genotypes to a temporary file in which rows are at hand too; None where they are small.
 
     A .bed file holds variant after variant, so that a few individuals take as long as all of them.
@@ -89,28 +98,30 @@ def stored_bed(
         picked = _Picked(bed, choice, source)
         n, d = len(picked.rows), len(picked.columns)
         width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
-        counts = Bands((n, d), np.dtype(np.int8), width, source)
+        spool = Spool(source, n * d, sure=True, path=path)
         means, missing = np.empty(d), np.empty(d, dtype=np.int64)
         for part in told(slices(d, width), "part of the variants"):
             values = bed.read(index=(picked.index, picked.columns[part]), dtype="int8", order="C")
-            counts.put(values, column=part.start)
+            spool.append(values.reshape(-1, 1))
             there = values >= 0
             missing[part] = n - there.sum(axis=0)
             with np.errstate(invalid="ignore"):
                 means[part] = np.sum(values, axis=0, where=there, dtype=np.int64) / (n - missing[part])
     what = "column means"
-    if expected is not None and expected.means is not None and expected.names is not None:
-        known = dict(zip(expected.names, expected.means, strict=True))
+    if choice.means is not None and choice.needed is not None:
+        known = dict(zip(choice.needed, choice.means, strict=True))
         means = np.array([known.get(name, mean) for name, mean in zip(picked.names, means, strict=True)])
         what = "the means of the fitted data"
     if empty := [name for name, mean in zip(picked.names, means.tolist(), strict=True) if math.isnan(mean)]:
         shown = listed(empty[:NAMES_SHOWN])
         raise DataError(f"{source} has no call of {shown}. Leave that out (drop=[...], --drop NAME).")
-    notes = [f"genotypes were copied to a temporary file, {n * d / 1e6:,.0f} MB, to be read by rows"]
+    notes = [spool.note]
     if missing.any():
         columns = counted(int((missing > 0).sum()), "column")
         notes.append(f"{counted(int(missing.sum()), 'missing value')} in {columns} filled with {what}")
-    return picked.table(Genotypes(counts, means), None, tuple(notes), None if expected else means)
+    return picked.table(
+        Genotypes(spool.stored(), (n, d), width, means), None, tuple(notes), None if choice.needed else means
+    )
 
 
 class _Picked:

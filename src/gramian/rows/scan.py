@@ -25,8 +25,7 @@ from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.large import left_on_disk
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
-from gramian.rows.spool import copied
-from gramian.rows.stored import OnDisk, StoredArray, whole_within
+from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
 
@@ -65,7 +64,7 @@ class Scan:
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
 
-    def open(self, limit: int, expected: Expected | None = None) -> Table:
+    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
         """Read what was asked for, or leave it in its file where it is large.
 
         Parameters
@@ -75,29 +74,43 @@ class Scan:
             table's values are then a :class:`gramian.rows.stored.StoredArray`.
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
+        in_place : bool
+            Whether also a small .npy file is left in place.
         """
+        # A .npy file is read block by block whatever its size.
+        if in_place and isinstance(self._place, Location) and self._place.path.is_file():
+            limit = 0 if kind_of(self._place.path) == "npy" else limit
         table = self._stored(limit, expected)
         return self.read(expected) if table is None else self._finished(table, expected)
 
     def _stored(self, limit: int, expected: Expected | None) -> Table | None:
         """The table with its numbers on disk; None where they are few, or can only be read as a whole."""
         choice = self._choice(expected)
+        if self._genotypes and self.missing not in (None, "mean"):
+            return None
         if isinstance(self._place, Location):
-            return left_on_disk(self._place, choice, expected, limit, self.transpose, self.missing)
+            return left_on_disk(self._place, choice, limit)
         if isinstance(self._place, tuple):
             return read_picture_list(self._place, choice, whole_within(limit))
         return None
 
-    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
-        """What becomes of missing values: those of genotypes are means without being asked for."""
-        place = self._place
-        genotypes = isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
-        return "mean" if genotypes and self.missing is None and expected is None else self.missing
-
     def _choice(self, expected: Expected | None) -> Choice:
         column, row = (None, self.label) if self.transpose else (self.label, None)
-        choice = Choice(self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row)
-        return choice if expected is None or self.transpose else replace(choice, needed=expected.names)
+        needed = None if expected is None or self.transpose else expected.names
+        means = None if needed is None or expected is None else expected.means
+        return Choice(
+            self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row, needed, means
+        )
+
+    @property
+    def _genotypes(self) -> bool:
+        place = self._place
+        return isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
+
+    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
+        """What becomes of missing values: calls of genotypes become means without being asked to."""
+        mean = self._genotypes and self.missing is None and expected is None
+        return "mean" if mean else self.missing
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
@@ -135,22 +148,21 @@ class Scan:
     def _finished(self, table: Table, expected: Expected | None) -> Table:
         """Do what does not depend on the kind of file."""
         if self.transpose:
-            if isinstance(table.values, OnDisk) and not isinstance(table.values, StoredArray):
-                table = replace(table, values=copied(table.values, lambda _, block: block)[0])
             table = transpose(table)
         if self._labels is not None:
             table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
         if expected is not None:
             table = expected.ordered(table)
         table = replace(table, asked=_asked(self))
-        policy = self._policy(expected)
         if isinstance(table.values, OnDisk):
-            means = expected is not None and expected.means is not None
-            treated = table.means is not None or hasattr(table.values, "indptr")
-            if treated or (policy is None and not means and table.values.finite is not False):
-                return table  # whoever makes the first pass over the numbers looks for holes
-            return handle_missing(table, policy, expected)
-        table = handle_missing(table, policy, expected)
+            holes = self.missing is not None or (expected is not None and expected.means is not None)
+            # Else whoever makes the first pass over the numbers finds them.
+            return (
+                handle_missing(table, self._policy(expected), expected)
+                if holes or table.values.finite is False
+                else table
+            )
+        table = handle_missing(table, self._policy(expected), expected)
         return replace(table, values=contiguous(table.values))
 
 

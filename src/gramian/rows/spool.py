@@ -16,6 +16,7 @@ from gramian.checks import amount, slices, told
 from gramian.errors import FULL, FileError, reason
 from gramian.rows.rows import BLOCK_BYTES
 from gramian.rows.stored import OnDisk, StoredArray
+from gramian.rows.table import take_columns
 
 _DISK = "/var/tmp"
 
@@ -142,30 +143,42 @@ class Spool:
 
 
 def copied(
-    stored: OnDisk, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
+    stored: StoredArray, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
 ) -> tuple[StoredArray, str]:
     """Return a spool of what ``change`` makes of block after block, and a note on where it is.
 
     Parameters
     ----------
-    stored : OnDisk
+    stored : StoredArray
     change : callable
         Of the numbers of the rows, and of their values, (m, d).
     most : int
         Bytes that it takes at most, if that is known.
     """
-    spool = Spool(stored.source, most, sure=most > 0, path=getattr(stored, "path", None))
+    spool = Spool(stored.source, most, sure=most > 0, path=stored.path)
     for part in told(parts(stored), f"part of {stored.source}"):
         spool.append(change(part, stored[part]))
     return spool.stored(), spool.note
 
 
+def columns_taken(values: Any, places: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
+    """Return some columns of a table, in memory or stored, in this order, and notes on where they are."""
+    if isinstance(values, OnDisk) and not isinstance(values, StoredArray):
+        return values.picked(columns=places), ()
+    if not isinstance(values, StoredArray):
+        return take_columns(values, places), ()
+    found, note = copied(values, lambda _, block: block[:, places], _bytes(values, len(places)))
+    return found, (note,)
+
+
 def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any, tuple[str, ...]]:
     """Return some rows of a table, in memory or stored, and notes on where they are; rows rise."""
-    if not isinstance(values, OnDisk):
+    if isinstance(values, OnDisk) and not isinstance(values, StoredArray):
+        return values.picked(rows), ()
+    if not isinstance(values, StoredArray):
         return values[rows], ()
-    if isinstance(rows, range) and rows.step == 1:
-        return values.picked(slice(rows.start, rows.stop)), ()
+    if isinstance(rows, range) and rows.step == 1 and not values.fortran:
+        return values.part(rows.start, rows.stop), ()
     places = np.asarray(rows)
 
     def change(part: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -173,14 +186,18 @@ def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any
         picked: npt.NDArray[Any] = block[places[first:last] - part.start]
         return picked.reshape(-1, *(values.picture_shape or block.shape[1:]))
 
-    found, note = copied(values, change, len(places) * values.shape[1] * values.dtype.itemsize)
+    found, note = copied(values, change, len(places) * _bytes(values, values.shape[1]) // values.shape[0])
     return found, (note,)
 
 
 def parts(values: Any) -> list[slice]:
     """Cut a table into slices of rows of a few MB, by its shape alone."""
-    n = values.shape[0]
+    n = len(values)
     return slices(n, max(1, BLOCK_BYTES // max(1, 8 * int(np.prod(values.shape[1:])))))
+
+
+def _bytes(stored: StoredArray, width: int) -> int:
+    return stored.shape[0] * width * stored.dtype.itemsize
 
 
 def spool_folder() -> str:

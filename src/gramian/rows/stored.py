@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,14 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount
+from gramian.checks import amount, evenly
 from gramian.errors import FileError, MemoryLimitError, reason
 from gramian.rows.array import EXACT_IN_FLOAT32
 from gramian.rows.rows import Block, Rows
+from gramian.store import Passes
 
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
 LEAST_RUN = 4096
 COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
+ROWS_COMPARED = 32  # by which data is known again
 
 
 class OnDisk:
@@ -30,21 +34,22 @@ class OnDisk:
 
     Attributes
     ----------
-    finite : bool or None
-        Whether there is neither NaN nor infinity, where that is known.
     held : int
         Bytes of it that are kept in memory.
     reads_columns : bool
         Whether some columns are read without the others.
+    finite : bool or None
+        Whether there is neither NaN nor infinity, where that is known.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     picture_shape: tuple[int, int] | None = None
-    source: str = "the table"
+    path: Path | None = None
+    source: str = ""
     ndim = 2
-    finite: bool | None = None
     held: int = 0
+    finite: bool | None = None
     reads_columns: ClassVar[bool] = False
 
     def __getitem__(self, key: Any) -> Any:
@@ -53,40 +58,51 @@ class OnDisk:
     def __len__(self) -> int:
         return self.shape[0]
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that its numbers would take in memory."""
-        return self.shape[0] * self.shape[1] * self.dtype.itemsize
-
-    def picked(self, rows: slice | None = None, columns: Sequence[int] | None = None) -> OnDisk:
-        """Return consecutive rows, or some columns in the order given, without reading them."""
+    def picked(
+        self, rows: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
+    ) -> OnDisk:
+        """Return some rows, which rise, or some columns in the order given, without reading them."""
         n, d = self.shape
-        start, stop, _ = (rows or slice(None)).indices(n)
-        whole = (start, stop) == (0, n) and (columns is None or list(columns) == list(range(d)))
-        return self if whole else Picked(self, start, stop, None if columns is None else np.asarray(columns))
+        everything = rows is None or (isinstance(rows, range) and rows == range(n))
+        whole = everything and (columns is None or list(columns) == list(range(d)))
+        return self if whole else Picked(self, range(n) if rows is None else rows, columns)
+
+    def filled(self, means: npt.NDArray[Any]) -> OnDisk:
+        """Return the same numbers, with the column's one in place of NaN."""
+        return Picked(self, range(len(self)), None, means.astype(self.dtype))
 
 
 class Picked(OnDisk):
-    """Consecutive rows and some columns of what is in a file."""
+    """Some rows and columns of what is in a file."""
 
-    def __init__(self, base: OnDisk, start: int, stop: int, columns: npt.NDArray[np.intp] | None) -> None:
-        self.base, self.start, self.stop, self.columns = base, start, stop, columns
-        self.shape = (stop - start, base.shape[1] if columns is None else len(columns))
-        self.dtype, self.held, self.source = base.dtype, base.held, base.source
-        self.finite = base.finite or None
+    def __init__(
+        self,
+        base: OnDisk,
+        rows: Sequence[int] | npt.NDArray[Any],
+        columns: Sequence[int] | None,
+        fill: npt.NDArray[Any] | None = None,
+    ) -> None:
+        self.base, self.rows, self.fill = base, rows, fill
+        self.columns = None if columns is None else np.asarray(columns)
+        self.shape = (len(rows), base.shape[1] if columns is None else len(columns))
+        self.dtype, self.held, self.path, self.source = base.dtype, base.held, base.path, base.source
         self.picture_shape = base.picture_shape if columns is None else None
+        self.finite = True if fill is not None else base.finite
 
     def __getitem__(self, key: Any) -> Any:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        start, stop, _ = rows.indices(self.shape[0])
-        found = self.base[self.start + start : self.start + stop]
-        return (found if self.columns is None else found[:, self.columns])[:, columns]
+        some = np.asarray(self.rows[rows], dtype=np.intp)
+        first, last = (some[0], some[-1] + 1) if some.size else (0, 0)
+        found = self.base[first:last]
+        found = found if last - first == some.size else found[some - first]
+        found = (found if self.columns is None else found[:, self.columns])[:, columns]
+        return found if self.fill is None else np.where(np.isnan(found), self.fill[columns], found)
 
     @property
     def indptr(self) -> npt.NDArray[np.int64]:
         """Where each row begins, of sparse rows."""
-        starts: npt.NDArray[np.int64] = self.base.indptr[self.start : self.stop + 1]  # type: ignore[attr-defined]
-        return starts
+        lengths = np.diff(self.base.indptr)[np.asarray(self.rows)]  # type: ignore[attr-defined]
+        return np.concatenate([[0], np.cumsum(lengths)])
 
 
 class StoredArray(OnDisk):
@@ -109,8 +125,6 @@ class StoredArray(OnDisk):
 
     Attributes
     ----------
-    finite : bool or None
-        Whether there is neither NaN nor infinity, where that is known.
     fill : ndarray of shape (d,) or None
         What NaN is read as in each column.
 
@@ -142,6 +156,7 @@ class StoredArray(OnDisk):
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
         self._stored = np.dtype(dtype)
         self.dtype = self._stored.newbyteorder("=")
+        self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self.finite: bool | None = None
         self.fill: npt.NDArray[Any] | None = None
         self._place, self._copy = path, None  # what is opened, or is open
@@ -151,6 +166,7 @@ class StoredArray(OnDisk):
     def _like(self, **other: Any) -> StoredArray:
         stored = object.__new__(StoredArray)
         stored.__setstate__(self._kept() | other)
+        stored.nbytes = stored.shape[0] * stored.shape[1] * self.dtype.itemsize
         return stored
 
     def opened(self, file: Any) -> StoredArray:
@@ -161,6 +177,11 @@ class StoredArray(OnDisk):
     def T(self) -> StoredArray:
         """The same numbers with rows and columns swapped."""
         return self._like(shape=self.shape[::-1], fortran=not self.fortran, picture_shape=None)
+
+    def part(self, start: int, stop: int) -> StoredArray:
+        """Return consecutive rows, where each lies in one piece."""
+        shape, size = (stop - start, self.shape[1]), self.dtype.itemsize
+        return self._like(shape=shape, offset=self.offset + start * self.shape[1] * size)
 
     def filled(self, means: npt.NDArray[Any]) -> StoredArray:
         """Return the same numbers, with the column's one in place of NaN."""
@@ -262,10 +283,13 @@ class StoredRows(Rows):
         (n, d) real numbers, not searched for NaN.
     limit : int
         Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
+    passes : Passes
+        How often they were read from first to last, and what that gave where a checkpoint keeps it.
     """
 
     values: OnDisk
     limit: int
+    passes: Passes = field(default_factory=Passes)
     is_stored: ClassVar[bool] = True
 
     @classmethod
@@ -288,6 +312,21 @@ class StoredRows(Rows):
     def like(self) -> Any:
         return np.empty((0, 0), dtype=self.dtype)
 
+    def identity(self) -> dict[str, str]:
+        """Return by what the data is known again: its file's size and time, and some of its rows."""
+        n, d = self.shape
+        found = hashlib.blake2b(digest_size=16)
+        for row in evenly(n, ROWS_COMPARED):
+            found.update(np.ascontiguousarray(self.cut(slice(row, row + 1), slice(None))).tobytes())
+        facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
+        path = getattr(self.values, "path", None)
+        if path is not None:
+            state = os.stat(path)
+            changed = datetime.fromtimestamp(state.st_mtime_ns // 10**9, UTC)
+            facts["the file's size"] = f"{state.st_size:,} bytes"
+            facts["the file's time"] = f"{changed:%Y-%m-%d %H:%M:%S} and {state.st_mtime_ns % 10**9} ns UTC"
+        return facts
+
     @property
     def cuts_columns(self) -> bool:
         return self.values.reads_columns
@@ -308,7 +347,8 @@ class StoredRows(Rows):
         return Block(rows, self.cut(rows, slice(None)))
 
     def every(self, step: int) -> Any:
-        return np.asarray(self.values[::step]).astype(self.dtype, copy=False)
+        places = range(0, self.shape[0], step)
+        return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
 
     def in_memory(self) -> Any:
         """Read the whole table, for those who truly need it.

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from gramian.checks import amount
 from gramian.errors import FileError, GramianError, MemoryLimitError
 from gramian.rows.archives import pick_key
-from gramian.rows.expected import Expected
 from gramian.rows.hdf5 import datasets_in, opened_hdf5, refuse_elsewhere, stored
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_rows
@@ -42,7 +41,8 @@ class StoredDataset(OnDisk):
     """
 
     def __init__(self, path: Path, dataset: Any, limit: int, source: str) -> None:
-        self.path, self.key, self.source = Path(path), dataset.name, source
+        self.path = self._path = Path(path)
+        self.key, self.source = dataset.name, source
         n, *others = dataset.shape
         self.picture_shape = (others[0], others[1]) if len(others) == 2 else None
         self.shape = (n, int(np.prod(others)))
@@ -62,9 +62,6 @@ class StoredDataset(OnDisk):
         self._seen = self._state()
         self._kept: dict[int, npt.NDArray[Any]] = {}
         self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_lock", "_opened")}
@@ -113,15 +110,13 @@ class StoredDataset(OnDisk):
 
     def _state(self) -> tuple[int, int, int]:
         try:
-            found = os.stat(self.path)
+            found = os.stat(self._path)
         except OSError as error:
             raise FileError(f"{self.source} cannot be read any more: it was moved or deleted.") from error
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def stored_hdf5(
-    path: Path, key: str | None, choice: Choice, expected: Expected | None, limit: int, source: str
-) -> Table | None:
+def stored_hdf5(path: Path, key: str | None, choice: Choice, limit: int, source: str) -> Table | None:
     """Return one dataset of an HDF5 file to be read block by block; None where it is small.
 
     Raises
@@ -140,8 +135,13 @@ def stored_hdf5(
         values = left_in_file(path, opened[key], limit, source)
     rows = pick_rows(values.shape[0], choice.rows, source)
     numbers = None if choice.rows is None else rows
-    picked = values.picked(slice(rows.start, rows.stop))
-    return Table(picked, picture_shape=values.picture_shape, source=source, notes=notes, row_numbers=numbers)
+    return Table(
+        values.picked(rows),
+        picture_shape=values.picture_shape,
+        source=source,
+        notes=notes,
+        row_numbers=numbers,
+    )
 
 
 def left_in_file(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:

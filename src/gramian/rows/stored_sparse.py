@@ -14,7 +14,7 @@ from gramian.arrays import as_csr
 from gramian.checks import amount
 from gramian.errors import FileError, MemoryLimitError
 from gramian.rows.rows import Block
-from gramian.rows.stored import OnDisk, StoredRows, whole_within
+from gramian.rows.stored import OnDisk, StoredRows
 
 PORTION = 1 << 19  # entries that products take at a time
 ENTRY = 12  # bytes of a number and its column in memory
@@ -108,19 +108,14 @@ class StoredSparseRows(StoredRows):
     def cut(self, rows: slice, columns: slice) -> Any:
         return self.block(rows).dense[:, columns]
 
-    def in_memory(self) -> Any:
-        """Read the whole matrix, for those who truly need it.
-
-        Raises
-        ------
-        MemoryLimitError
-            If it takes more than a quarter of the working memory.
-        """
-        if self.stored_bytes > whole_within(self.limit):
+    def whole(self, most: int) -> Any:
+        """Read the whole matrix if it takes at most so many bytes."""
+        if self.stored_bytes > most:
             raise MemoryLimitError(
-                f"This needs all {self.shape[0]:,} sparse rows in memory, {amount(self.stored_bytes)}, and a "
-                f"quarter of memory_limit, {amount(whole_within(self.limit))}, is what a table may take. "
-                "Raise memory_limit, or use fewer rows; PCA reads them block by block."
+                f"This needs all {self.shape[0]:,} sparse rows of {self.values.source} in memory, "
+                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
+                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
+                "reads block by block."
             )
         return as_csr(self.values[slice(None)])
 

@@ -83,7 +83,8 @@ class Table:
 class Choice:
     """Which part of a file is wanted, and how it is understood; in the file's terms.
 
-    A fitted model needs some columns, and what others hold does not matter to it.
+    A fitted model needs some columns, and what others hold does not matter to it; holes in them are filled
+    with its means, where it has any.
     """
 
     rows: slice | None = None
@@ -95,6 +96,7 @@ class Choice:
     na_values: tuple[str, ...] | None = None
     label_row: str | None = None
     needed: tuple[str, ...] | None = None
+    means: npt.NDArray[Any] | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
@@ -242,9 +244,7 @@ def _unknown_columns(
 
 
 def take_columns(values: Any, places: Sequence[int]) -> Any:
-    """Return some columns in the order given, of whatever kind the values of a table are."""
-    if hasattr(values, "picked"):
-        return values.picked(columns=places)
+    """Return some columns in the order given, of an array or a sparse matrix."""
     return values[:, places] if sparse.issparse(values) else np.take(values, places, axis=1)
 
 

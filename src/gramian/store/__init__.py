@@ -4,11 +4,14 @@ from gramian.store.atomic import atomic_write, check_writable
 from gramian.store.contents import Array, Given, Shown, Sizes, conform
 from gramian.store.folders import atomic_folder, finish_folder
 from gramian.store.model_file import FORMAT_VERSION, StoredModel, read_model, versions, write_model
+from gramian.store.passes import Pass, Passes, remove_checkpoint
 
 __all__ = [
     "FORMAT_VERSION",
     "Array",
     "Given",
+    "Pass",
+    "Passes",
     "Shown",
     "Sizes",
     "StoredModel",
@@ -18,6 +21,7 @@ __all__ = [
     "conform",
     "finish_folder",
     "read_model",
+    "remove_checkpoint",
     "versions",
     "write_model",
 ]

@@ -1,0 +1,298 @@
+"""Passes over data that is read block by block: counted, and kept so that a fit that was killed goes on.
+
+A checkpoint is a log of what passes found. Solvers know nothing of it: when the same fit runs again, with the
+same random streams, a pass whose result is there is not made, and one that had been begun goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import pace, told
+from gramian.errors import FileError, ParameterError
+from gramian.store.atomic import as_file_error, as_path, atomic_write
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+R = TypeVar("R")
+T = TypeVar("T")
+Arrays = tuple["npt.NDArray[Any]", ...]
+ABOUT = "fit.json"
+SECONDS = 60.0  # after which what a pass has found so far is kept
+SAME = 1e-12  # relative difference of vectors that is rounding
+PROBES = 4
+OTHERWISE = "Give what was given then to go on, name another folder, or remove this one to start anew."
+
+
+@dataclass
+class Passes:
+    """The passes over one set of data, in order.
+
+    Attributes
+    ----------
+    folder : Path or None
+        The checkpoint, where there is one.
+    count : int
+        Number of passes so far, those that were found in the checkpoint included.
+    """
+
+    folder: Path | None = None
+    count: int = 0
+    _lock: int | None = field(default=None, repr=False)
+
+    @classmethod
+    def kept(
+        cls, folder: str | os.PathLike[str], of: Mapping[str, str], seeds: Sequence[int]
+    ) -> tuple[Passes, list[int]]:
+        """Begin a checkpoint in a folder, or go on with the one that is there.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there.
+        of : mapping of str to str
+            What data and which parameters the fit is of, by name: a checkpoint is for one fit.
+        seeds : sequence of int
+            Of the random streams, where the checkpoint is new.
+
+        Returns
+        -------
+        passes : Passes
+        seeds : list of int
+            Those that the fit began with.
+
+        Raises
+        ------
+        ParameterError
+            If the checkpoint is of another fit; it says what differs.
+        FileError
+            If the folder cannot be written to, holds other things, or another process is using it.
+        """
+        place = as_path(folder)
+        with as_file_error(place):
+            place.mkdir(parents=True, exist_ok=True)
+            others = [name for name in os.listdir(place) if not name.startswith(".gramian-")]
+        if others and ABOUT not in others:
+            raise FileError(
+                f"checkpoint {str(place)!r} holds {others[0]!r}, and is no checkpoint. Name an empty folder."
+            )
+        passes = cls(place, _lock=_alone(place))
+        try:
+            return passes, passes._begun(dict(of), list(seeds))
+        except BaseException:
+            passes.close()
+            raise
+
+    def _begun(self, of: dict[str, str], seeds: list[int]) -> list[int]:
+        """Require that the checkpoint is of this fit, or write down that it is; return its seeds."""
+        assert self.folder is not None
+        about = self.folder / ABOUT
+        if about.exists():
+            began = _read_about(about)
+            _require_same(self.folder, began["of"], of)
+            seeds = began["seeds"]
+        for left in self.folder.glob(".gramian-*.tmp"):  # what was killed while it was written
+            left.unlink(missing_ok=True)
+        if not about.exists():
+            with atomic_write(about) as file:
+                file.write(json.dumps({"of": of, "seeds": seeds}, indent=2).encode())
+        return seeds
+
+    def close(self) -> None:
+        """Let others use the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def run(
+        self,
+        laps: Sequence[T],
+        work: Callable[[T], R],
+        combine: Callable[[R, R], R],
+        kind: str,
+        of: Sequence[Any],
+        restore: Callable[..., Any],
+        progress: tuple[Sequence[int], int, str],
+    ) -> R:
+        """Make the next pass lap after lap, or what is left of it where the checkpoint has it.
+
+        Parameters
+        ----------
+        laps : sequence
+            Parts of the data.
+        work : callable
+            Of one of them: an array, or a record of arrays.
+        combine : callable
+            Of what earlier laps gave and the next one.
+        kind : str
+            What is done, in words.
+        of : sequence of arrays
+            What the data is multiplied by, and numbers that matter.
+        restore : callable
+            Makes again of its arrays what ``work`` returns.
+        progress : (sequence of int, int, str)
+            How much is done when each lap begins, of how many, of what.
+        """
+        starts, total, what = progress
+        one, began = self._begin(kind, len(laps), of), time.perf_counter()
+        found: Any = restore(*one.results) if one.done else None
+
+        def text(done: int) -> str:
+            told_of = pace(starts[done], total, what, began, starts[first])
+            return f"pass {one.number} ({kind}): {told_of}"
+
+        first = one.done
+        for done, lap in enumerate(told(laps, f"pass {one.number}", first=first, text=text), first + 1):
+            part = work(lap)
+            found = part if found is None else combine(found, part)
+            one.keep(done, found)
+        return found  # type: ignore[no-any-return]
+
+    def _begin(self, kind: str, parts: int, of: Sequence[Any]) -> Pass:
+        """Begin the next pass, or go on with it where the checkpoint has it."""
+        self.count += 1
+        if self.folder is None:
+            return Pass(kind, self.count, parts)
+        path = self.folder / f"pass-{self.count:05}.npz"
+        made = Pass(kind, self.count, parts, path=path, sketch=_sketch(of))
+        if not made.found():
+            # What follows was found with other vectors.
+            for stale in self.folder.glob("pass-*.npz"):
+                if stale.name >= path.name:
+                    stale.unlink(missing_ok=True)
+        return made
+
+
+@dataclass
+class Pass:
+    """One pass, part by part.
+
+    Attributes
+    ----------
+    kind : str
+    number : int
+        Which pass over the data it is, counted from 1.
+    parts : int
+        How many parts it has.
+    done : int
+        How many are done.
+    results : tuple of arrays
+        What they gave together, where it was read from a checkpoint.
+    """
+
+    kind: str
+    number: int
+    parts: int
+    done: int = 0
+    results: Arrays = ()
+    path: Path | None = None
+    sketch: Any = None
+    _saved: float = field(default_factory=time.monotonic)
+
+    def found(self) -> bool:
+        """Read what the checkpoint has of this very pass, if it has anything."""
+        assert self.path is not None
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                kind, done, parts = json.loads(str(file["about"]))
+                sketch = file["sketch"]
+                same = (kind, parts) == (self.kind, self.parts) and sketch.shape == self.sketch.shape
+                if not same or not np.allclose(sketch, self.sketch, rtol=SAME, atol=SAME):
+                    return False
+                results = tuple(file[f"result{i}"][()] for i in range(len(file.files) - 2))
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return False  # damaged: the pass is made again
+        self.done, self.results = done, results
+        return True
+
+    def keep(self, done: int, found: Any) -> None:
+        """Take note of what so many parts gave together: written in the end, and once a minute.
+
+        Raises
+        ------
+        FileError
+            If there is no room for it; what was kept before is untouched.
+        """
+        self.done = done
+        if self.path is None or (done < self.parts and time.monotonic() - self._saved < SECONDS):
+            return
+        about = np.array(json.dumps([self.kind, done, self.parts]))
+        results = (found,) if isinstance(found, np.ndarray) else tuple(vars(found).values())
+        named = {f"result{i}": part for i, part in enumerate(results)}
+        with atomic_write(self.path) as file:
+            np.savez(file, about=about, sketch=self.sketch, **named)
+        self._saved = time.monotonic()
+
+
+def remove_checkpoint(folder: str | os.PathLike[str]) -> None:
+    """Remove a checkpoint that has served; what else is in its folder stays."""
+    place = as_path(folder)
+    if (place / ABOUT).exists():
+        with as_file_error(place):
+            for path in (*place.glob("pass-*.npz"), *place.glob(".gramian-*.tmp"), place / ABOUT):
+                path.unlink(missing_ok=True)
+            with suppress(OSError):
+                place.rmdir()
+
+
+def _alone(folder: Path) -> int | None:
+    """Take a folder, or refuse one that another fit is using; where the disk has no locks, nobody knows."""
+    if fcntl is None:
+        return None
+    with as_file_error(folder):
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise FileError(
+            f"checkpoint {str(folder)!r} is in use by another fit. Wait for it, or name another folder."
+        ) from error
+    except OSError:
+        pass
+    return descriptor
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    try:
+        with as_file_error(path):
+            began = json.loads(path.read_bytes())
+        return {"of": dict(began["of"]), "seeds": [int(seed) for seed in began["seeds"]]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{path} is damaged. Remove its folder to start anew.") from error
+
+
+def _require_same(folder: Path, began: dict[str, str], now: dict[str, str]) -> None:
+    names = sorted({*began, *now})
+    differ = [
+        f"{name} was {began.get(name, 'not there')} and is {now.get(name, 'not there')}"
+        for name in names
+        if began.get(name) != now.get(name)
+    ]
+    if differ:
+        raise ParameterError(
+            f"checkpoint {str(folder)!r} is of another fit: {'; '.join(differ)}. {OTHERWISE}"
+        )
+
+
+def _sketch(of: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+    """A few random sums of the vectors' entries, which other vectors do not share."""
+    rng = np.random.default_rng(0)
+    sums = [(rng.standard_normal((PROBES, len(part))) @ part).ravel() for part in of]
+    return np.concatenate(sums) if sums else np.empty(0)

@@ -1,0 +1,131 @@
+"""Commands on a file larger than a quarter of memory_limit: piece by piece, and nothing half-written."""
+
+import os
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+from gramian.report import pieces
+from gramian.rows.stored import StoredArray
+
+resource = pytest.importorskip("resource")  # POSIX
+LIMIT = ("--memory-limit", "24MB")
+
+
+@pytest.fixture
+def large(tmp_path, monkeypatch):
+    """A folder with a table of 20,000 x 60, a model of it, and pieces of 2,000 rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 2_000 * 8 * 60)
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((20_000, 12)) * 0.7 ** np.arange(12)) @ rng.standard_normal((12, 60)) + 3
+    np.save("x.npy", X)
+    return tmp_path
+
+
+@pytest.fixture
+def model(large, gramian):
+    assert gramian("fit", "x.npy", "--components", "3", "-o", "m.gramian").code == 0
+    return "m.gramian"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
+def test_transform_gives_what_it_gives_of_a_small_one(kind, model, gramian):
+    assert gramian("transform", model, "x.npy", "-o", f"small.{kind}").code == 0
+    assert gramian("transform", model, "x.npy", "-o", f"large.{kind}", *LIMIT).code == 0
+    if kind == "parquet":
+        first, second = (pyarrow.parquet.read_table(f"{name}.parquet") for name in ("small", "large"))
+        assert first.equals(second)
+    else:
+        same = [np.fromfile(f"{name}.{kind}", np.uint8) for name in ("small", "large")]
+        assert np.array_equal(*same)
+
+
+def test_fit_writes_the_same_folder(large, gramian):
+    assert gramian("fit", "x.npy", "--components", "3", "-o", "small").code == 0
+    ran = gramian("fit", "x.npy", "--components", "3", "-o", "large", "--checkpoint", "c", *LIMIT)
+    assert ran.code == 0, ran.err
+    assert not (large / "c").exists()  # it has served
+    assert sorted(os.listdir("small")) == sorted(os.listdir("large"))
+    scores = [np.loadtxt(f"{name}/scores.csv", delimiter=",", skiprows=1) for name in ("small", "large")]
+    assert np.abs(scores[0] - scores[1]).max() < 1e-9
+    page = (large / "large/summary.md").read_text()
+    assert "piece by piece; its SHA-256 was not worked out" in page
+    assert "scores.svg shows 5,000 of 20,000 rows, evenly spaced" in page
+
+
+def test_plan_does_not_read(large, gramian, monkeypatch):
+    monkeypatch.setattr(StoredArray, "_fill", None)
+    ran = gramian("plan", "x.npy", "--components", "3", "--json", *LIMIT)
+    assert ran.json["data"]["rows"] == 20_000
+    assert ran.json["plan"]["bytes"] < 24e6
+
+
+def test_rows_are_rebuilt_and_whitened_piece_by_piece(model, gramian, monkeypatch):
+    for name, more in (("small", ()), ("large", LIMIT)):
+        ran = gramian("reconstruct", model, "x.npy", "-o", f"{name}.npy", *more)
+        assert "Mean square error" in ran.err
+    assert np.abs(np.load("small.npy") - np.load("large.npy")).max() < 1e-9
+    assert gramian("whiten", "x.npy", "-o", "w.npy").code == 0
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "24MB")
+    assert gramian("whiten", "x.npy", "-o", "v.npy").code == 0
+    assert np.abs(np.load("w.npy") - np.load("v.npy")).max() < 1e-6
+
+
+def test_correlations_and_pictures(large, gramian):
+    X = (np.load("x.npy")[:, :48] * 8 + 100).clip(0, 255).reshape(-1, 6, 8)
+    np.save("p.npy", X)
+    for name, more in (("small", ()), ("large", ("--memory-limit", "19MB"))):
+        ran = gramian("fit", "p.npy", "--components", "2", "--loadings", "correlation", "-o", name, *more)
+        assert "pictures 6 high" in ran.out
+    assert (large / "large/mean.png").read_bytes() == (large / "small/mean.png").read_bytes()
+    found = [
+        np.loadtxt(f"{name}/loadings.csv", delimiter=",", skiprows=1, usecols=(1, 2))
+        for name in ("small", "large")
+    ]
+    assert np.abs(found[0] - found[1]).max() < 1e-6
+    refused = gramian("reconstruct", "large", "p.npy", "-o", "folder", "--memory-limit", "19MB")
+    assert "too large for a folder of pictures. Name a .csv" in refused.err
+
+
+def test_what_needs_all_of_it_says_so(large, gramian, monkeypatch):
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "5MB")
+    ran = gramian("relations", "x.npy")
+    assert "x.npy has 9.6 MB, and this command needs all of it in memory" in ran.err
+
+
+def test_a_bad_entry_is_named_by_its_row_in_the_file(model, gramian):
+    X = np.load("x.npy")
+    X[17_123, 5] = np.nan
+    np.save("x.npy", X)
+    ran = gramian("transform", model, "x.npy", "-o", "s.csv", *LIMIT)
+    assert "row 17123, column 5" in ran.err
+    assert not os.path.exists("s.csv")
+
+
+@pytest.fixture
+def full_disk():
+    """Files of more than 20,000 bytes meet a limit, as they meet the end of a disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_leaves_what_was_there(model, large, gramian, full_disk):
+    assert gramian("fit", "x.npy", "--components", "3", "-o", "r").code == 0
+    before = {path: path.read_bytes() for path in (large / "r").iterdir()}
+    outputs = [large / f"s.{kind}" for kind in ("csv", "parquet", "npy")]
+    for path in outputs:
+        path.write_text("earlier")
+    full_disk()
+    for path in outputs:
+        ran = gramian("transform", model, "x.npy", "-o", path.name, *LIMIT)
+        assert ran.code == 1
+        assert f"{path} was not written: " in ran.err or f"{path.name} was not written: " in ran.err
+        assert path.read_text() == "earlier"
+    ran = gramian("fit", "x.npy", "--components", "3", "-o", "r", "--checkpoint", "c", *LIMIT)
+    assert ran.code == 1
+    assert {path: path.read_bytes() for path in (large / "r").iterdir()} == before
+    assert (large / "c/fit.json").exists()  # from which the same command goes on
+    assert not list(large.rglob(".gramian-*"))
