@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import as_float64
+from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.errors import DataError
 from gramian.estimators.inputs import check_features, expected_columns, generators, remember_features
 from gramian.estimators.saving import Saved, register_record
@@ -69,7 +69,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         self.n_features_out_ = len(mapping)
         n = rows.shape[0]
         wanted = max(2, min(SAMPLE, SAMPLE_ENTRIES // len(mapping)))
-        sample = rows.in_memory()[:: -(-n // wanted), ...]
+        sample = rows.every(-(-n // wanted))
         self.kernel_error_ = mapping.measure(
             sample,
             None,
@@ -90,7 +90,11 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        return self.feature_map_.evaluate(rows.in_memory(), rows.dtype)
+        mapping = self.feature_map_
+        if not rows.is_stored:
+            return mapping.evaluate(rows.in_memory(), rows.dtype)
+        mapping.require_room(rows.shape[0], rows.dtype)
+        return rows.map(lambda block: mapping.evaluate(block.values, rows.dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the features, with their coefficients.
@@ -116,7 +120,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         name = type(self).__name__
-        rows = as_rows(X, estimator=name, **options)
+        rows = as_rows(X, estimator=name, limit=memory_limit_bytes(None), **options)
         if rows.is_sparse:
             raise DataError(
                 f"{name} takes dense data; X is sparse. Pass X.toarray(), or PCA(...).fit_transform(X) "

@@ -493,7 +493,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         The kernel matrix between new and fitted rows is filled tile by tile and never held as a whole.
         """
         check_is_fitted(self)
-        rows = self._rows(X, expected=expected_columns(self))
+        limit = memory_limit_bytes(self.memory_limit)
+        rows = self._rows(X, expected=expected_columns(self), limit=limit)
         check_features(self, X, rows)
         return self._mapped(rows)
 
@@ -532,7 +533,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         """Return the function that maps a slice of new rows to uncentred scores."""
         alpha = from_numpy(map.coefficients, rows.like)
         if self.kernel_ is None:
-            return lambda part: to_float64(rows.in_memory()[part, :]) @ alpha
+            return lambda part: to_float64(rows.block(part).values) @ alpha
         if self.feature_map_ is not None:
             features = self.feature_map_.feature_map_
             return lambda part: features.evaluate(rows.block(part).dense) @ alpha

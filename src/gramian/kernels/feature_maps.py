@@ -197,12 +197,7 @@ class FeatureMap(ABC):
         """Return phi of finite rows as ``dtype``, filled block by block; see :meth:`__call__`."""
         dtype = np.dtype(dtype)
         n = int(X.shape[0])
-        need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
-        if need > limit:
-            raise MemoryLimitError(
-                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} "
-                "that may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
-            )
+        self.require_room(n, dtype)
         parts = self._parts(n, is_numpy(X))
         if is_numpy(X):
             out = np.empty((n, len(self)), dtype=dtype)
@@ -214,6 +209,15 @@ class FeatureMap(ABC):
             return out
         blocks = [self._block(X[part, :], dtype) for part in parts]
         return blocks[0] if len(blocks) == 1 else namespace(X).concat(blocks, axis=0)
+
+    def require_room(self, n: int, dtype: np.dtype[Any]) -> None:
+        """Raise a MemoryLimitError if the features of n rows take more memory than may be used."""
+        need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
+        if need > limit:
+            raise MemoryLimitError(
+                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} "
+                "that may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
+            )
 
     def radius(self, X: Any) -> float:
         """Return the largest norm of the rows as the map sees them: shifted and scaled."""

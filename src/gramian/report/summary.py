@@ -19,10 +19,10 @@ from gramian.report.facts import (
     validity_text,
     versions,
 )
-from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
+NO_HASH = "SHA-256: none, since the data was not read byte by byte from first to last"
 METHODS = {
     "parallel": "parallel analysis with permuted columns (Horn 1965)",
     "sign-flip": "signflip parallel analysis (Hong, Sheng, Dobriban 2020)",
@@ -147,9 +147,8 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
 def _data(fitted: Fitted) -> list[str]:
     table = fitted.table
     lines = ["## Data", "", f"- Source: {_code(table.source)}"]
-    lines += [f"- SHA-256: `{table.sha256}`"] if table.sha256 else []
-    if is_stored(table):
-        lines.append("- Read from the file piece by piece; its SHA-256 was not worked out")
+    covered = f" of {table.hashed}" if table.hashed else ""
+    lines.append(f"- SHA-256{covered}: `{table.sha256}`" if table.sha256 else f"- {NO_HASH}")
     lines.append(f"- Used: {table.values.shape[0]:,} rows x {_size(table)}, stored as {table.values.dtype}")
     if table.row_numbers is not None:
         rows = table.row_numbers

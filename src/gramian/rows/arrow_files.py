@@ -103,7 +103,7 @@ class ArrowBlocks:
         self.names: tuple[str, ...] | None = tuple(names)
         self._used = _used(names, choice, source)
         self.needed = sum(rows for _, rows in found) * len(self._used) * 8
-        self._rows = max(1, min(_MOST, limit // 64) // (8 * len(self._used)))
+        self._rows = max(1, min(_MOST, max(1 << 12, limit // 64)) // (8 * len(self._used)))
 
     def read(self, as_text: frozenset[int]) -> Iterator[list[Any]]:
         """Yield block after block."""

@@ -14,6 +14,7 @@ from gramian.errors import DataError
 from gramian.rows.columnar import (
     EMPTY_LAST,
     Columns,
+    all_different,
     as_labels,
     as_names,
     cut,
@@ -182,11 +183,12 @@ class _Reading:
         self._n_rows = 0
         self._first: Columns | None = None
         self._odd: Columns | None = None  # a block with a column that is no number, for all that is known
-        self._nameless = self._nothing_last = True
+        self._nothing_last = True
         self._commas = Commas(blocks.separator or ",", blocks.na_values)
         self._kinds: dict[int, set[str]] = {}
         self._aside: dict[int, list[Any]] = {}
-        self._by_comma = False
+        self._by_comma: set[int] = set()
+        self._stayed_text: set[int] = set()
         self._spool = Spool(blocks.source, blocks.needed, path=blocks.path)
 
     def columns(self, arrays: list[Any]) -> Columns:
@@ -194,7 +196,8 @@ class _Reading:
         names = self._blocks.names
         if self._blocks.separator is not None:
             arrays, by_comma = converted(arrays, self._guess.comma, self._blocks.na_values)
-            self._by_comma = self._by_comma or by_comma
+            self._by_comma |= by_comma
+            self._stayed_text |= {place for place, one in enumerate(arrays) if pa.types.is_string(one.type)}
         if self._guess.empty_last and names is not None:
             arrays, names = arrays[:-1], names[:-1]
         elif pa.types.is_null(arrays[-1].type):
@@ -208,6 +211,9 @@ class _Reading:
         if self._guess.unnamed:
             return given, kept, ()
         return find_row_names(columns, self._choice, given, kept)
+
+    def _given(self, columns: Columns) -> int | None:
+        return pick_columns(columns.names, self._choice, columns.source)[1]
 
     def label(self, columns: Columns) -> int | None:
         """Return the column of labels."""
@@ -240,15 +246,24 @@ class _Reading:
     def _doubt(self, columns: Columns) -> None:
         """Refuse columns of text, unless all that comes may show that they are numbers or names."""
         self._odd = self._odd or columns
-        candidate = None if self._guess.unnamed else first_free(columns, self._choice)
-        for place in self._guess.kept or (-1,):  # without any column, that is refused
-            if place == candidate and columns.is_text(place):
-                self._nameless = False
-            elif place < 0 or not (
+        candidate = self._may_name_rows()
+        if not self._guess.kept and candidate is None:
+            refuse_text(columns, ())
+        for place in self._guess.kept:
+            if not (
                 columns.is_number(place)
+                or (columns.is_text(place) and place == candidate)
                 or (columns.is_text(place) and not columns.typed and like_number(columns.arrays[place]))
             ):
                 refuse_text(columns, self._guess.kept)
+
+    def _may_name_rows(self) -> int | None:
+        """Return the first column that has no use, unless it is known that it does not name rows."""
+        first, guess = self._first, self._guess
+        place = None if first is None or guess.unnamed else first_free(first, self._choice)
+        if first is None or place is None or place == self._given(first):
+            return None
+        return place if all_different(first.arrays[place]) else None
 
     def right(self) -> _Guess:
         """Return what this reading showed; equal to its guess where that was right."""
@@ -262,21 +277,18 @@ class _Reading:
             comma=self._commas.meaning if any("text" in self._kinds[i] for i in guess.kept) else guess.comma,
             empty_last=self._nothing_last,
         )
-        if not self._nameless:  # the first column of text may name rows
-            place = first_free(first, self._choice) or 0
-            given = pick_columns(first.names, self._choice, first.source)[1]
-            kept = tuple(one for one in guess.kept if one != place)
-            return replace(
-                right,
-                text=right.text | {place},
-                id_column=place if given is None else given,
-                kept=kept,
-            )
+        candidate = self._may_name_rows()
+        if candidate is not None and "text" in self._kinds[candidate]:
+            given = self._given(first)
+            kept = tuple(place for place in guess.kept if place != candidate)
+            named_by = candidate if given is None else given
+            if (named_by, kept) != (guess.id_column, guess.kept):
+                return replace(right, text=right.text | {candidate}, id_column=named_by, kept=kept)
         if right == guess:
             whole = self._whole(first)
             id_column, found, _ = self.roles(whole)
             found_now = _wanted(whole, self._choice, self._blocks, found)
-            if found_now != guess.kept:
+            if (id_column, found_now) != (guess.id_column, guess.kept):
                 refuse_text(whole, found_now)
                 return replace(right, id_column=id_column, kept=found_now, unnamed=True)
             if self._odd is not None:
@@ -302,7 +314,7 @@ class _Reading:
         typed = blocks.separator is None
         names = blocks.names[:-1] if guess.empty_last and blocks.names else blocks.names
         notes = [*blocks.notes]
-        if self._by_comma:
+        if self._by_comma - self._stayed_text and guess.comma == self._commas.meaning:
             notes.append(comma_note(guess.comma))
         if guess.empty_last:
             notes.append(EMPTY_LAST)
@@ -339,6 +351,7 @@ class _Reading:
                 *((self._spool.note, *place_notes) if large else ()),
             ),
             sha256=blocks.sha256,
+            hashed="the bytes of the file" if blocks.sha256 else "",
             row_numbers=None if choice.rows is None else picked,
             column_numbers=tuple(kept) if names is None else None,
         )

@@ -224,12 +224,12 @@ def find_row_names(
     column, name = columns.arrays[first], columns.names[first]
     rest = [index for index in kept if index != first]
     countable = pa.types.is_integer(column.type) or columns.is_text(first)
-    if first == 0 and columns.first_is_index and countable and _all_different(column):
+    if first == 0 and columns.first_is_index and countable and all_different(column):
         if given is not None:
             return given, rest, (f"{name!r} left out: it names rows, as does the id {choice.id!r}",)
         known = "which has no name" if name == "column 0" else repr(name)
         return first, rest, (f"first column, {known}, used as row names",)
-    if given is not None or not columns.is_text(first) or not _all_different(column):
+    if given is not None or not columns.is_text(first) or not all_different(column):
         return given, kept, ()
     # More likely a column of numbers with a slip in it.
     if 2 * (pc.sum(number_like(column)).as_py() or 0) > len(column):
@@ -243,7 +243,7 @@ def first_free(columns: Columns, choice: Choice) -> int | None:
     return next((index for index, name in enumerate(columns.names) if name not in taken), None)
 
 
-def _all_different(column: Any) -> bool:
+def all_different(column: Any) -> bool:
     return bool(column.null_count == 0 and pc.count_distinct(column).as_py() == len(column))
 
 

@@ -28,7 +28,7 @@ from gramian.rows.excel import sheet_as_text
 from gramian.rows.hdf5 import read_hdf5
 from gramian.rows.idx import read_idx
 from gramian.rows.matlab import read_mat
-from gramian.rows.numpy_files import read_npy, read_npz, read_sparse_npz
+from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz, read_sparse_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
@@ -63,6 +63,8 @@ _KINDS = {
 # As the files of MNIST are named: train-images-idx3-ubyte.gz.
 _IDX_NAME = re.compile(r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$")
 ARRAYS = ("npy", "npz", "mat", "hdf5", "idx")
+_READ_WHOLE = ("text", "gct", "idx", "picture")
+_HASHED = 64 << 20  # bytes up to which also those kinds are read at once of which otherwise parts are
 _WITH_KEYS = ("npz", "mat", "hdf5", "excel")
 _WITH_MARKS = ("text", "gct", "excel")
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
@@ -182,9 +184,18 @@ def read_location(location: Location, choice: Choice) -> Table:
     with opened(path, source) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return read_stream(file, choice, source)
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        table = _read_kind(kind_of(path), file, location.key, choice, source)
-    return replace(table, sha256=digest)
+        kind, content = kind_of(path), None
+        small = os.fstat(file.fileno()).st_size <= _HASHED and kind != "bed"  # which is three files
+        if kind in _READ_WHOLE or small:
+            content = file.read()
+        table = _read_kind(
+            kind, file if content is None else io.BytesIO(content), location.key, choice, source
+        )
+    return table if content is None else _hashed(table, content)
+
+
+def _hashed(table: Table, content: bytes) -> Table:
+    return replace(table, sha256=hashlib.sha256(content).hexdigest(), hashed="the bytes of the file")
 
 
 def read_folder(path: Path, choice: Choice, within: int | None = None) -> Table:
@@ -284,7 +295,7 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
     if kind == "zip":
         kind = _kind_of_zip(file)
     table = _read_kind(kind, file, None, choice, source)
-    return replace(table, sha256=hashlib.sha256(data).hexdigest())
+    return _hashed(table, data)
 
 
 def read_picture_list(paths: Sequence[Path], choice: Choice, within: int | None = None) -> Table:
@@ -359,10 +370,14 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
     if kind == "bed":
         return read_bed(Path(file.name), choice, source)
     if kind in ARRAYS:
-        if kind == "npz" and key is None and (matrix := read_sparse_npz(file, source)) is not None:
-            return table_from_array(matrix, choice, source)
-        array, notes = array_in(kind, file, key, source)
-        return _with_notes(table_from_array(array, choice, source), notes)
+        array = read_sparse_npz(file, source) if kind == "npz" and key is None else None
+        notes: tuple[str, ...] = ()
+        if array is None:
+            array, notes = array_in(kind, file, key, source)
+        table = _with_notes(table_from_array(array, choice, source), notes)
+        if kind != "npy" or isinstance(file, io.BytesIO):
+            return table
+        return replace(table, sha256=hash_of_npy(file, array), hashed="the bytes of the file")
     # Arrow takes longer to import than everything else here, and only columns need it.
     from gramian.rows.columnar import table_from_columns
 

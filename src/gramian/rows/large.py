@@ -74,11 +74,13 @@ def _npy(place: Location, choice: Choice, limit: int) -> Table | None:
     if place.path.stat().st_size <= whole_within(limit):
         return None
     source = readable(str(place))
-    stored = stored_npy(place.path, source)
-    return None if stored is None else table_of_stored(stored, choice, source)
+    choice.refuse_marks(source, "numbers")
+    choice.refuse_size(source)
+    stored, notes = stored_npy(place.path, source)
+    return None if stored is None else table_of_stored(stored, choice, source, notes)
 
 
-def table_of_stored(stored: StoredArray, choice: Choice, source: str) -> Table:
+def table_of_stored(stored: StoredArray, choice: Choice, source: str, notes: tuple[str, ...] = ()) -> Table:
     """Make a table of an array that is left in its file; columns that are chosen are copied.
 
     Raises
@@ -86,12 +88,11 @@ def table_of_stored(stored: StoredArray, choice: Choice, source: str) -> Table:
     DataError, ParameterError
         As of :func:`gramian.rows.table.table_from_array`.
     """
-    choice.refuse_marks(source, "numbers")
     rows = pick_rows(len(stored), choice.rows, source)
     shape = stored.picture_shape
     whole = (len(stored), *shape) if shape else stored.shape
     _, kept, id_column, label = array_roles(whole, choice, source)
-    values, notes = (stored, ()) if choice.rows is None else rows_taken(stored, rows)
+    values, where = (stored, ()) if choice.rows is None else rows_taken(stored, rows)
     aside: dict[int, list[npt.NDArray[Any]]] = {
         place: [] for place in (id_column, label) if place is not None
     }
@@ -103,7 +104,7 @@ def table_of_stored(stored: StoredArray, choice: Choice, source: str) -> Table:
 
     if kept is not None:
         values, note = copied(values, change, len(values) * len(kept) * stored.dtype.itemsize)
-        notes = (note,)
+        where = (note,)
     taken = {place: np.concatenate(found) for place, found in aside.items()}
     return Table(
         values,
@@ -112,7 +113,7 @@ def table_of_stored(stored: StoredArray, choice: Choice, source: str) -> Table:
         label_name=choice.label,
         picture_shape=shape,
         source=source,
-        notes=notes,
+        notes=(*notes, *where),
         row_numbers=None if choice.rows is None else rows,
         column_numbers=None if kept is None else tuple(kept),
     )

@@ -1,5 +1,6 @@
 """Arrays in .npy files and .npz archives, checked by their header before anything large is read."""
 
+import hashlib
 import os
 import zipfile
 from dataclasses import replace
@@ -17,7 +18,7 @@ from gramian.rows.archives import Stored, Use, damage, pick_array, require, requ
 from gramian.rows.spool import Spool
 from gramian.rows.stored import StoredArray, whole_within
 from gramian.rows.stored_sparse import ENTRY, StoredSparse
-from gramian.rows.table import Choice, Table, pick_rows
+from gramian.rows.table import LOGICAL, Choice, Table, pick_rows
 
 UNPACKED = 1 << 20  # entries at a time
 
@@ -61,8 +62,19 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
     return array if use == "table" else array.reshape(-1)
 
 
-def stored_npy(path: Path, source: str) -> StoredArray | None:
-    """Return the one array of a .npy file to be read block by block.
+def hash_of_npy(file: IO[bytes], array: npt.NDArray[Any]) -> str:
+    """Return the SHA-256 of a .npy file, of which nothing but the header is read again."""
+    file.seek(0)
+    _, start = _read_header(file)
+    file.seek(0)
+    found = hashlib.sha256(file.read(start))
+    stored = array if array.flags.c_contiguous else array.T
+    found.update(memoryview(np.ascontiguousarray(stored).reshape(-1)).cast("B"))  # type: ignore[arg-type]
+    return found.hexdigest() if file.seek(0, os.SEEK_END) == start + array.nbytes else ""
+
+
+def stored_npy(path: Path, source: str) -> tuple[StoredArray | None, tuple[str, ...]]:
+    """Return the one array of a .npy file to be read block by block, and notes.
 
     None for pictures in Fortran order, of which no row lies in one piece, nor any column.
 
@@ -79,9 +91,10 @@ def stored_npy(path: Path, source: str) -> StoredArray | None:
         require(header, source, "table")
         _require_all(header, file.seek(0, os.SEEK_END) - start, source)
     if fortran and len(shape) == 3:
-        return None
+        return None, ()
     kind = np.dtype(np.uint8) if dtype.kind == "b" else dtype
-    return StoredArray(path, start, shape, kind, fortran=fortran, source=source)
+    notes = (LOGICAL,) if dtype.kind == "b" else ()
+    return StoredArray(path, start, shape, kind, fortran=fortran, source=source), notes
 
 
 def read_npz(

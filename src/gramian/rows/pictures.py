@@ -333,6 +333,7 @@ def read_pictures(
         source=source,
         notes=tuple(notes) if spool is None else (*notes, spool.note),
         sha256=digest.hexdigest(),
+        hashed="the names and contents of the pictures",
     )
 
 

@@ -145,6 +145,10 @@ class Rows(ABC):
         """Return a dense block of some columns: a view where that is possible."""
         return self.block(rows).dense[:, columns]
 
+    def every(self, step: int) -> Any:
+        """Return every step-th row, beginning with the first."""
+        return self.in_memory()[::step, ...]
+
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
         return map(self.block, self._parts(rows_per_block))

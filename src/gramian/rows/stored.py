@@ -347,6 +347,10 @@ class StoredRows(Rows):
     def block(self, rows: slice) -> Block:
         return Block(rows, self.cut(rows, slice(None)))
 
+    def every(self, step: int) -> Any:
+        places = range(0, self.shape[0], step)
+        return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
+
     def in_memory(self) -> Any:
         """Read the whole table, for those who truly need it.
 

@@ -13,6 +13,8 @@ from gramian.arrays import dense
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 
+LOGICAL = "true and false read as 1 and 0"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
@@ -41,7 +43,9 @@ class Table:
     asked : tuple of str
         What that person asked to do with the data while reading: for the report.
     sha256 : str
-        Hash of the bytes that were read.
+        Hash of what was read; "" where no file was read as a whole.
+    hashed : str
+        What that covers.
     row_numbers : range or None
         Numbers of the rows in the file, counted from 0, where only some of them were asked for.
     column_numbers : tuple of int or None
@@ -60,6 +64,7 @@ class Table:
     notes: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     sha256: str = ""
+    hashed: str = ""
     row_numbers: range | None = None
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
@@ -272,7 +277,7 @@ def table_from_array(array: Any, choice: Choice, source: str) -> Table:
     """
     notes: tuple[str, ...] = ()
     if array.dtype.kind == "b":
-        array, notes = array.view(np.uint8), ("true and false read as 1 and 0",)
+        array, notes = array.view(np.uint8), (LOGICAL,)
     rows = pick_rows(array.shape[0], choice.rows, source)
     numbers = None if choice.rows is None else rows
     shape, kept, id_column, label = array_roles(array.shape, choice, source)

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from gramian.arrays import parallel_map
 from gramian.checks import slices, told
 from gramian.errors import DataError, FileError
 from gramian.rows.column_blocks import OtherEncoding
@@ -32,6 +33,7 @@ from gramian.rows.delimited import (
 )
 
 _LEAST, _MOST = 1 << 12, 16 << 20  # bytes of a block
+_TOGETHER = 8  # blocks that are parsed at a time, by as many threads as there are
 _GZIP = 31  # how zlib is told to expect gzip
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -106,15 +108,23 @@ class TextBlocks:
         while len(head) < SAMPLE_BYTES and (piece := next(pieces, b"")):
             head += piece
         head, _ = strip_comments(head, self.na_values)
+        blocks = self._placed(_whole_rows(itertools.chain([head], pieces), self._size, self.source))
+        while group := list(itertools.islice(blocks, _TOGETHER)):
+            yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
+
+    def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, Layout, int]]:
+        """Yield each block with its layout, the first with a header, and with the lines before it."""
         layout, lines = self._layout, 0
-        for block in _whole_rows(itertools.chain([head], pieces), self._size, self.source):
-            rows = self._as_utf8(block)
-            if layout.separator == " ":
-                rows = collapse_spaces(rows)
-            if rows:
-                yield read_columns(rows, layout, self.source, self.na_values, as_text, lines)
+        for block in blocks:
+            yield block, layout, lines
             lines += block.count(b"\n")
             layout = replace(layout, names=None)
+
+    def _parsed(self, block: bytes, layout: Layout, lines: int, as_text: frozenset[int]) -> list[Any]:
+        rows = self._as_utf8(block)
+        if layout.separator == " ":
+            rows = collapse_spaces(rows) or b"\n"
+        return read_columns(rows, layout, self.source, self.na_values, as_text, lines)
 
     def _as_utf8(self, block: bytes) -> bytes:
         if not self._utf8:

@@ -75,10 +75,10 @@ def numbers_from_text(
 
 def converted(
     columns: Sequence[Any], comma: str | None, na_values: Sequence[str] = ()
-) -> tuple[list[Any], bool]:
-    """Turn columns of text that are numbers into float64, and say whether by what a comma separates."""
-    result, by_comma = [], False
-    for column in columns:
+) -> tuple[list[Any], set[int]]:
+    """Turn columns of text that are numbers into float64, and say which by what a comma separates."""
+    result, by_comma = [], set()
+    for place, column in enumerate(columns):
         text = _without_missing(column, na_values) if pa.types.is_string(column.type) else None
         if text is None:
             result.append(_without_numbers(column, na_values))
@@ -86,7 +86,7 @@ def converted(
             result.append(_as_float(text))
         elif comma is not None and _all_match(text, _DECIMAL if comma == "decimal" else _THOUSANDS):
             result.append(_as_float(pc.replace_substring(text, ",", "." if comma == "decimal" else "")))
-            by_comma = True
+            by_comma.add(place)
         else:
             result.append(column)
     return result, by_comma

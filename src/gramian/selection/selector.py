@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import from_numpy
+from gramian.arrays import from_numpy, memory_limit_bytes
 from gramian.errors import DataError, InputTypeError
 from gramian.estimators.inputs import check_features, expected_columns
 from gramian.rows import as_rows
@@ -38,13 +38,17 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
             Where no feature was kept, or X has others than the data that was fitted.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator=type(self).__name__, expected=expected_columns(self))
+        limit = memory_limit_bytes(None)
+        rows = as_rows(X, estimator=type(self).__name__, expected=expected_columns(self), limit=limit)
         check_features(self, X, rows)
-        values, kept = rows.in_memory(), np.flatnonzero(self.support_)
+        kept = np.flatnonzero(self.support_)
         if not kept.size:
             raise DataError(
                 "There is nothing to keep: no feature was selected. Be less strict, or ask for a number."
             )
+        if rows.is_stored:
+            return rows.map(lambda block: block.values[:, kept])
+        values = rows.in_memory()
         return values[:, kept] if rows.is_sparse else rows.xp.take(values, from_numpy(kept, values), axis=1)
 
     def inverse_transform(self, X: Any) -> Any:
