@@ -407,3 +407,20 @@ def test_kernels_are_what_the_user_gave():
         assert model.certificate_.ok
     widths = KernelPCA(2, kernel=RBF(sigma=[1.0, 2.0, 1.0, 3.0]), solver="random-features").fit(X)
     assert widths.certificate_.ok
+
+
+@pytest.mark.parametrize("how", ["uniform", "rpcholesky", "random-features"])
+def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
+    X = np.random.default_rng(3).standard_normal((4000, 30)) + 5.0
+    np.save(tmp_path / "x.npy", X)
+    solver = {"solver": how} if how == "random-features" else {"solver": "nystroem", "landmarks": how}
+    models = [
+        KernelPCA(3, kernel="rbf", gamma=0.02, n_landmarks=40, random_state=0, memory_limit=limit, **solver)
+        for limit in (3_500_000, None)
+    ]
+    file, array = models[0].fit(tmp_path / "x.npy"), models[1].fit(X)
+    assert file.eigenvalues_ == pytest.approx(array.eigenvalues_, rel=1e-9)
+    assert np.array_equal(file.landmark_indices_, array.landmark_indices_)
+    assert np.allclose(file.transform(tmp_path / "x.npy"), array.transform(X), atol=1e-8)
+    for name in ("upper", "lower"):
+        assert getattr(file.certificate_, name) == pytest.approx(getattr(array.certificate_, name), rel=1e-3)

@@ -52,7 +52,7 @@ from gramian.estimators.inputs import (
     streams,
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
-from gramian.estimators.landmarks import APPROXIMATE, ByFeatures
+from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
@@ -90,7 +90,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2).
         "scale" is ``1 / (n_features * X.var())``, as in scikit-learn's SVC, with the variance of all entries.
         "median", for rbf and laplacian, takes the median distance between at most 5000 evenly spaced rows as
-        width.
+        width. Of a file that is read block by block, both look at 5000 rows.
     degree : int, default=3
         Power of poly.
     coef0 : float, default=1
@@ -314,6 +314,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
 
     def _rows(self, X: Any, **options: Any) -> Rows:
+        if self._approximate:
+            options.setdefault("limit", memory_limit_bytes(self.memory_limit))
         rows = as_rows(X, estimator="KernelPCA", **options)
         if rows.is_sparse and self._precomputed:
             raise DataError(
@@ -341,8 +343,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         if self._precomputed:
             return None
         kernel = self._asked_kernel()
-        kernel.admit_sparse(rows.in_memory())
-        return kernel.resolve(rows.in_memory(), rows.feature_names)
+        values = some_of(rows) if rows.is_stored else rows.in_memory()
+        kernel.admit_sparse(values)
+        return kernel.resolve(values, rows.feature_names)
 
     def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
         """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""

@@ -41,12 +41,13 @@ from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import register_record
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.feature_maps import CONFIDENCE
+from gramian.kernels.widths import MEDIAN_ROWS
 from gramian.operators.costs import KERNEL_VALUE, LARGE
-from gramian.operators.features import FeatureSums, KernelValues, feature_sums
+from gramian.operators.features import FeatureSums, KernelValues, feature_sums, numpy_rows
 from gramian.operators.kernel_source import NEAR_ONE
 from gramian.operators.pivots import random_pivots, rows_at
 from gramian.records import Approximation, Ask, FloatArray, Plan, Repair, Step, Target
-from gramian.rows import Rows, as_rows
+from gramian.rows import Block, Rows, as_rows
 from gramian.solvers.product import EIGH_ALL
 from gramian.store import Array
 
@@ -231,7 +232,8 @@ class ByFeatures(WithPreimages):
                 "those of X."
             )
         values = given.in_memory()
-        return alike(values if sparse.issparse(values) else to_numpy(values), _numpy(rows))
+        kept = sparse.issparse(values)
+        return alike(values if kept else to_numpy(values), numpy_rows(rows.block(slice(0, 1)).values))
 
     def _approximate_target(self: Any, rows: Rows, m: int) -> Target:
         of = "landmarks" if self.solver == "nystroem" else "random features"
@@ -337,7 +339,9 @@ class ByFeatures(WithPreimages):
         self: Any, rows: Rows, kernel: Kernel, m: int, rng: np.random.Generator
     ) -> Functions:
         """Choose landmarks and orthonormalise them."""
-        every = kernel.bind(_numpy(rows), self._precision(rows.in_memory()))
+        # For the precision only the number of rows counts.
+        shape_only = np.broadcast_to(rows.dtype.type(0), rows.shape)
+        every = kernel.bind(_reaching_as_far(rows), self._precision(shape_only))
         landmarks, indices = self._chosen(rows, every, m, rng)
         self.landmark_indices_ = indices
         self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
@@ -407,7 +411,7 @@ class ByFeatures(WithPreimages):
     ) -> Functions:
         rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
         made = RandomFourierMap(m, gamma=rates, random_state=rng)
-        self.feature_map_ = made.fit(dense(_numpy(rows)))
+        self.feature_map_ = made.fit(rows if rows.is_stored else dense(_as_numpy(rows.in_memory())))
         made.random_state = made.gamma = None
         found: Functions = self._of_map(made, rows.dtype)
         return found
@@ -483,8 +487,29 @@ def _as_numpy(landmarks: Any) -> Any:
     return landmarks if sparse.issparse(landmarks) else to_numpy(landmarks)
 
 
-def _numpy(rows: Rows) -> Any:
-    return _as_numpy(rows.in_memory())
+def some_of(rows: Rows) -> Any:
+    """Return evenly spaced rows, from which the parameters of a kernel are found."""
+    return rows.every(-(-rows.shape[0] // MEDIAN_ROWS))
+
+
+def _reaching_as_far(rows: Rows) -> Any:
+    """All rows; of a file, some of them and corners of the box that all lie in, no nearer than any row.
+
+    What a kernel's values are off by depends on how far rows are from zero and from their mean.
+    """
+    if not rows.is_stored:
+        return _as_numpy(rows.in_memory())
+    if rows.is_sparse:
+        return rows.in_memory()
+
+    def ends(block: Block) -> tuple[Any, Any]:
+        return block.values.min(axis=0), block.values.max(axis=0)
+
+    some = some_of(rows)
+    low, high = rows.reduce(ends, lambda a, b: (np.minimum(a[0], b[0]), np.maximum(a[1], b[1])))
+    mean = some.mean(axis=0)
+    corners = [np.where(high - origin > origin - low, high, low) for origin in (0.0, mean)]
+    return np.concatenate([some, np.array([low, high, *corners], dtype=some.dtype)])
 
 
 def _centres(rows: Rows, m: int, rng: np.random.Generator) -> Any:
