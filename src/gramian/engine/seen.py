@@ -14,7 +14,7 @@ from gramian.engine.planning import plan
 from gramian.engine.solving import Solved, solve
 from gramian.errors import MemoryLimitError, ParameterError
 from gramian.operators.centered import CenteredRows
-from gramian.operators.costs import LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
+from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
 from gramian.operators.seen import Seen
 from gramian.operators.whole import SymmetricMatrix
 from gramian.records import Ask, Completeness, Plan, Step
@@ -23,7 +23,8 @@ from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
 
 FREQUENT_DIRECTIONS = "frequent-directions"
-BATCH_SECONDS = 2e-3  # to check a batch and merge it
+BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
+SHRINK_SECONDS = 2e-4  # of each shrinking of a sketch, however small
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
 
 
@@ -31,7 +32,8 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
     """Return what the scatter matrix of a stream of d columns takes."""
     seconds = TableCosts((rows, d), np.dtype(np.float64)).build(Form("covariance", "whole"))[0]
     made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
-    return SymmetricCosts(d, "covariance", BESIDE, seconds + batches * BATCH_SECONDS, made)
+    seconds += batches * (BATCH_SECONDS + BESIDE * 8 * d * d / BANDWIDTH)
+    return SymmetricCosts(d, "covariance", BESIDE, seconds, made)
 
 
 @dataclass(eq=False)
@@ -216,7 +218,8 @@ def sketch_plan(found: Plan, shape: tuple[int, int], size: int, memory_limit: in
             f"A sketch of {size} rows of {d} columns needs about {amount(need)} of working memory, and "
             f"memory_limit allows {amount(memory_limit)}. Raise memory_limit, or give a smaller sketch_size."
         )
-    seconds = n / size * (4 * size**2 * d / LARGE["float64"] + EIGH_ALL * (2 * size) ** 3) + n * d * 2e-9
+    shrink = SHRINK_SECONDS + 4 * size**2 * d / LARGE["float64"] + EIGH_ALL * (2 * size) ** 3
+    seconds = n / size * shrink + n * d * 2e-9
     step = Step("sketch", f"{n:,} rows to at most {2 * size} in one pass, by Frequent Directions", seconds)
     reason = (
         f"solver={FREQUENT_DIRECTIONS!r} was asked for; it is approximate, and the certificate says how far."

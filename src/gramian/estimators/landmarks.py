@@ -42,7 +42,7 @@ from gramian.estimators.saving import register_record
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.feature_maps import CONFIDENCE
 from gramian.kernels.widths import MEDIAN_ROWS
-from gramian.operators.costs import KERNEL_VALUE, LARGE
+from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE
 from gramian.operators.features import FeatureSums, KernelValues, feature_sums, numpy_rows
 from gramian.operators.kernel_source import NEAR_ONE
 from gramian.operators.pivots import random_pivots, rows_at
@@ -55,6 +55,8 @@ APPROXIMATE = ("nystroem", "random-features")
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
 PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
+# Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
+STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 3e-9
 
 register_record(FeatureSums, shift=Array("m"), first=Array("m"), second=Array("m m"))
 
@@ -269,11 +271,12 @@ class ByFeatures(WithPreimages):
         """The plan for the small matrix, with what comes before it."""
         n, d = shape
         kind = "float32" if single else "float64"
-        values = n * m * (KERNEL_VALUE["float64"] / 2 + d / LARGE["float64"])
+        one = COSINE if self.solver == "random-features" else KERNEL_VALUE["float64"] / 2
+        values = n * m * (one + d / LARGE["float64"])
         steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
         what = "random features" if self.solver == "random-features" else "landmarks"
         if self.solver == "nystroem":
-            chosen = n * m * m / 2 / LARGE[kind] + 1.2 * values
+            chosen = n * m * m / 2 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
             rule = self.landmarks if isinstance(self.landmarks, str) else "given"
             details = {
                 "rpcholesky": (f"{m} rows by randomly pivoted Cholesky", chosen),
@@ -289,6 +292,7 @@ class ByFeatures(WithPreimages):
             Step("evaluate", f"{n:,} rows x {m} {'kernel values' if steps else what}", values),
             Step("multiply", f"their {m} x {m} products, {kind}", n * m * m / 2 / LARGE[kind]),
         ]
+        steps = [replace(step, seconds=step.seconds + STEP) for step in steps]
         return replace(
             inner,
             operator=f"covariance of {m} {what}",

@@ -146,6 +146,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         What the data was.
     column_means_ : ndarray of shape (n_features,) or None
         What fills missing values of new files, where the data was a file read with ``missing="mean"``.
+    counted_alleles_ : ndarray of shape (n_features,)
+        Of genotypes in a .bed file only: the allele that each column counts; "" where the file does not say.
 
     References
     ----------
@@ -295,6 +297,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             check_tol(self.tol, rows.dtype),
             memory_limit_bytes(self.memory_limit) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
+            held=rows.held,
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:

@@ -36,7 +36,15 @@ from gramian.rows.seen import SeenRows
 from gramian.store import Array
 
 # What is known of a stream before anything is decomposed.
-AT_ONCE = {"n_samples_", "n_features_in_", "feature_names_in_", "column_means_", "picture_shape_", "_seen"}
+AT_ONCE = {
+    "n_samples_",
+    "n_features_in_",
+    "feature_names_in_",
+    "counted_alleles_",
+    "column_means_",
+    "picture_shape_",
+    "_seen",
+}
 LEAST_SKETCH = 20
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
