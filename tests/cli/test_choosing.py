@@ -1,6 +1,5 @@
 import shlex
 
-import numpy as np
 import pytest
 from sklearn.datasets import make_circles
 
