@@ -172,8 +172,8 @@ def test_exact_eigenvalues_lie_within_the_bounds():
                     assert (exact[:k] <= found.upper[:k] + slack).all(), case
 
 
-def test_bounds_at_three_thousand_rows():
-    rows = clusters([2000, 800, 150, 50], seed=5)
+def test_bounds_of_float32_rows():
+    rows = clusters([1000, 400, 75, 25], seed=5)
     exact = exact_eigenvalues(RBF(gamma=0.2), rows)[:6]
     for seed in range(3):
         found = nystroem(6, 150, gamma=0.2, random_state=seed).fit(rows.astype(np.float32)).certificate_
