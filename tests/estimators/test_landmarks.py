@@ -275,6 +275,17 @@ def test_sparse_rows_and_other_array_kinds():
 # ------------------------------------------------------------------------ refusals
 
 
+def test_landmarks_may_be_sparse_and_far_from_the_rows():
+    rows = sp.csr_array(np.where(np.abs(X) > 1, X, 0.0))
+    given = {"kernel": "rbf", "gamma": 0.1, "solver": "nystroem"}
+    model, same = (KernelPCA(3, landmarks=nodes[:20], **given).fit(nodes) for nodes in (rows, rows.toarray()))
+    np.testing.assert_allclose(model.eigenvalues_, same.eigenvalues_, rtol=1e-9)
+    for kernel, offset in (("linear", 1e5), ("rbf", 10.0)):
+        model = KernelPCA(2, **given | {"kernel": kernel}, center=False, landmarks=X[:6] + offset).fit(X)
+        # What has been found of the rows, not of the landmarks.
+        np.testing.assert_allclose((model.transform(X) ** 2).sum(axis=0), model.eigenvalues_, rtol=1e-4)
+
+
 def test_what_cannot_be_approximated_is_refused():
     fits = {
         r"needs a kernel that is proven .* sigmoid": nystroem(kernel="sigmoid"),

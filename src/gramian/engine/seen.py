@@ -71,7 +71,7 @@ class SeenProblem(LinearProblem):
             view, matrix = self.measured(), self.seen.moments.squares
             if view.divisor is not None:
                 matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
-            error = self.seen.rounding(view)
+            error = self.seen.rounding(view, self.degrees)
             self._built = (
                 None,
                 SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0]),
@@ -128,7 +128,7 @@ class SketchProblem(LinearProblem):
         if self._built is not before:
             sketch, view = self.seen.sketch, self.data_view()
             assert sketch is not None
-            lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view)
+            lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view, self.degrees)
             # The sketch is measured in a unit of its own.
             lost = float(np.ldexp(lost, 2 * (self.seen.exponent - self.measured().unit_exponent)))
             built.error_bound += lost

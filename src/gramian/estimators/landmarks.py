@@ -22,7 +22,7 @@ from gramian.arrays import (
     power_of_two,
     to_numpy,
 )
-from gramian.checks import amount, check_choice, check_integer, counted
+from gramian.checks import amount, check_choice, check_integer, counted, evenly
 from gramian.engine import plan, solve
 from gramian.engine.features import Basis, FeatureProblem, approximated, landmark_bounds
 from gramian.errors import DataError, MemoryLimitError, ParameterError, UnavailableError
@@ -54,6 +54,7 @@ from gramian.store import Array
 APPROXIMATE = ("nystroem", "random-features")
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
+NEAR_MEAN = 64  # rows whose kernel values are subtracted, on average, before products are summed
 PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
 # Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
 STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 3e-9
@@ -202,7 +203,7 @@ class ByFeatures(WithPreimages):
                 "are as many as they are. Leave n_landmarks out."
             )
         else:
-            return len(self._given_landmarks(rows))
+            return int(self._given_landmarks(rows).shape[0])
         if self.n_landmarks is None:
             return int(min(N_LANDMARKS, rows.shape[0]))
         advice = "Landmarks are rows, of which there are no more."
@@ -350,7 +351,11 @@ class ByFeatures(WithPreimages):
         self.landmark_indices_ = indices
         self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
         found: Functions = self._of_landmarks(kernel, landmarks, rows.shape[0], rows.dtype, every)
-        return found
+        # Near the mean of rows, which landmarks that were given need not be near to.
+        some = rows_at(rows, np.array(evenly(rows.shape[0], NEAR_MEAN)))
+        values = np.empty((some.shape[0], landmarks.shape[0]))
+        found.values(some, values)
+        return replace(found, shift=values.mean(axis=0))
 
     def _of_landmarks(
         self: Any, kernel: Kernel, landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None

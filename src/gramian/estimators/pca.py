@@ -177,6 +177,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         "mean_": Array("d"),
         "scale_": Given(Array("d"), "scale"),
         "_center": Array("d"),
+        "_center_rest?": Array("d"),
         "_divisor": Given(Array("d"), "scale"),
         "constant_features_": Array("_", least=0, kinds="iu"),
         "noise_variance_": float,
@@ -398,6 +399,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
         self._center = view.mean * 2.0**view.exponent
+        rest = np.zeros_like(view.mean) if view.rest is None else view.rest
+        self._center_rest = rest * 2.0**view.exponent
         self._divisor = view.data_divisor
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
         self.scale_ = (
