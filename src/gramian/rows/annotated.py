@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import amount, listed
-from gramian.errors import DataError, MemoryLimitError, ParameterError
+from gramian.checks import listed
+from gramian.errors import DataError, ParameterError
 from gramian.rows.archives import Stored, require, require_room
 from gramian.rows.hdf5 import opened_hdf5, stored
 from gramian.rows.spool import columns_taken
 from gramian.rows.stored import whole_within
 from gramian.rows.stored_hdf5 import left_in_file
-from gramian.rows.stored_sparse import ENTRY, StoredSparse
+from gramian.rows.stored_sparse import ENTRY, StoredSparse, refuse_by_columns
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
 
 
@@ -76,12 +76,8 @@ def _left(path: Path, limit: int, X: Any, rows: range, source: str) -> tuple[Any
     entries = X["data"].shape[0]
     if ENTRY * entries <= whole_within(limit):
         return _sparse(X)[slice(rows.start, rows.stop, rows.step)].tocsr(), ()
-    if X.attrs["encoding-type"] == "csc_matrix":
-        raise MemoryLimitError(
-            f"{source}: X is sparse and kept by columns (CSC), so that reading rows takes all of its "
-            f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Write it by "
-            "rows (adata.X = adata.X.tocsr()), or raise memory_limit."
-        )
+    form = X.attrs["encoding-type"].removesuffix("_matrix")
+    refuse_by_columns(form, entries, limit, f"{source}::X", "adata.X = adata.X.tocsr()")
     data, indices = (left_in_file(path, X[name], limit, f"{source}::X") for name in ("data", "indices"))
     n, d = _shape(X)
     indptr = _read(X["indptr"]).astype(np.int64, copy=False)

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.checks import amount, slices, told
-from gramian.errors import DataError, FileError, MemoryLimitError
+from gramian.errors import DataError, FileError
 from gramian.rows.archives import Stored, Use, damage, pick_array, require, require_room
 from gramian.rows.spool import Spool
 from gramian.rows.stored import StoredArray, whole_within
-from gramian.rows.stored_sparse import ENTRY, StoredSparse
+from gramian.rows.stored_sparse import ENTRY, StoredSparse, refuse_by_columns
 from gramian.rows.table import LOGICAL, Choice, Table, pick_rows
 
 UNPACKED = 1 << 20  # entries at a time
@@ -190,12 +190,7 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
         if ENTRY * entries <= whole_within(limit):
             return None
         form = _stored(archive, source, "format").read().item().decode()
-        if form != "csr":
-            raise MemoryLimitError(
-                f"{source} holds a sparse matrix by {form.upper()}, so that reading rows takes all of its "
-                f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Save it by "
-                "rows, scipy.sparse.save_npz(path, X.tocsr()), or raise memory_limit."
-            )
+        refuse_by_columns(form, entries, limit, source, "scipy.sparse.save_npz(path, X.tocsr())")
         n, d = _stored(archive, source, "shape").read().tolist()
         data, indices = (_unpacked(archive, f"{name}.npy", path, source) for name in ("data", "indices"))
         indptr = _stored(archive, source, "indptr").read().astype(np.int64)

@@ -6,7 +6,7 @@ import hashlib
 import mmap
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -315,9 +315,7 @@ class StoredRows(Rows):
     def identity(self) -> dict[str, str]:
         """Return by what the data is known again: its file's size and time, and some of its rows."""
         n, d = self.shape
-        found = hashlib.blake2b(digest_size=16)
-        for row in evenly(n, ROWS_COMPARED):
-            found.update(np.ascontiguousarray(self.cut(slice(row, row + 1), slice(None))).tobytes())
+        found = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
         facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
         parts: list[Any] = [self.values, *(getattr(self.values, name, None) for name in ("base", "data"))]
         path = next((part.path for part in parts if getattr(part, "path", None) is not None), None)
@@ -348,7 +346,10 @@ class StoredRows(Rows):
         return Block(rows, self.cut(rows, slice(None)))
 
     def every(self, step: int) -> Any:
-        places = range(0, self.shape[0], step)
+        return self.some(range(0, self.shape[0], step))
+
+    def some(self, places: Iterable[int]) -> Any:
+        """Return rows by their numbers, as a dense array."""
         return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
 
     def in_memory(self) -> Any:
@@ -363,15 +364,14 @@ class StoredRows(Rows):
 
     def whole(self, most: int) -> Any:
         """Read the whole table if it takes at most so many bytes."""
-        n, d = self.shape
-        needed = n * d * self.dtype.itemsize
-        if needed > most:
+        if self.stored_bytes > most:
             raise MemoryLimitError(
-                f"This needs all {n:,} rows of {self.values.source} in memory, {amount(needed)}, and of "
-                f"{amount(self.limit)} of memory that may be used a table may take {amount(most)}. Raise "
-                "GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA reads block by block."
+                f"This needs all {self.shape[0]:,} rows of {self.values.source} in memory, "
+                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
+                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
+                "reads block by block."
             )
-        return self.cut(slice(None), slice(None))
+        return self.block(slice(None)).values
 
     def owned(self) -> Any:
         return self.in_memory()
