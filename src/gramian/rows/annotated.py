@@ -19,7 +19,7 @@ from gramian.rows.spool import columns_taken
 from gramian.rows.stored import whole_within
 from gramian.rows.stored_hdf5 import left_in_file
 from gramian.rows.stored_sparse import ENTRY, StoredSparse, refuse_by_columns
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 
 def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
@@ -104,8 +104,6 @@ def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., A
         )
     rows = pick_rows(len(row_names), choice.rows, source)
     values, notes = matrix(opened["X"], rows, source)
-    if repeated:
-        notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
     return Table(
         values if kept == list(range(len(features))) else columns_taken(values, kept)[0],
         feature_names=tuple(features[place] for place in kept),
@@ -113,7 +111,7 @@ def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., A
         labels=None if labels is None else labels[list(rows)],
         label_name=choice.label,
         source=source,
-        notes=notes,
+        notes=(*notes, *repeated_note(repeated)),
         row_numbers=None if choice.rows is None else rows,
     )
 

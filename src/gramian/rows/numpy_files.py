@@ -54,7 +54,7 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
     (2, 2)
     """
     with damage(source):
-        header, start = _read_header(file)
+        header, start, _ = _read_header(file)
         require(header, source, use)
         _require_all(header, file.seek(0, os.SEEK_END) - start, source)
         file.seek(0)
@@ -65,7 +65,7 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
 def hash_of_npy(file: IO[bytes], array: npt.NDArray[Any]) -> str:
     """Return the SHA-256 of a .npy file, of which nothing but the header is read again."""
     file.seek(0)
-    _, start = _read_header(file)
+    _, start, _ = _read_header(file)
     file.seek(0)
     found = hashlib.sha256(file.read(start))
     stored = array if array.flags.c_contiguous else array.T
@@ -84,17 +84,14 @@ def stored_npy(path: Path, source: str) -> tuple[StoredArray | None, tuple[str, 
         As of :func:`read_npy`.
     """
     with damage(source), path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        shape, fortran, dtype = _HEADER_READERS[version](file)
-        start = file.tell()
-        header = Stored(shape, dtype, lambda: np.empty(0))
+        header, start, fortran = _read_header(file)
         require(header, source, "table")
         _require_all(header, file.seek(0, os.SEEK_END) - start, source)
-    if fortran and len(shape) == 3:
+    if fortran and len(header.shape) == 3:
         return None, ()
-    kind = np.dtype(np.uint8) if dtype.kind == "b" else dtype
-    notes = (LOGICAL,) if dtype.kind == "b" else ()
-    return StoredArray(path, start, shape, kind, fortran=fortran, source=source), notes
+    logical = header.dtype.kind == "b"
+    kind, notes = (np.dtype(np.uint8), (LOGICAL,)) if logical else (header.dtype, ())
+    return StoredArray(path, start, header.shape, kind, fortran=fortran, source=source), notes
 
 
 def read_npz(
@@ -204,7 +201,7 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
 def _unpacked(archive: zipfile.ZipFile, name: str, path: Path, source: str) -> StoredArray:
     """Copy an array of one axis to a temporary file."""
     with archive.open(name) as member:
-        header, _ = _read_header(member)
+        header, _, _ = _read_header(member)
         require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
         spool = Spool(source, header.n_bytes, sure=True, path=path)
         for part in told(slices(header.shape[0], UNPACKED), f"part of {name}"):
@@ -272,19 +269,19 @@ def _check_names(header: Stored, key: str, count: int, source: str) -> None:
         )
 
 
-def _read_header(file: IO[bytes]) -> tuple[Stored, int]:
-    """Return what the header of an array says, and how many bytes it takes."""
+def _read_header(file: IO[bytes]) -> tuple[Stored, int, bool]:
+    """Return what the header of an array says, how many bytes it takes, and whether columns come first."""
     start = file.tell()
-    shape, _, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
+    shape, fortran, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
     if min(shape, default=0) < 0:
         raise ValueError("its header has a negative shape")
-    return Stored(shape, dtype, partial(_read_array, file)), file.tell() - start
+    return Stored(shape, dtype, partial(_read_array, file)), file.tell() - start, fortran
 
 
 def _stored(archive: zipfile.ZipFile, source: str, key: str) -> Stored:
     name = f"{key}.npy"
     with archive.open(name) as member:
-        header, start = _read_header(member)
+        header, start, _ = _read_header(member)
 
     def read() -> npt.NDArray[Any]:
         _require_all(header, archive.getinfo(name).file_size - start, f"{source}::{key}")

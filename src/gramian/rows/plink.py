@@ -16,7 +16,7 @@ from gramian.errors import DataError, FileError, MissingExtraError, ParameterErr
 from gramian.rows.archives import Stored, damage, require, require_room
 from gramian.rows.spool import Spool
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 BAND_BYTES = 64 << 20
 
@@ -71,7 +71,7 @@ def read_bed(path: Path, choice: Choice, source: str) -> Table:
         If bed-reader is not installed.
     """
     with _opened(path, source) as bed:
-        picked = _Picked(bed, choice, source)
+        picked = _Wanted(bed, choice, source)
         require_room(Stored((len(picked.rows), len(picked.columns)), np.dtype(np.float32), bed.read), source)
         values = bed.read(index=(picked.index, picked.columns), dtype="float32")
         labels = None
@@ -95,7 +95,7 @@ def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | N
     with _opened(path, source) as bed:
         if 4 * math.prod(bed.shape) <= whole_within(limit) or choice.label is not None:
             return None
-        picked = _Picked(bed, choice, source)
+        picked = _Wanted(bed, choice, source)
         n, d = len(picked.rows), len(picked.columns)
         width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
         spool = Spool(source, n * d, sure=True, path=path)
@@ -124,7 +124,7 @@ def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | N
     )
 
 
-class _Picked:
+class _Wanted:
     """Which rows and columns of an open .bed file are wanted, and what they are called."""
 
     def __init__(self, bed: Any, choice: Choice, source: str) -> None:
@@ -146,7 +146,6 @@ class _Picked:
     def table(
         self, values: Any, labels: Any, notes: tuple[str, ...] = (), means: npt.NDArray[Any] | None = None
     ) -> Table:
-        repeated = (f"column names {listed(self.repeated)} occur more than once: numbered",)
         return Table(
             values,
             feature_names=self.names,
@@ -156,7 +155,7 @@ class _Picked:
             source=self.source,
             notes=(
                 "values count allele 1 (A1, the fifth column of the .bim file)",
-                *(repeated if self.repeated else ()),
+                *repeated_note(self.repeated),
                 *notes,
             ),
             row_numbers=self.numbers,
