@@ -224,6 +224,12 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
         as_rows(path)
 
 
+def test_what_is_kept_by_rows_is_transposed_in_memory_or_refused(tmp_path):
+    path = save_annotated(tmp_path / "x.h5ad", counts())
+    with pytest.raises(MemoryLimitError, match=r"transpose=True .*x.h5ad::X is too large .* save it as .npy"):
+        as_rows(scan(path, transpose=True), limit=12_000_000)
+
+
 def test_damaged_sparse_data_is_refused(tmp_path):
     X = counts()
     X.indices[200_000] = 5000

@@ -50,7 +50,7 @@ class OnDisk:
     ndim = 2
     held: int = 0
     finite: bool | None = None
-    reads_columns: ClassVar[bool] = False
+    reads_columns: bool = False
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
@@ -71,6 +71,20 @@ class OnDisk:
         """Return the same numbers, with the column's one in place of NaN."""
         return Picked(self, range(len(self)), None, means.astype(self.dtype))
 
+    @property
+    def T(self) -> OnDisk:
+        """The same numbers with rows and columns swapped.
+
+        Raises
+        ------
+        MemoryLimitError
+            For all but arrays in one piece.
+        """
+        raise MemoryLimitError(
+            f"transpose=True (--transpose) reads columns, and {self.source} is too large for memory and kept "
+            "by rows. Raise memory_limit, or save it as .npy, which is read by columns too."
+        )
+
 
 class Picked(OnDisk):
     """Some rows and columns of what is in a file."""
@@ -88,14 +102,16 @@ class Picked(OnDisk):
         self.dtype, self.held, self.path, self.source = base.dtype, base.held, base.path, base.source
         self.picture_shape = base.picture_shape if columns is None else None
         self.finite = True if fill is not None else base.finite
+        self.reads_columns = base.reads_columns and columns is None
 
     def __getitem__(self, key: Any) -> Any:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        some = np.asarray(self.rows[rows], dtype=np.intp)
-        first, last = (some[0], some[-1] + 1) if some.size else (0, 0)
-        found = self.base[first:last]
-        found = found if last - first == some.size else found[some - first]
-        found = (found if self.columns is None else found[:, self.columns])[:, columns]
+        some: Any = self.rows[rows]
+        first, last = (some[0], some[-1] + 1) if len(some) else (0, 0)
+        found = self.base[first:last, columns] if self.reads_columns else self.base[first:last]
+        found = found if last - first == len(some) else found[np.asarray(some) - first]
+        if not self.reads_columns:
+            found = (found if self.columns is None else found[:, self.columns])[:, columns]
         return found if self.fill is None else np.where(np.isnan(found), self.fill[columns], found)
 
     @property
@@ -122,11 +138,6 @@ class StoredArray(OnDisk):
         Whether columns lie in one piece, not rows.
     source : str
         What the file is called in messages.
-
-    Attributes
-    ----------
-    fill : ndarray of shape (d,) or None
-        What NaN is read as in each column.
 
     Examples
     --------
@@ -157,8 +168,6 @@ class StoredArray(OnDisk):
         self._stored = np.dtype(dtype)
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        self.finite: bool | None = None
-        self.fill: npt.NDArray[Any] | None = None
         self._place, self._copy = path, None  # what is opened, or is open
         self._seen = (0, 0)
         self._lock = threading.Lock()
@@ -182,10 +191,6 @@ class StoredArray(OnDisk):
         """Return consecutive rows, where each lies in one piece."""
         shape, size = (stop - start, self.shape[1]), self.dtype.itemsize
         return self._like(shape=shape, offset=self.offset + start * self.shape[1] * size)
-
-    def filled(self, means: npt.NDArray[Any]) -> StoredArray:
-        """Return the same numbers, with the column's one in place of NaN."""
-        return self._like(fill=means.astype(self.dtype), finite=True)
 
     @cached_property
     def _file(self) -> int:
@@ -219,16 +224,11 @@ class StoredArray(OnDisk):
         vars(self).update(state, _lock=threading.Lock())
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return a new array of rows, or of (rows, columns): slices with a step of 1, or of rows a list."""
+        """Return a new array of rows, or of (rows, columns), of slices with a step of 1."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        if not isinstance(rows, slice):
-            picked = [self[i : i + 1, columns] for i in np.asarray(rows, dtype=np.intp).tolist()]
-            return np.concatenate(picked) if picked else np.empty((0, self.shape[1]), self.dtype)
-        (start, stop, step), (left, right, _) = (
+        (start, stop, _), (left, right, _) = (
             part.indices(size) for part, size in zip((rows, columns), self.shape, strict=True)
         )
-        if step != 1:
-            return self[list(range(start, stop, step)), columns]
         out = np.empty(
             (max(0, stop - start), max(0, right - left)), self._stored, order="F" if self.fortran else "C"
         )
@@ -236,10 +236,7 @@ class StoredArray(OnDisk):
             self._read(out.T, left, start, self.shape[0], slice(start, stop))
         else:
             self._read(out, start, left, self.shape[1], slice(start, stop))
-        out = out if self._stored.isnative else out.astype(self.dtype)
-        if self.fill is not None:
-            np.copyto(out, self.fill[left:right], where=np.isnan(out))
-        return out
+        return out if self._stored.isnative else out.astype(self.dtype)
 
     def _read(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
         """Fill lines from the one numbered ``first``, from place ``left`` of each; lines have ``length``."""
