@@ -241,8 +241,6 @@ class Streaming:
         if size is not None:
             seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
         else:
-            if isinstance(self.scale, str) and self.scale == "genotype":
-                require_counts(rows)
             seen = seen_of(rows, center=center, among=0 if before is None else before.rows)
             seen = seen if before is None else merged(before, seen, forgetting)
         earlier = 0.0 if before is None else before.seconds
@@ -253,11 +251,8 @@ class Streaming:
         seen: Seen = self.__dict__["_seen"]
         self._require_enough(seen)
         table = seen.table()
-        scale, ddof = (
-            check_scale(self.scale, seen.columns, bool(self.center)),
-            check_ddof(self.ddof, seen.rows),
-        )
-        problem = problem_of(seen, scale, ddof)
+        scale = check_scale(self.scale, seen.columns, bool(self.center))
+        problem = problem_of(seen, scale, check_ddof(self.ddof, seen.rows))
         seeds = drawn_seeds(self.random_state)
         self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table), seeds))
 
