@@ -15,11 +15,10 @@ import numpy as np
 
 from gramian.analysis.components import fixed_signs
 from gramian.arrays import as_float64
-from gramian.checks import amount
-from gramian.engine.planning import plan
+from gramian.engine.planning import plan, require_memory
 from gramian.engine.solving import Solved
 from gramian.engine.symmetric import eigenpairs
-from gramian.errors import MemoryLimitError, ParameterError
+from gramian.errors import ParameterError
 from gramian.operators.costs import KERNEL_VALUE, LARGE, SymmetricCosts
 from gramian.operators.features import FeatureSums, rounding_of_single
 from gramian.operators.operator import Operator
@@ -244,13 +243,10 @@ def plan_features(shape: tuple[int, int], m: int, ask: Ask, *, rule: str | None,
     """
     inner = plan(SymmetricCosts(m), replace(ask, memory_limit=sys.maxsize))
     told = feature_plan(inner, shape, m, rule=rule, single=single)
-    if told.bytes > ask.memory_limit:
-        other = " or landmarks='uniform'," if rule == "rpcholesky" else ""
-        raise MemoryLimitError(
-            f"solver={told.solver!r} with n_landmarks={m} needs about {amount(told.bytes)} of working memory "
-            f"for {shape[0]:,} rows, and memory_limit allows {amount(ask.memory_limit)}. Take a smaller "
-            f"n_landmarks,{other} or raise memory_limit."
-        )
+    other = " or landmarks='uniform'," if rule == "rpcholesky" else ""
+    what = f"solver={told.solver!r} with n_landmarks={m} for {shape[0]:,} rows"
+    way_out = f"Take a smaller n_landmarks,{other} or raise memory_limit."
+    require_memory(what, told.bytes, ask.memory_limit, way_out)
     return told
 
 

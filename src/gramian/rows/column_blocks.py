@@ -253,7 +253,7 @@ class _Reading:
     def _may_name_rows(self) -> int | None:
         """Return the first column that has no use, unless it is known that it does not name rows."""
         first, guess = self._first, self._guess
-        place = None if first is None or guess.unnamed else first_free(first, self._choice)
+        place = None if first is None or guess.unnamed else first_free(first.names, self._choice)
         if first is None or place is None or place == self._given(first):
             return None
         return place if all_different(first.arrays[place]) else None

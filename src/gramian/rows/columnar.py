@@ -228,7 +228,7 @@ def find_row_names(
     columns: Columns, choice: Choice, given: int | None, kept: list[int]
 ) -> tuple[int | None, list[int], tuple[str, ...]]:
     """Take the first column for row names where it can be nothing else."""
-    first = first_free(columns, choice)
+    first = first_free(columns.names, choice)
     if first is None or first == given or len(columns.names) == 1:
         return given, kept, ()
     column, name = columns.arrays[first], columns.names[first]
@@ -247,10 +247,10 @@ def find_row_names(
     return first, rest, (f"column {name!r} holds unique text: used as row names",)
 
 
-def first_free(columns: Columns, choice: Choice) -> int | None:
+def first_free(names: Sequence[str], choice: Choice) -> int | None:
     """Return the first column that nobody asked for, which may name rows."""
     taken = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
-    return next((index for index, name in enumerate(columns.names) if name not in taken), None)
+    return next((index for index, name in enumerate(names) if name not in taken), None)
 
 
 def all_different(column: Any) -> bool:
