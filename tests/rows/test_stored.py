@@ -142,5 +142,5 @@ def test_densities_and_rules_of_a_file(saved):
         for limit, data in ((LIMIT, saved(X)), (None, X))
     )
     assert str(file) == str(array)
-    with pytest.raises(MemoryLimitError, match="copies of the data"):
+    with pytest.raises(MemoryLimitError, match="which copies the data, needs about"):
         PCA("parallel", memory_limit=LIMIT).fit(saved(X))
