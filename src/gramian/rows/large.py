@@ -21,10 +21,10 @@ from gramian.rows.stored import StoredArray, whole_within
 from gramian.rows.stored_hdf5 import stored_hdf5
 from gramian.rows.table import Choice, Table, array_roles, pick_rows
 
-Left = Callable[[Location, Choice, int, str], Table | None]
+Stored = Callable[[Location, Choice, int, str], Table | None]
 
 
-def left_on_disk(place: Location, choice: Choice, limit: int) -> Table | None:
+def stored_table(place: Location, choice: Choice, limit: int) -> Table | None:
     """Return the table with its numbers on disk: in the file itself, or copied to a spool.
 
     Parameters
@@ -52,8 +52,8 @@ def left_on_disk(place: Location, choice: Choice, limit: int) -> Table | None:
     if not folder and not place.path.is_file():
         return None
     kind = ("parquet" if parquet_files(place.path) else "folder") if folder else kind_of(place.path)
-    left, source = LEFT.get(kind), readable(str(place))
-    if left is None or choice.label_row is not None:
+    found, source = STORED.get(kind), readable(str(place))
+    if found is None or choice.label_row is not None:
         if not folder:
             _refuse_whole(place, limit)
         return None
@@ -61,7 +61,7 @@ def left_on_disk(place: Location, choice: Choice, limit: int) -> Table | None:
         if kind != "text":
             choice.refuse_marks(source, "numbers")
         choice.refuse_size(source)
-    return left(place, choice, limit, source)
+    return found(place, choice, limit, source)
 
 
 def _refuse_whole(place: Location, limit: int) -> None:
@@ -143,7 +143,7 @@ def _columns(place: Location, choice: Choice, limit: int, source: str) -> Table 
     return None if blocks.needed <= whole_within(limit) else table_from_blocks(blocks, choice, limit)
 
 
-LEFT: dict[str, Left] = {
+STORED: dict[str, Stored] = {
     "annotated": lambda place, *asked: stored_annotated(place.path, *asked),
     "bed": lambda place, *asked: stored_bed(place.path, *asked),
     "hdf5": lambda place, *asked: stored_hdf5(place.path, place.key, *asked),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
 from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
-from gramian.rows.archives import Stored, damage, require, require_room
+from gramian.rows.archives import Header, damage, require, require_room
 from gramian.rows.spool import Spool
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
@@ -72,7 +72,7 @@ def read_bed(path: Path, choice: Choice, source: str) -> Table:
     """
     with _opened(path, source) as bed:
         picked = _Wanted(bed, choice, source)
-        require_room(Stored((len(picked.rows), len(picked.columns)), np.dtype(np.float32), bed.read), source)
+        require_room(Header((len(picked.rows), len(picked.columns)), np.dtype(np.float32), bed.read), source)
         values = bed.read(index=(picked.index, picked.columns), dtype="float32")
         labels = None
         if picked.label is not None:
@@ -129,7 +129,7 @@ class _Wanted:
 
     def __init__(self, bed: Any, choice: Choice, source: str) -> None:
         self.source = source
-        require(Stored(tuple(bed.shape), np.dtype(np.int8), bed.read), source)
+        require(Header(tuple(bed.shape), np.dtype(np.int8), bed.read), source)
         features, self.repeated = unique_names([str(name) for name in bed.sid])
         if choice.id is not None or choice.label_row is not None:
             raise ParameterError(f"rows of {source} are named by its .fam file. Leave out id, and label too.")

@@ -169,7 +169,7 @@ class StoredArray(OnDisk):
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self._place, self._copy = path, None  # what is opened, or is open
-        self._seen = (0, 0)
+        self._before = (0, 0)
         self._lock = threading.Lock()
 
     def _like(self, **other: Any) -> StoredArray:
@@ -204,7 +204,7 @@ class StoredArray(OnDisk):
                     file = os.open(self._place or "", os.O_RDONLY | getattr(os, "O_BINARY", 0))
             except OSError as error:
                 raise FileError(f"{self.source} cannot be read: {reason(error)}.") from error
-            vars(self).update(_seen=_state(file), _file=file)
+            vars(self).update(_before=_state(file), _file=file)
         return file
 
     def __del__(self) -> None:
@@ -212,7 +212,9 @@ class StoredArray(OnDisk):
             os.close(self._file)
 
     def _kept(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_seen")}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_before")
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         if self._copy is None:
@@ -258,7 +260,7 @@ class StoredArray(OnDisk):
             if not read:
                 raise FileError(f"{self._block(rows)} are not there: the file was cut off while it was read.")
             done += read
-        if _state(file) != self._seen:
+        if _state(file) != self._before:
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
 
     def _block(self, rows: slice) -> str:
