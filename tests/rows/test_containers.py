@@ -211,17 +211,23 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
     assert rows.is_sparse
     assert not rows.is_stored
     assert (rows.in_memory() != X).nnz == 0
-    with pytest.raises(MemoryLimitError, match=r"kept by columns \(CSC\).* adata.X.tocsr"):
+    with pytest.raises(MemoryLimitError, match=r"holds a sparse matrix by CSC.* adata.X.tocsr"):
         as_rows(path, limit=12_000_000)
     save_annotated(path, X)
-    with pytest.raises(MemoryLimitError, match=r"needs all 9,000 sparse rows of .* in memory"):
+    with pytest.raises(MemoryLimitError, match=r"needs all 9,000 rows of .* in memory"):
         KernelPCA(2).fit(as_rows(path, limit=12_000_000))
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
     assert as_rows(path).is_sparse
     assert not as_rows(path).is_stored
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "3MB")
-    with pytest.raises(MemoryLimitError, match="needs all 9,000 sparse rows"):
+    with pytest.raises(MemoryLimitError, match="needs all 9,000 rows"):
         as_rows(path)
+
+
+def test_what_is_kept_by_rows_is_transposed_in_memory_or_refused(tmp_path):
+    path = save_annotated(tmp_path / "x.h5ad", counts())
+    with pytest.raises(MemoryLimitError, match=r"transpose=True .*x.h5ad::X is too large .* save it as .npy"):
+        as_rows(scan(path, transpose=True), limit=12_000_000)
 
 
 def test_damaged_sparse_data_is_refused(tmp_path):

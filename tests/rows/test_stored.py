@@ -86,8 +86,7 @@ def test_blocks_of_rows_and_columns_are_those_of_the_array(saved):
         for key in (
             slice(3, 9),
             (slice(0, 50), slice(2, 3)),
-            (slice(5, 40, 3), slice(1, 6)),
-            ([7, 3], slice(None)),
+            (slice(5, 40), slice(1, 6)),
         ):
             assert np.array_equal(stored[key], X[key])
         assert np.array_equal(pickle.loads(pickle.dumps(stored))[4:6], X[4:6])
@@ -143,5 +142,5 @@ def test_densities_and_rules_of_a_file(saved):
         for limit, data in ((LIMIT, saved(X)), (None, X))
     )
     assert str(file) == str(array)
-    with pytest.raises(MemoryLimitError, match="copies of the data"):
+    with pytest.raises(MemoryLimitError, match="which copies the data, needs about"):
         PCA("parallel", memory_limit=LIMIT).fit(saved(X))

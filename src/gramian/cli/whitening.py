@@ -50,8 +50,7 @@ def whiten(
     from gramian.analysis.whitening import METHODS, SHRINKAGE
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.whitener import Whitener
-    from gramian.report.pieces import is_stored, mapped
-    from gramian.report.tables import ALL
+    from gramian.report.pieces import mapped
 
     model = Whitener(
         check_choice("--method", method, METHODS),
@@ -72,18 +71,14 @@ def whiten(
         refuse_folder(table, out)
     files = 1
     with progress("computing"):
-        now = kind != "model" and not is_stored(table)
-        whitened = model.fit_transform(table) if now else None
-        fitted = model if now else model.fit(table)
+        fitted = model.fit(table)
     with progress("writing"):
         if kind == "model":
             model.save(out)
         elif kind == "pictures":
-            files = _write_pictures(Path(out), table, whitened)
+            files = _write_pictures(Path(out), table, fitted.transform(table))
         else:
-            n = table.values.shape[0]
-            blocks = mapped(fitted, table, limit) if whitened is None else [(ALL, whitened.reshape(n, -1))]
-            _write_table(target, kind, model, table, blocks)
+            _write_table(target, kind, model, table, mapped(fitted, table, limit))
     _report(model, out, files, as_json)
 
 

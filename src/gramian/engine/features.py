@@ -7,6 +7,7 @@ x lies in the span of the landmarks, in an orthonormal basis. Their matrix is th
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,15 +15,27 @@ import numpy as np
 
 from gramian.analysis.components import fixed_signs
 from gramian.arrays import as_float64
+from gramian.engine.planning import plan, require_memory
 from gramian.engine.solving import Solved
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import ParameterError
-from gramian.operators.costs import SymmetricCosts
+from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE, SymmetricCosts
 from gramian.operators.features import FeatureSums, rounding_of_single
 from gramian.operators.operator import Operator
 from gramian.operators.scatter import product_tolerance
 from gramian.operators.whole import SymmetricMatrix
-from gramian.records import Approximation, Ask, BoundKind, Components, FloatArray, Spectrum, Target
+from gramian.records import (
+    Approximation,
+    Ask,
+    BoundKind,
+    Components,
+    FloatArray,
+    Plan,
+    Spectrum,
+    Step,
+    Target,
+)
+from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
 from gramian.solvers.spectra import count_for_fraction
 
@@ -33,6 +46,9 @@ FLOOR = 1e-8
 # Rounding of float32 products, relative to the largest eigenvalue, above which float64 is taken.
 SINGLE = 1e-2
 COLUMNS = 20
+PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
+# Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
+STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 3e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +223,72 @@ class FeatureProblem:
                 "components."
             )
         return Target(fraction=target.fraction * total / has, name=str(target))
+
+
+def plan_features(shape: tuple[int, int], m: int, ask: Ask, *, rule: str | None, single: bool) -> Plan:
+    """Return how m features of so many rows will be made, multiplied and decomposed.
+
+    Parameters
+    ----------
+    shape : (n, d)
+    m : int
+    ask : Ask
+    rule : {"rpcholesky", "uniform", "kmeans", "given"} or None
+        How landmarks are chosen; None for random features.
+    single : bool
+        Whether products are made in float32.
+
+    Raises
+    ------
+    MemoryLimitError
+        When they do not fit.
+    """
+    inner = plan(SymmetricCosts(m), replace(ask, memory_limit=sys.maxsize))
+    told = feature_plan(inner, shape, m, rule=rule, single=single)
+    other = " or landmarks='uniform'," if rule == "rpcholesky" else ""
+    what = f"solver={told.solver!r} with n_landmarks={m} for {shape[0]:,} rows"
+    way_out = f"Take a smaller n_landmarks,{other} or raise memory_limit."
+    require_memory(what, told.bytes, ask.memory_limit, way_out)
+    return told
+
+
+def feature_plan(inner: Plan, shape: tuple[int, int], m: int, *, rule: str | None, single: bool) -> Plan:
+    """Return the plan for the matrix of m features with what comes before it; parameters as above."""
+    n, d = shape
+    kind = "float32" if single else "float64"
+    one = COSINE if rule is None else KERNEL_VALUE["float64"] / 2
+    values = n * m * (one + d / LARGE["float64"])
+    solver, what = ("random-features", "random features") if rule is None else ("nystroem", "landmarks")
+    steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
+    if rule is not None:
+        cholesky = n * m * m / 2 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
+        centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
+        details = {
+            "rpcholesky": (f"{m} rows by randomly pivoted Cholesky", cholesky),
+            "uniform": (f"{m} rows, each as likely as any other", 0.0),
+            "kmeans": (f"{m} centres by k-means", centres),
+            "given": (f"{m} rows that were given", 0.0),
+        }
+        size += n * m * (4 if single else 8) if rule == "rpcholesky" else 0
+        steps = [
+            Step("choose", *details[rule]),
+            Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),
+        ]
+    steps += [
+        Step("evaluate", f"{n:,} rows x {m} {'kernel values' if steps else what}", values),
+        Step("multiply", f"their {m} x {m} products, {kind}", n * m * m / 2 / LARGE[kind]),
+    ]
+    steps = [replace(step, seconds=step.seconds + STEP) for step in steps]
+    return replace(
+        inner,
+        operator=f"covariance of {m} {what}",
+        solver=solver,
+        steps=(*steps, *inner.steps),
+        bytes=size + inner.bytes,
+        reason=f"solver={solver!r} was asked for; time grows with the rows, not their square.",
+        arithmetic=kind,
+        alternatives=(),
+    )
 
 
 def landmark_bounds(problem: FeatureProblem, basis: Basis, by: str) -> Approximation:

@@ -134,6 +134,20 @@ def _too_much(least: Ranked, ask: Ask, tried: list[Ranked]) -> str:
     )
 
 
+def require_memory(what: str, need: int, memory_limit: int, way_out: str) -> None:
+    """Refuse what takes more working memory than may be used.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    if need > memory_limit:
+        raise MemoryLimitError(
+            f"{what} needs about {amount(need)} of working memory, and memory_limit allows "
+            f"{amount(memory_limit)}. {way_out}"
+        )
+
+
 def plan(costs: Costs, ask: Ask, *, everything: bool = False) -> Plan:
     """Return what would be done, without doing it."""
     items = ranked(costs, ask, everything=everything)

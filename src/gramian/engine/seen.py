@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from gramian.arrays import numpy_dtype, to_dtype
-from gramian.checks import amount
 from gramian.engine.linear import Directions, LinearProblem, require_range
-from gramian.engine.planning import plan
+from gramian.engine.planning import plan, require_memory
 from gramian.engine.solving import Solved, solve
-from gramian.errors import MemoryLimitError, ParameterError
+from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
 from gramian.operators.seen import Seen
@@ -37,26 +37,31 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
 
 
 @dataclass(eq=False)
-class SeenProblem(LinearProblem):
-    """Directions of largest variance of rows whose mean and scatter matrix are all that is left.
+class OfSeen(LinearProblem):
+    """Directions of largest variance of rows that came and went.
 
     Attributes
     ----------
     seen : Seen
-        Its table is ``rows``.
+        What is kept of them.
     """
 
     seen: Seen = field(kw_only=True)
 
     @property
-    def costs(self) -> SymmetricCosts:  # type: ignore[override]
-        """What products with the scatter matrix take."""
-        return scatter_costs(self.seen.rows, self.seen.columns, self.seen.batches)
-
-    @property
     def weight(self) -> float:
         """Sum of the weights of the rows."""
         return self.seen.moments.count
+
+
+@dataclass(eq=False)
+class SeenProblem(OfSeen):
+    """Of rows whose mean and scatter matrix are all that is left; their table is ``rows``."""
+
+    @property
+    def costs(self) -> SymmetricCosts:  # type: ignore[override]
+        """What products with the scatter matrix take."""
+        return scatter_costs(self.seen.rows, self.seen.columns, self.seen.batches)
 
     def measured(self) -> CenteredRows:
         """Return the centred rows, without their numbers."""
@@ -80,22 +85,10 @@ class SeenProblem(LinearProblem):
 
 
 @dataclass(eq=False)
-class SketchProblem(LinearProblem):
-    """Directions of largest variance of rows of which a sketch is left: those of the sketch, a table itself.
+class SketchProblem(OfSeen):
+    """Of rows of which a sketch is left: the directions are those of the sketch, a table itself: ``rows``."""
 
-    Attributes
-    ----------
-    seen : Seen
-        Its sketch is ``rows``.
-    """
-
-    seen: Seen = field(kw_only=True)
     unit: str = "approximate eigenvalues (variances, none too large)"
-
-    @property
-    def weight(self) -> float:
-        """Sum of the weights of the rows."""
-        return self.seen.moments.count
 
     @property
     def size(self) -> int:
@@ -199,7 +192,7 @@ def solve_sketch(problem: SketchProblem, ask: Ask, *, as_told: bool) -> Solved:
 def plan_sketch(shape: tuple[int, int], size: int, ask: Ask) -> Plan:
     """Return how a sketch of so many rows will be made and decomposed."""
     costs = TableCosts((min(shape[0], 2 * size), shape[1]), np.dtype(np.float64))
-    found = plan(costs, replace(ask, solver="gram", memory_limit=1 << 62))
+    found = plan(costs, replace(ask, solver="gram", memory_limit=sys.maxsize))
     return sketch_plan(found, shape, size, ask.memory_limit)
 
 
@@ -213,11 +206,8 @@ def sketch_plan(found: Plan, shape: tuple[int, int], size: int, memory_limit: in
     """
     n, d = shape
     need = found.bytes + 8 * 6 * size * d + SCRATCH
-    if need > memory_limit:
-        raise MemoryLimitError(
-            f"A sketch of {size} rows of {d} columns needs about {amount(need)} of working memory, and "
-            f"memory_limit allows {amount(memory_limit)}. Raise memory_limit, or give a smaller sketch_size."
-        )
+    way_out = "Raise memory_limit, or give a smaller sketch_size."
+    require_memory(f"A sketch of {size} rows of {d} columns", need, memory_limit, way_out)
     shrink = SHRINK_SECONDS + 4 * size**2 * d / LARGE["float64"] + EIGH_ALL * (2 * size) ** 3
     seconds = n / size * shrink + n * d * 2e-9
     step = Step("sketch", f"{n:,} rows to at most {2 * size} in one pass, by Frequent Directions", seconds)

@@ -16,10 +16,11 @@ from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
-from gramian.checks import amount, check_choice
+from gramian.checks import check_choice
 from gramian.engine import LinearProblem, factors, plan, solve
+from gramian.engine.planning import require_memory
 from gramian.engine.symmetric import leading_values
-from gramian.errors import MemoryLimitError, ParameterError
+from gramian.errors import ParameterError
 from gramian.estimators.inputs import check_target
 from gramian.operators.centered import CenteredRows
 from gramian.records import Ask, FloatArray, Plan, Step, Target
@@ -130,12 +131,8 @@ def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
         When they do not fit.
     """
     need = (2 if rule == "cv" else 3) * rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
-    if need > memory_limit:
-        raise MemoryLimitError(
-            f"The rule '{rule}' needs about {amount(need)} for copies of the data, and "
-            f"memory_limit allows {amount(memory_limit)}. Raise memory_limit, use 'gavish-donoho', or a "
-            "sample of the rows."
-        )
+    way_out = "Raise memory_limit, use 'gavish-donoho', or a sample of the rows."
+    require_memory(f"The rule '{rule}', which copies the data,", need, memory_limit, way_out)
     return need
 
 

@@ -22,10 +22,18 @@ from gramian.arrays import (
     power_of_two,
     to_numpy,
 )
-from gramian.checks import amount, check_choice, check_integer, counted, evenly
-from gramian.engine import plan, solve
-from gramian.engine.features import Basis, FeatureProblem, approximated, landmark_bounds
-from gramian.errors import DataError, MemoryLimitError, ParameterError, UnavailableError
+from gramian.checks import check_choice, check_integer, counted, evenly
+from gramian.engine import solve
+from gramian.engine.features import (
+    PER_CENTRE,
+    Basis,
+    FeatureProblem,
+    approximated,
+    feature_plan,
+    landmark_bounds,
+    plan_features,
+)
+from gramian.errors import DataError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import remember
 from gramian.estimators.habits import refuse_metadata
@@ -42,22 +50,17 @@ from gramian.estimators.saving import register_record
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.feature_maps import CONFIDENCE
 from gramian.kernels.widths import MEDIAN_ROWS
-from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE
 from gramian.operators.features import FeatureSums, KernelValues, feature_sums, numpy_rows
 from gramian.operators.kernel_source import NEAR_ONE
 from gramian.operators.pivots import random_pivots, rows_at
-from gramian.records import Approximation, Ask, FloatArray, Plan, Repair, Step, Target
+from gramian.records import Approximation, Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
-from gramian.solvers.product import EIGH_ALL
 from gramian.store import Array
 
 APPROXIMATE = ("nystroem", "random-features")
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
 NEAR_MEAN = 64  # rows whose kernel values are subtracted, on average, before products are summed
-PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
-# Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
-STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 3e-9
 
 register_record(FeatureSums, shift=Array("m"), first=Array("m"), second=Array("m m"))
 
@@ -93,6 +96,10 @@ class Functions:
     spread: float
     exponent: int
     bounds: Callable[[FeatureProblem], Approximation]
+
+    def sums(self, rows: Rows) -> FeatureSums:
+        """Pass over the rows."""
+        return feature_sums(rows, self.values, self.shift, self.diagonal, single=self.single)
 
 
 class ByFeatures(WithPreimages):
@@ -150,9 +157,7 @@ class ByFeatures(WithPreimages):
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         functions: Functions = self._functions_again(before)
-        sums = before + feature_sums(
-            rows, functions.values, functions.shift, functions.diagonal, single=functions.single
-        )
+        sums = before + functions.sums(rows)
         self._solve_features(sums, functions, rows.shape[1], began)
         self._sums = sums
         return self
@@ -254,56 +259,16 @@ class ByFeatures(WithPreimages):
         """What ``fit`` would do, with predicted seconds and bytes."""
         m = self._check_approximate(rows, kernel)
         target = self._approximate_target(rows, m)
-        eye = FeatureProblem(_nothing(m), np.empty((m, m)), bool(self.center))
-        inner = plan(eye.costs, replace(self._feature_ask(target, rows.dtype), memory_limit=sys.maxsize))
         single = rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
-        told: Plan = self._told(inner, rows.shape, m, single)
-        limit = memory_limit_bytes(self.memory_limit)
-        if told.bytes > limit:
-            other = " or landmarks='uniform'," if told.steps[0].detail.endswith("Cholesky") else ""
-            raise MemoryLimitError(
-                f"solver={self.solver!r} with n_landmarks={m} needs about {amount(told.bytes)} of working "
-                f"memory for {rows.shape[0]:,} rows, and memory_limit allows {amount(limit)}. Take a smaller "
-                f"n_landmarks,{other} or raise memory_limit."
-            )
-        return told
+        ask = self._feature_ask(target, rows.dtype)
+        return plan_features(rows.shape, m, ask, rule=self._rule, single=single)
 
-    def _told(self: Any, inner: Plan, shape: tuple[int, int], m: int, single: bool) -> Plan:
-        """The plan for the small matrix, with what comes before it."""
-        n, d = shape
-        kind = "float32" if single else "float64"
-        one = COSINE if self.solver == "random-features" else KERNEL_VALUE["float64"] / 2
-        values = n * m * (one + d / LARGE["float64"])
-        steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
-        what = "random features" if self.solver == "random-features" else "landmarks"
-        if self.solver == "nystroem":
-            chosen = n * m * m / 2 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
-            rule = self.landmarks if isinstance(self.landmarks, str) else "given"
-            details = {
-                "rpcholesky": (f"{m} rows by randomly pivoted Cholesky", chosen),
-                "uniform": (f"{m} rows, each as likely as any other", 0.0),
-                "kmeans": (f"{m} centres by k-means", 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]),
-                "given": (f"{m} rows that were given", 0.0),
-            }
-            if rule == "rpcholesky":
-                size += n * m * (4 if single else 8)
-            steps = [Step("choose", *details[rule])]
-            steps.append(Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3))
-        steps += [
-            Step("evaluate", f"{n:,} rows x {m} {'kernel values' if steps else what}", values),
-            Step("multiply", f"their {m} x {m} products, {kind}", n * m * m / 2 / LARGE[kind]),
-        ]
-        steps = [replace(step, seconds=step.seconds + STEP) for step in steps]
-        return replace(
-            inner,
-            operator=f"covariance of {m} {what}",
-            solver=self.solver,
-            steps=(*steps, *inner.steps),
-            bytes=size + inner.bytes,
-            reason=f"solver={self.solver!r} was asked for; time grows with the rows, not their square.",
-            arithmetic=kind,
-            alternatives=(),
-        )
+    @property
+    def _rule(self: Any) -> str | None:
+        """How landmarks are chosen; None for random features."""
+        if self.solver == "random-features":
+            return None
+        return self.landmarks if isinstance(self.landmarks, str) else "given"
 
     def _feature_ask(self: Any, target: Target, dtype: Any) -> Ask:
         return Ask(target, check_tol(self.tol, dtype), memory_limit_bytes(self.memory_limit))
@@ -328,9 +293,7 @@ class ByFeatures(WithPreimages):
             functions = self._random_features(rows, kernel, m, rng)
         else:
             functions = self._landmark_functions(rows, kernel, m, rng)
-        sums = feature_sums(
-            rows, functions.values, functions.shift, functions.diagonal, single=functions.single
-        )
+        sums = functions.sums(rows)
         remember_features(self, X, rows)
         self.kernel_, self.X_fit_ = kernel, None
         self.__dict__.pop("eigenvectors_", None)
@@ -420,7 +383,7 @@ class ByFeatures(WithPreimages):
     ) -> Functions:
         rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
         made = RandomFourierMap(m, gamma=rates, random_state=rng)
-        self.feature_map_ = made.fit(rows if rows.is_stored else dense(_as_numpy(rows.in_memory())))
+        self.feature_map_ = made.fit(rows if rows.is_stored else dense(numpy_rows(rows.in_memory())))
         made.random_state = made.gamma = None
         found: Functions = self._of_map(made, rows.dtype)
         return found
@@ -448,7 +411,7 @@ class ByFeatures(WithPreimages):
         if self.feature_map_ is not None:
             found: Functions = self._of_map(self.feature_map_, dtype)
         else:
-            found = self._of_landmarks(self.kernel_, _as_numpy(self.landmarks_), sums.count, dtype)
+            found = self._of_landmarks(self.kernel_, numpy_rows(self.landmarks_), sums.count, dtype)
         return replace(found, shift=sums.shift, single=sums.single)
 
     def _solve_features(self: Any, sums: FeatureSums, functions: Functions, d: int, began: float) -> None:
@@ -476,7 +439,7 @@ class ByFeatures(WithPreimages):
         self.n_samples_ = sums.count
         self.eigenvalues_ = components.values
         self.explained_variance_ = components.values / max(sums.count - 1, 1)
-        told = self._told(solved.plan, (sums.count, d), m, sums.single)
+        told = feature_plan(solved.plan, (sums.count, d), m, rule=self._rule, single=sums.single)
         solved = replace(solved, plan=replace(told, took=time.perf_counter() - began))
         remember(
             self,
@@ -486,14 +449,6 @@ class ByFeatures(WithPreimages):
             of="the approximate kernel matrix",
             spectrum=problem.scaled(solved.spectrum),
         )
-
-
-def _nothing(m: int) -> FeatureSums:
-    return FeatureSums(1, np.zeros(m), np.zeros(m), np.zeros((0, 0)), 0.0, False)
-
-
-def _as_numpy(landmarks: Any) -> Any:
-    return landmarks if sparse.issparse(landmarks) else to_numpy(landmarks)
 
 
 def some_of(rows: Rows) -> Any:
@@ -507,7 +462,7 @@ def _reaching_as_far(rows: Rows) -> Any:
     What a kernel's values are off by depends on how far rows are from zero and from their mean.
     """
     if not rows.is_stored:
-        return _as_numpy(rows.in_memory())
+        return numpy_rows(rows.in_memory())
     if rows.is_sparse:
         return rows.in_memory()
 

@@ -27,7 +27,7 @@ from gramian.engine import LinearProblem, Solved, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
 from gramian.engine.seen import (
     FREQUENT_DIRECTIONS,
-    SeenProblem,
+    OfSeen,
     SketchProblem,
     plan_sketch,
     problem_of,
@@ -354,7 +354,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             solved = solve_sketch(problem, replace(ask, target=target), as_told=self.tol is not None)
         else:
             solved = solve(problem, replace(ask, target=target))
-        if isinstance(problem, SeenProblem | SketchProblem):
+        if isinstance(problem, OfSeen):
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.

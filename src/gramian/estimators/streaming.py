@@ -259,11 +259,8 @@ class Streaming:
         seen: Seen = self.__dict__["_seen"]
         self._require_enough(seen)
         table = seen.table()
-        scale, ddof = (
-            check_scale(self.scale, seen.columns, bool(self.center)),
-            check_ddof(self.ddof, seen.rows),
-        )
-        problem = problem_of(seen, scale, ddof)
+        scale = check_scale(self.scale, seen.columns, bool(self.center))
+        problem = problem_of(seen, scale, check_ddof(self.ddof, seen.rows))
         seeds = drawn_seeds(self.random_state)
         self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table), seeds))
 

@@ -15,6 +15,7 @@ from gramian.kernels import Evaluator
 from gramian.operators.features import KernelValues, numpy_rows
 from gramian.records import FloatArray
 from gramian.rows import Rows
+from gramian.rows.stored import StoredRows
 
 Indices = npt.NDArray[np.intp]
 BLOCK = 1024  # rows updated at a time by one worker
@@ -25,8 +26,8 @@ ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates 
 
 def rows_at(rows: Rows, indices: Any) -> Any:
     """Return some rows, in the order of their numbers given, as one array or sparse matrix."""
-    if rows.is_stored and not rows.is_sparse:
-        return np.concatenate([rows.cut(slice(i, i + 1), slice(None)) for i in np.asarray(indices).tolist()])
+    if isinstance(rows, StoredRows) and not rows.is_sparse:
+        return rows.some(np.asarray(indices).tolist())
     order = np.argsort(indices, kind="stable")
     sought, found = np.asarray(indices)[order], []
     for block in rows.blocks():

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import amount, listed
-from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.rows.archives import Stored, require, require_room
-from gramian.rows.hdf5 import opened_hdf5, stored
+from gramian.checks import listed
+from gramian.errors import DataError, ParameterError
+from gramian.rows.archives import Header, require, require_room
+from gramian.rows.hdf5 import header_of, opened_hdf5
 from gramian.rows.spool import columns_taken
 from gramian.rows.stored import whole_within
-from gramian.rows.stored_hdf5 import left_in_file
-from gramian.rows.stored_sparse import ENTRY, StoredSparse
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.stored_hdf5 import stored_dataset
+from gramian.rows.stored_sparse import ENTRY, StoredSparse, refuse_by_columns
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 
 def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
@@ -66,23 +66,19 @@ def stored_annotated(path: Path, choice: Choice, limit: int, source: str) -> Tab
         entry = (X if hasattr(X, "dtype") else X["data"]).dtype.itemsize
         if math.prod(_shape(X)) * entry <= whole_within(limit):
             return None
-        return _annotated(opened, choice, source, partial(_left, path, limit))
+        return _annotated(opened, choice, source, partial(_stored_matrix, path, limit))
 
 
-def _left(path: Path, limit: int, X: Any, rows: range, source: str) -> tuple[Any, tuple[str, ...]]:
+def _stored_matrix(path: Path, limit: int, X: Any, rows: range, source: str) -> tuple[Any, tuple[str, ...]]:
     if hasattr(X, "dtype"):
-        require(stored(X), f"{source}::X")
-        return left_in_file(path, X, limit, f"{source}::X").picked(rows), ()
+        require(header_of(X), f"{source}::X")
+        return stored_dataset(path, X, limit, f"{source}::X").picked(rows), ()
     entries = X["data"].shape[0]
     if ENTRY * entries <= whole_within(limit):
         return _sparse(X)[slice(rows.start, rows.stop, rows.step)].tocsr(), ()
-    if X.attrs["encoding-type"] == "csc_matrix":
-        raise MemoryLimitError(
-            f"{source}: X is sparse and kept by columns (CSC), so that reading rows takes all of its "
-            f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Write it by "
-            "rows (adata.X = adata.X.tocsr()), or raise memory_limit."
-        )
-    data, indices = (left_in_file(path, X[name], limit, f"{source}::X") for name in ("data", "indices"))
+    form = X.attrs["encoding-type"].removesuffix("_matrix")
+    refuse_by_columns(form, entries, limit, f"{source}::X", "adata.X = adata.X.tocsr()")
+    data, indices = (stored_dataset(path, X[name], limit, f"{source}::X") for name in ("data", "indices"))
     n, d = _shape(X)
     indptr = _read(X["indptr"]).astype(np.int64, copy=False)
     return StoredSparse((n, d), indptr, indices, data, f"{source}::X").picked(rows), ()
@@ -108,8 +104,6 @@ def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., A
         )
     rows = pick_rows(len(row_names), choice.rows, source)
     values, notes = matrix(opened["X"], rows, source)
-    if repeated:
-        notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
     return Table(
         values if kept == list(range(len(features))) else columns_taken(values, kept)[0],
         feature_names=tuple(features[place] for place in kept),
@@ -117,7 +111,7 @@ def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., A
         labels=None if labels is None else labels[list(rows)],
         label_name=choice.label,
         source=source,
-        notes=notes,
+        notes=(*notes, *repeated_note(repeated)),
         row_numbers=None if choice.rows is None else rows,
     )
 
@@ -129,12 +123,12 @@ def _shape(X: Any) -> tuple[int, ...]:
 def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     part, shape = slice(rows.start, rows.stop, rows.step), (len(rows), _shape(X)[1])
     if hasattr(X, "dtype"):
-        dense = replace(stored(X), shape=shape)
+        dense = replace(header_of(X), shape=shape)
         require(dense, f"{source}::X")
         require_room(dense, f"{source}::X")
         return np.asarray(X[part]), ()
     found = _sparse(X)
-    dense = Stored(shape, found.dtype, found.toarray)
+    dense = Header(shape, found.dtype, found.toarray)
     require(dense, f"{source}::X")
     require_room(dense, f"{source}::X")
     share = found.nnz / max(1, found.shape[0] * found.shape[1])
@@ -149,7 +143,7 @@ def _sparse(X: Any) -> Any:
 
 
 def _read(dataset: Any) -> npt.NDArray[Any]:
-    found = stored(dataset)
+    found = header_of(dataset)
     require_room(found, dataset.name)
     return found.read()
 

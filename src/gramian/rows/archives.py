@@ -20,7 +20,7 @@ TEXT = 64  # bytes of a short text of any length
 
 
 @dataclass(frozen=True)
-class Stored:
+class Header:
     """An array in a file: what its header says, and how it is read.
 
     Attributes
@@ -54,7 +54,7 @@ class Stored:
 
 
 def pick_array(
-    names: Sequence[str], look: Callable[[str], Stored], key: str | None, source: str, use: Use = "table"
+    names: Sequence[str], look: Callable[[str], Header], key: str | None, source: str, use: Use = "table"
 ) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """Read one array of several; the others are not touched.
 
@@ -62,7 +62,7 @@ def pick_array(
     ----------
     names : sequence of str
     look : callable
-        Takes a name and returns a :class:`Stored`.
+        Takes a name and returns a :class:`Header`.
     key : str or None
         Which is meant; None takes the only one that fits, and says so in a note.
     source : str
@@ -84,7 +84,7 @@ def pick_array(
     Examples
     --------
     >>> stored = {"X": np.eye(2), "y": np.zeros(2)}
-    >>> def look(name): return Stored(stored[name].shape, stored[name].dtype, lambda: stored[name])
+    >>> def look(name): return Header(stored[name].shape, stored[name].dtype, lambda: stored[name])
     >>> pick_array(["X", "y"], look, None, "memory")[1]
     ("array 'X' used: the only table in the archive",)
     """
@@ -96,7 +96,7 @@ def pick_array(
 
 
 def pick_key(
-    names: Sequence[str], look: Callable[[str], Stored], key: str | None, source: str, use: Use = "table"
+    names: Sequence[str], look: Callable[[str], Header], key: str | None, source: str, use: Use = "table"
 ) -> tuple[str, tuple[str, ...]]:
     """Return the name of the array that :func:`pick_array` would read, and notes."""
     notes: tuple[str, ...] = ()
@@ -109,55 +109,55 @@ def pick_key(
     return key, notes
 
 
-def require(stored: Stored, source: str, use: Use = "table") -> None:
+def require(header: Header, source: str, use: Use = "table") -> None:
     """Refuse an array that cannot be a table of real numbers, or labels, before it is read.
 
     Raises
     ------
     DataError
     """
-    if stored.dtype.hasobject:
+    if header.dtype.hasobject:
         raise DataError(
             f"{source} holds Python objects that need pickle, which can run code when it is read: "
             "refused. Save it as numbers, for instance numpy.save(path, array.astype(float))."
         )
     if use == "labels":
-        if not stored.fits(use):
+        if not header.fits(use):
             raise DataError(
-                f"{source} holds {stored}, and labels are one text or number for each row. Name another one."
+                f"{source} holds {header}, and labels are one text or number for each row. Name another one."
             )
         return
-    if stored.dtype.kind not in "buif":
+    if header.dtype.kind not in "buif":
         raise DataError(
-            f"{source} holds {stored}, not real numbers. Save it as an array of integers or floats."
+            f"{source} holds {header}, not real numbers. Save it as an array of integers or floats."
         )
-    if len(stored.shape) not in (2, 3):
+    if len(header.shape) not in (2, 3):
         raise DataError(
-            f"{source} holds {stored}. A table has two axes, rows and columns, and grey pictures "
+            f"{source} holds {header}. A table has two axes, rows and columns, and grey pictures "
             "have three: picture, height, width. Save it reshaped to that."
         )
-    if 0 in stored.shape:
-        what = "rows" if stored.shape[0] == 0 else "columns"
-        raise DataError(f"{source} holds {stored}: there are no {what}. At least one is needed.")
+    if 0 in header.shape:
+        what = "rows" if header.shape[0] == 0 else "columns"
+        raise DataError(f"{source} holds {header}: there are no {what}. At least one is needed.")
 
 
-def require_room(stored: Stored, source: str) -> None:
+def require_room(header: Header, source: str) -> None:
     """Refuse an array that takes more memory than may be used: a header promises that in a few bytes.
 
     Raises
     ------
     MemoryLimitError
     """
-    need = math.prod(stored.shape) * (stored.dtype.itemsize or TEXT)
+    need = math.prod(header.shape) * (header.dtype.itemsize or TEXT)
     limit = memory_limit_bytes(None)
     if need > limit:
         raise MemoryLimitError(
-            f"{source} holds {stored}, which takes {amount(need)}, and {amount(limit)} of memory may be "
+            f"{source} holds {header}, which takes {amount(need)}, and {amount(limit)} of memory may be "
             "used. Save a part of it or smaller numbers such as float32, or raise GRAMIAN_MEMORY_LIMIT."
         )
 
 
-def _only(names: Sequence[str], look: Callable[[str], Stored], source: str, use: Use) -> str:
+def _only(names: Sequence[str], look: Callable[[str], Header], source: str, use: Use) -> str:
     if not names:
         raise DataError(f"{source} holds no arrays of numbers or text. Is it the right file?")
     fitting = [name for name in names if look(name).fits(use)]
@@ -170,7 +170,7 @@ def _only(names: Sequence[str], look: Callable[[str], Stored], source: str, use:
     )
 
 
-def _described(names: Sequence[str], look: Callable[[str], Stored]) -> str:
+def _described(names: Sequence[str], look: Callable[[str], Header]) -> str:
     text = ", ".join(f"{name} ({look(name)})" for name in names[:_KEYS_SHOWN])
     hidden = len(names) - _KEYS_SHOWN
     return f"{text} and {hidden} more" if hidden > 0 else text

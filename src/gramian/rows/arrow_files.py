@@ -13,6 +13,7 @@ from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices, told
 from gramian.errors import DataError, FileError, GramianError
+from gramian.rows.columnar import first_free
 from gramian.rows.table import Choice, pick_columns, unique_names
 
 _MOST = 16 << 20  # bytes of a block of numbers
@@ -154,9 +155,8 @@ def _used(names: Sequence[str], choice: Choice, source: str) -> set[int]:
     kept, *others = pick_columns(unique, choice, source)
     if choice.needed is not None:
         kept = [place for place in kept if unique[place] in choice.needed]
-    given = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
-    free = [place for place, name in enumerate(unique) if name not in given][:1]
-    return {0, len(names) - 1, *free, *kept, *(place for place in others if place is not None)}
+    others.append(first_free(unique, choice))
+    return {0, len(names) - 1, *kept, *(place for place in others if place is not None)}
 
 
 def _in_order(table: Any, names: Sequence[str]) -> dict[int, Any]:

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from gramian.checks import listed
 from gramian.errors import DataError
 from gramian.rows.columnar import (
     EMPTY_LAST,
@@ -22,10 +21,11 @@ from gramian.rows.columnar import (
     fill,
     find_row_names,
     first_free,
+    in_order,
+    logical_note,
     refuse_text,
     with_names,
 )
-from gramian.rows.expected import Expected
 from gramian.rows.spool import Spool, rows_taken
 from gramian.rows.stored import whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows
@@ -155,15 +155,8 @@ def _first_guess(blocks: Blocks, choice: Choice) -> _Guess:
     texts = {place for place, array in enumerate(arrays) if pa.types.is_string(array.type)}
     texts |= {place for place in (id_column, reading.label(columns)) if place is not None}
     text = frozenset(texts if blocks.separator else ())
-    return _Guess(text, commas.meaning, id_column, _wanted(columns, choice, blocks, kept), empty_last)
-
-
-def _wanted(columns: Columns, choice: Choice, blocks: Blocks, kept: list[int]) -> tuple[int, ...]:
-    """Return the columns in the order in which a fitted model wants them."""
-    if choice.needed is None or blocks.names is None:
-        return tuple(kept)
-    places, _ = Expected(choice.needed).places([columns.names[i] for i in kept], blocks.source)
-    return tuple(kept[place] for place in places)
+    kept, _ = in_order(columns, choice, kept, blocks.names is not None)
+    return _Guess(text, commas.meaning, id_column, tuple(kept), empty_last)
 
 
 def _nothing_last(blocks: Blocks, arrays: list[Any]) -> bool:
@@ -260,7 +253,7 @@ class _Reading:
     def _may_name_rows(self) -> int | None:
         """Return the first column that has no use, unless it is known that it does not name rows."""
         first, guess = self._first, self._guess
-        place = None if first is None or guess.unnamed else first_free(first, self._choice)
+        place = None if first is None or guess.unnamed else first_free(first.names, self._choice)
         if first is None or place is None or place == self._given(first):
             return None
         return place if all_different(first.arrays[place]) else None
@@ -287,7 +280,7 @@ class _Reading:
         if right == guess:
             whole = self._whole(first)
             id_column, found, _ = self.roles(whole)
-            found_now = _wanted(whole, self._choice, self._blocks, found)
+            found_now = tuple(in_order(whole, self._choice, found, self._blocks.names is not None)[0])
             if (id_column, found_now) != (guess.id_column, guess.kept):
                 refuse_text(whole, found_now)
                 return replace(right, id_column=id_column, kept=found_now, unnamed=True)
@@ -321,13 +314,8 @@ class _Reading:
         notes += with_names(columns.arrays, names, columns.source, typed)[1]
         _, found, id_notes = self.roles(columns)
         kept = guess.kept
-        needed_notes: tuple[str, ...] = ()
-        if choice.needed is not None and names is not None:
-            _, needed_notes = Expected(choice.needed).places(
-                [columns.names[i] for i in found], columns.source
-            )
+        _, needed_notes = in_order(columns, choice, found, names is not None)
         logical = [columns.names[i] for i in kept if self._kinds[i] - {"null"} == {"logical"}]
-        logical_notes = (f"true and false read as 1 and 0 in {listed(logical)}",) if logical else ()
         picked = pick_rows(self._n_rows, choice.rows, columns.source)
         stored = self._spool.stored()
         place_notes: tuple[str, ...] = ()
@@ -347,7 +335,7 @@ class _Reading:
                 *notes,
                 *id_notes,
                 *needed_notes,
-                *logical_notes,
+                *logical_note(logical),
                 *((self._spool.note, *place_notes) if large else ()),
             ),
             sha256=blocks.sha256,

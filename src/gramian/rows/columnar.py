@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from gramian.checks import NAMES_SHOWN, counted, listed
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.table import LOGICAL, Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 from gramian.rows.text_numbers import marks, number_like, numbers_from_text, undecided_comma
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
@@ -89,13 +89,9 @@ def table_from_columns(
     columns, name_notes = with_names(arrays, names, source, typed=separator is None)
     kept, given, label = pick_columns(columns.names, choice, source)
     id_column, kept, id_notes = find_row_names(columns, choice, given, kept)
-    needed_notes: tuple[str, ...] = ()
-    if choice.needed is not None and names is not None:
-        places, needed_notes = Expected(choice.needed).places([columns.names[i] for i in kept], source)
-        kept = [kept[place] for place in places]
+    kept, needed_notes = in_order(columns, choice, kept, names is not None)
     refuse_text(columns, kept)
     logical = [columns.names[index] for index in kept if pa.types.is_boolean(columns.arrays[index].type)]
-    logical_notes = (f"true and false read as 1 and 0 in {listed(logical)}",) if logical else ()
     rows = pick_rows(len(arrays[0]), choice.rows, source)
     labels = None if label is None else as_labels(cut(columns.arrays[label], rows))
     return Table(
@@ -105,10 +101,25 @@ def table_from_columns(
         labels=_labels_of_row([row_labels[index] for index in kept]) if row_labels else labels,
         label_name=choice.label or choice.label_row,
         source=source,
-        notes=(*notes, *name_notes, *id_notes, *needed_notes, *logical_notes),
+        notes=(*notes, *name_notes, *id_notes, *needed_notes, *logical_note(logical)),
         row_numbers=None if choice.rows is None else rows,
         column_numbers=tuple(kept) if names is None else None,
     )
+
+
+def logical_note(names: Sequence[str]) -> tuple[str, ...]:
+    """Say which columns held true and false."""
+    return (f"{LOGICAL} in {listed(names)}",) if names else ()
+
+
+def in_order(
+    columns: Columns, choice: Choice, kept: list[int], named: bool
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return columns in the order in which a fitted model wants them, and notes on what that changes."""
+    if choice.needed is None or not named:
+        return kept, ()
+    places, notes = Expected(choice.needed).places([columns.names[i] for i in kept], columns.source)
+    return [kept[place] for place in places], notes
 
 
 def labels_from_columns(
@@ -202,9 +213,8 @@ def with_names(
         arrays, names = arrays[:-1], names[:-1]
         notes = (EMPTY_LAST,)
     unique, repeated = unique_names(names)
-    if repeated:
-        notes = (*notes, f"column names {listed(repeated)} occur more than once: numbered")
-    return Columns(arrays, unique, names[0].casefold() in _INDEX_NAMES, source, typed), notes
+    first_is_index = names[0].casefold() in _INDEX_NAMES
+    return Columns(arrays, unique, first_is_index, source, typed), (*notes, *repeated_note(repeated))
 
 
 def decoded(column: Any) -> Any:
@@ -218,7 +228,7 @@ def find_row_names(
     columns: Columns, choice: Choice, given: int | None, kept: list[int]
 ) -> tuple[int | None, list[int], tuple[str, ...]]:
     """Take the first column for row names where it can be nothing else."""
-    first = first_free(columns, choice)
+    first = first_free(columns.names, choice)
     if first is None or first == given or len(columns.names) == 1:
         return given, kept, ()
     column, name = columns.arrays[first], columns.names[first]
@@ -237,10 +247,10 @@ def find_row_names(
     return first, rest, (f"column {name!r} holds unique text: used as row names",)
 
 
-def first_free(columns: Columns, choice: Choice) -> int | None:
+def first_free(names: Sequence[str], choice: Choice) -> int | None:
     """Return the first column that nobody asked for, which may name rows."""
     taken = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
-    return next((index for index, name in enumerate(columns.names) if name not in taken), None)
+    return next((index for index, name in enumerate(names) if name not in taken), None)
 
 
 def all_different(column: Any) -> bool:

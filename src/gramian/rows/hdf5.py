@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, MissingExtraError
-from gramian.rows.archives import Stored, Use, damage, pick_array
+from gramian.rows.archives import Header, Use, damage, pick_array
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def read_hdf5(
     with opened_hdf5(file, source) as opened:
         names = datasets_in(opened)
         key = None if key is None else key.strip("/")
-        return pick_array(names, lambda name: stored(opened[name]), key, source, use)
+        return pick_array(names, lambda name: header_of(opened[name]), key, source, use)
 
 
 def datasets_in(group: Any) -> list[str]:
@@ -86,7 +86,7 @@ def refuse_elsewhere(dataset: Any) -> None:
         )
 
 
-def stored(dataset: Any, reverse: bool = False) -> Stored:
+def header_of(dataset: Any, reverse: bool = False) -> Header:
     """Describe a dataset; ``reverse`` reverses its axes, as MATLAB writes them."""
     from h5py import check_string_dtype
 
@@ -99,4 +99,4 @@ def stored(dataset: Any, reverse: bool = False) -> Stored:
         return np.asarray(array.T if reverse else array)
 
     shape = tuple(dataset.shape or ())
-    return Stored(shape[::-1] if reverse else shape, np.dtype(np.str_) if text else plain, read)
+    return Header(shape[::-1] if reverse else shape, np.dtype(np.str_) if text else plain, read)

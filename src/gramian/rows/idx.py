@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import FileError
-from gramian.rows.archives import Stored, Use, damage, require
+from gramian.rows.archives import Header, Use, damage, require
 
 _TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
@@ -50,6 +50,6 @@ def read_idx(data: bytes, source: str, use: Use = "table") -> npt.NDArray[Any]:
     def read() -> npt.NDArray[Any]:
         return np.frombuffer(data, dtype, count, start).reshape(shape)
 
-    found = Stored(shape, dtype, read)
+    found = Header(shape, dtype, read)
     require(found, source, use)
     return found.read() if use == "table" else found.read().reshape(-1)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount
-from gramian.errors import FileError, MemoryLimitError
+from gramian.errors import MemoryLimitError
 from gramian.rows.annotated import stored_annotated
 from gramian.rows.decoding import readable
 from gramian.rows.files import Location, kind_of, parquet_files, read_folder, read_zip
@@ -21,10 +21,10 @@ from gramian.rows.stored import StoredArray, whole_within
 from gramian.rows.stored_hdf5 import stored_hdf5
 from gramian.rows.table import Choice, Table, array_roles, pick_rows
 
-Left = Callable[[Location, Choice, int], Table | None]
+Stored = Callable[[Location, Choice, int, str], Table | None]
 
 
-def left_on_disk(place: Location, choice: Choice, limit: int) -> Table | None:
+def stored_table(place: Location, choice: Choice, limit: int) -> Table | None:
     """Return the table with its numbers on disk: in the file itself, or copied to a spool.
 
     Parameters
@@ -52,12 +52,16 @@ def left_on_disk(place: Location, choice: Choice, limit: int) -> Table | None:
     if not folder and not place.path.is_file():
         return None
     kind = ("parquet" if parquet_files(place.path) else "folder") if folder else kind_of(place.path)
-    left = LEFT.get(kind)
-    if left is None or choice.label_row is not None:
+    found, source = STORED.get(kind), readable(str(place))
+    if found is None or choice.label_row is not None:
         if not folder:
             _refuse_whole(place, limit)
         return None
-    return left(place, choice, limit)
+    if kind not in ("folder", "zip"):
+        if kind != "text":
+            choice.refuse_marks(source, "numbers")
+        choice.refuse_size(source)
+    return found(place, choice, limit, source)
 
 
 def _refuse_whole(place: Location, limit: int) -> None:
@@ -70,12 +74,9 @@ def _refuse_whole(place: Location, limit: int) -> None:
         )
 
 
-def _npy(place: Location, choice: Choice, limit: int) -> Table | None:
+def _npy(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
     if place.path.stat().st_size <= whole_within(limit):
         return None
-    source = readable(str(place))
-    choice.refuse_marks(source, "numbers")
-    choice.refuse_size(source)
     stored, notes = stored_npy(place.path, source)
     return None if stored is None else table_of_stored(stored, choice, source, notes)
 
@@ -119,7 +120,7 @@ def table_of_stored(stored: StoredArray, choice: Choice, source: str, notes: tup
     )
 
 
-def _text(place: Location, choice: Choice, limit: int) -> Table | None:
+def _text(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
     size = place.path.stat().st_size
     if 20 * size <= whole_within(limit):
         return None
@@ -127,73 +128,30 @@ def _text(place: Location, choice: Choice, limit: int) -> Table | None:
     from gramian.rows.column_blocks import table_from_blocks
     from gramian.rows.text_blocks import TextBlocks
 
-    source = readable(str(place.path))
-    choice.refuse_size(source)
-    try:
-        blocks = TextBlocks(place.path, source, choice.na_values or (), limit)
-        if max(size, blocks.needed) <= whole_within(limit):
-            return None
-        return table_from_blocks(blocks, choice, limit)
-    except OSError as error:
-        raise _unreadable(error, source) from error
+    blocks = TextBlocks(place.path, source, choice.na_values or (), limit)
+    if max(size, blocks.needed) <= whole_within(limit):
+        return None
+    return table_from_blocks(blocks, choice, limit)
 
 
-def _columns(place: Location, choice: Choice, limit: int) -> Table | None:
+def _columns(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
     from gramian.rows.arrow_files import ArrowBlocks
     from gramian.rows.column_blocks import table_from_blocks
 
-    source = readable(str(place.path))
-    choice.refuse_marks(source, "numbers")
-    choice.refuse_size(source)
     paths = parquet_files(place.path) if place.path.is_dir() else [place.path]
     blocks = ArrowBlocks(paths, source, choice, limit)
     return None if blocks.needed <= whole_within(limit) else table_from_blocks(blocks, choice, limit)
 
 
-def _unreadable(error: OSError, source: str) -> OSError:
-    if isinstance(error, FileError):
-        return error
-    return FileError(f"{source} cannot be read: {error.strerror or error}. Check the path.")
-
-
-def _folder(place: Location, choice: Choice, limit: int) -> Table | None:
-    return read_folder(place.path, choice, whole_within(limit))
-
-
-def _zip(place: Location, choice: Choice, limit: int) -> Table | None:
-    return read_zip(place.path, choice, whole_within(limit))
-
-
-def _annotated(place: Location, choice: Choice, limit: int) -> Table | None:
-    return _table(choice, stored_annotated, place.path, choice, limit, readable(str(place)))
-
-
-def _bed(place: Location, choice: Choice, limit: int) -> Table | None:
-    return _table(choice, stored_bed, place.path, choice, limit, readable(str(place)))
-
-
-def _hdf5(place: Location, choice: Choice, limit: int) -> Table | None:
-    return _table(choice, stored_hdf5, place.path, place.key, choice, limit, readable(str(place)))
-
-
-def _npz(place: Location, choice: Choice, limit: int) -> Table | None:
-    return _table(choice, stored_npz, place.path, place.key, choice, limit, readable(str(place)))
-
-
-def _table(choice: Choice, left: Callable[..., Table | None], *arguments: Any) -> Table | None:
-    """What is left in a file, unless something is asked that no table has, which its reader refuses."""
-    return left(*arguments) if choice.size is None and choice.na_values is None else None
-
-
-LEFT: dict[str, Left] = {
-    "annotated": _annotated,
-    "bed": _bed,
-    "hdf5": _hdf5,
+STORED: dict[str, Stored] = {
+    "annotated": lambda place, *asked: stored_annotated(place.path, *asked),
+    "bed": lambda place, *asked: stored_bed(place.path, *asked),
+    "hdf5": lambda place, *asked: stored_hdf5(place.path, place.key, *asked),
+    "npz": lambda place, *asked: stored_npz(place.path, place.key, *asked),
     "npy": _npy,
-    "npz": _npz,
     "text": _text,
     "parquet": _columns,
     "arrow": _columns,
-    "folder": _folder,
-    "zip": _zip,
+    "folder": lambda place, choice, limit, _: read_folder(place.path, choice, whole_within(limit)),
+    "zip": lambda place, choice, limit, _: read_zip(place.path, choice, whole_within(limit)),
 }

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.rows.archives import Stored, Use, damage, pick_array
-from gramian.rows.hdf5 import datasets_in, opened_hdf5, stored
+from gramian.rows.archives import Header, Use, damage, pick_array
+from gramian.rows.hdf5 import datasets_in, header_of, opened_hdf5
 
 _TYPES = {
     "double": "f8", "single": "f4", "logical": "?", "char": "U", "sparse": "f8",
@@ -53,7 +53,7 @@ def read_mat(
     if newest:
         with opened_hdf5(file, source) as opened:
             numbers = [name for name in datasets_in(opened) if _is_array(opened[name])]
-            return pick_array(numbers, lambda name: stored(opened[name], reverse=True), key, source, use)
+            return pick_array(numbers, lambda name: header_of(opened[name], reverse=True), key, source, use)
     # SciPy's files take a moment to import.
     from scipy.io import loadmat, whosmat
 
@@ -73,7 +73,7 @@ def read_mat(
         _check_elements(file)
         found = {name: (shape, _TYPES[kind]) for name, shape, kind in whosmat(file) if kind in _TYPES}
         variables = {
-            name: Stored(shape, np.dtype(kind), partial(read, name)) for name, (shape, kind) in found.items()
+            name: Header(shape, np.dtype(kind), partial(read, name)) for name, (shape, kind) in found.items()
         }
         return pick_array(list(variables), variables.__getitem__, key, source, use)
 

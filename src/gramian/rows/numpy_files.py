@@ -13,11 +13,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.checks import amount, slices, told
-from gramian.errors import DataError, FileError, MemoryLimitError
-from gramian.rows.archives import Stored, Use, damage, pick_array, require, require_room
+from gramian.errors import DataError, FileError
+from gramian.rows.archives import Header, Use, damage, pick_array, require, require_room
 from gramian.rows.spool import Spool
 from gramian.rows.stored import StoredArray, whole_within
-from gramian.rows.stored_sparse import ENTRY, StoredSparse
+from gramian.rows.stored_sparse import ENTRY, StoredSparse, refuse_by_columns
 from gramian.rows.table import LOGICAL, Choice, Table, pick_rows
 
 UNPACKED = 1 << 20  # entries at a time
@@ -54,7 +54,7 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
     (2, 2)
     """
     with damage(source):
-        header, start = _read_header(file)
+        header, start, _ = _read_header(file)
         require(header, source, use)
         _require_all(header, file.seek(0, os.SEEK_END) - start, source)
         file.seek(0)
@@ -65,7 +65,7 @@ def read_npy(file: IO[bytes], source: str, use: Use = "table") -> npt.NDArray[An
 def hash_of_npy(file: IO[bytes], array: npt.NDArray[Any]) -> str:
     """Return the SHA-256 of a .npy file, of which nothing but the header is read again."""
     file.seek(0)
-    _, start = _read_header(file)
+    _, start, _ = _read_header(file)
     file.seek(0)
     found = hashlib.sha256(file.read(start))
     stored = array if array.flags.c_contiguous else array.T
@@ -84,17 +84,14 @@ def stored_npy(path: Path, source: str) -> tuple[StoredArray | None, tuple[str, 
         As of :func:`read_npy`.
     """
     with damage(source), path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        shape, fortran, dtype = _HEADER_READERS[version](file)
-        start = file.tell()
-        header = Stored(shape, dtype, lambda: np.empty(0))
+        header, start, fortran = _read_header(file)
         require(header, source, "table")
         _require_all(header, file.seek(0, os.SEEK_END) - start, source)
-    if fortran and len(shape) == 3:
+    if fortran and len(header.shape) == 3:
         return None, ()
-    kind = np.dtype(np.uint8) if dtype.kind == "b" else dtype
-    notes = (LOGICAL,) if dtype.kind == "b" else ()
-    return StoredArray(path, start, shape, kind, fortran=fortran, source=source), notes
+    logical = header.dtype.kind == "b"
+    kind, notes = (np.dtype(np.uint8), (LOGICAL,)) if logical else (header.dtype, ())
+    return StoredArray(path, start, header.shape, kind, fortran=fortran, source=source), notes
 
 
 def read_npz(
@@ -134,7 +131,7 @@ def read_npz(
         keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         if not keys:
             raise DataError(f"{source} holds no NumPy arrays. Save some with numpy.savez(path, X=X).")
-        return pick_array(keys, partial(_stored, archive, source), key, source, use)
+        return pick_array(keys, partial(_header_in, archive, source), key, source, use)
 
 
 def read_sparse_npz(file: IO[bytes], source: str) -> Any:
@@ -159,7 +156,7 @@ def read_sparse_npz(file: IO[bytes], source: str) -> Any:
         with zipfile.ZipFile(file) as archive:
             if "format.npy" not in archive.namelist():
                 return None
-            entries = _stored(archive, source, "data")
+            entries = _header_in(archive, source, "data")
             require_room(replace(entries, dtype=np.dtype("V16")), source)
         file.seek(0)
         matrix = sparse.load_npz(file).tocsr()
@@ -186,19 +183,14 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
     with damage(source), zipfile.ZipFile(path) as archive:
         if "format.npy" not in archive.namelist():
             return None
-        entries = _stored(archive, source, "data").shape[0]
+        entries = _header_in(archive, source, "data").shape[0]
         if ENTRY * entries <= whole_within(limit):
             return None
-        form = _stored(archive, source, "format").read().item().decode()
-        if form != "csr":
-            raise MemoryLimitError(
-                f"{source} holds a sparse matrix by {form.upper()}, so that reading rows takes all of its "
-                f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Save it by "
-                "rows, scipy.sparse.save_npz(path, X.tocsr()), or raise memory_limit."
-            )
-        n, d = _stored(archive, source, "shape").read().tolist()
+        form = _header_in(archive, source, "format").read().item().decode()
+        refuse_by_columns(form, entries, limit, source, "scipy.sparse.save_npz(path, X.tocsr())")
+        n, d = _header_in(archive, source, "shape").read().tolist()
         data, indices = (_unpacked(archive, f"{name}.npy", path, source) for name in ("data", "indices"))
-        indptr = _stored(archive, source, "indptr").read().astype(np.int64)
+        indptr = _header_in(archive, source, "indptr").read().astype(np.int64)
     rows = pick_rows(n, choice.rows, source)
     values = StoredSparse((n, d), indptr, indices, data, source).picked(rows)
     held = (data.dtype.itemsize + indices.dtype.itemsize) * entries
@@ -209,7 +201,7 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
 def _unpacked(archive: zipfile.ZipFile, name: str, path: Path, source: str) -> StoredArray:
     """Copy an array of one axis to a temporary file."""
     with archive.open(name) as member:
-        header, _ = _read_header(member)
+        header, _, _ = _read_header(member)
         require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
         spool = Spool(source, header.n_bytes, sure=True, path=path)
         for part in told(slices(header.shape[0], UNPACKED), f"part of {name}"):
@@ -254,16 +246,16 @@ def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[
     with damage(source), zipfile.ZipFile(file) as archive:
         if f"{key}.npy" not in archive.namelist():
             return None
-        stored = _stored(archive, source, key)
-        _check_names(stored, key, count, source)
-        names = tuple(map(str, stored.read()))
+        header = _header_in(archive, source, key)
+        _check_names(header, key, count, source)
+        names = tuple(map(str, header.read()))
     for place, name in enumerate(names):
         if not name.strip():
             raise DataError(f"{source}: entry {place} of {key} (counted from 0) is empty. Name all of them.")
     return names
 
 
-def _check_names(header: Stored, key: str, count: int, source: str) -> None:
+def _check_names(header: Header, key: str, count: int, source: str) -> None:
     if len(header.shape) != 1 or header.dtype.kind not in "iuU":
         what = "Python objects" if header.dtype.hasobject else str(header)
         raise DataError(
@@ -277,19 +269,19 @@ def _check_names(header: Stored, key: str, count: int, source: str) -> None:
         )
 
 
-def _read_header(file: IO[bytes]) -> tuple[Stored, int]:
-    """Return what the header of an array says, and how many bytes it takes."""
+def _read_header(file: IO[bytes]) -> tuple[Header, int, bool]:
+    """Return what the header of an array says, how many bytes it takes, and whether columns come first."""
     start = file.tell()
-    shape, _, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
+    shape, fortran, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
     if min(shape, default=0) < 0:
         raise ValueError("its header has a negative shape")
-    return Stored(shape, dtype, partial(_read_array, file)), file.tell() - start
+    return Header(shape, dtype, partial(_read_array, file)), file.tell() - start, fortran
 
 
-def _stored(archive: zipfile.ZipFile, source: str, key: str) -> Stored:
+def _header_in(archive: zipfile.ZipFile, source: str, key: str) -> Header:
     name = f"{key}.npy"
     with archive.open(name) as member:
-        header, start = _read_header(member)
+        header, start, _ = _read_header(member)
 
     def read() -> npt.NDArray[Any]:
         _require_all(header, archive.getinfo(name).file_size - start, f"{source}::{key}")
@@ -297,14 +289,14 @@ def _stored(archive: zipfile.ZipFile, source: str, key: str) -> Stored:
         with archive.open(name) as member:
             return _read_array(member)
 
-    return Stored(header.shape, header.dtype, read)
+    return Header(header.shape, header.dtype, read)
 
 
 def _read_array(file: IO[bytes]) -> npt.NDArray[Any]:
     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def _require_all(header: Stored, follow: int, source: str) -> None:
+def _require_all(header: Header, follow: int, source: str) -> None:
     """Refuse a header that promises more than there is, before memory is taken for it."""
     if follow < header.n_bytes:
         raise FileError(

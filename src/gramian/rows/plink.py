@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
 from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
-from gramian.rows.archives import Stored, damage, require, require_room
+from gramian.rows.archives import Header, damage, require, require_room
 from gramian.rows.spool import Spool
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, unique_names
+from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 BAND_BYTES = 64 << 20
 UNKNOWN = "0"  # as PLINK writes an allele that it does not know
@@ -72,8 +72,8 @@ def read_bed(path: Path, choice: Choice, source: str) -> Table:
         If bed-reader is not installed.
     """
     with _opened(path, source) as bed:
-        picked = _Picked(bed, choice, source)
-        require_room(Stored((len(picked.rows), len(picked.columns)), np.dtype(np.float32), bed.read), source)
+        picked = _Wanted(bed, choice, source)
+        require_room(Header((len(picked.rows), len(picked.columns)), np.dtype(np.float32), bed.read), source)
         values = bed.read(index=(picked.index, picked.columns), dtype="float32")
         labels = None
         if picked.label is not None:
@@ -96,7 +96,7 @@ def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | N
     with _opened(path, source) as bed:
         if 4 * math.prod(bed.shape) <= whole_within(limit) or choice.label is not None:
             return None
-        picked = _Picked(bed, choice, source)
+        picked = _Wanted(bed, choice, source)
         n, d = len(picked.rows), len(picked.columns)
         width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
         spool = Spool(source, n * d, sure=True, path=path)
@@ -125,12 +125,12 @@ def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | N
     )
 
 
-class _Picked:
+class _Wanted:
     """Which rows and columns of an open .bed file are wanted, and what they are called."""
 
     def __init__(self, bed: Any, choice: Choice, source: str) -> None:
         self.source = source
-        require(Stored(tuple(bed.shape), np.dtype(np.int8), bed.read), source)
+        require(Header(tuple(bed.shape), np.dtype(np.int8), bed.read), source)
         features, self.repeated = unique_names([str(name) for name in bed.sid])
         if choice.id is not None or choice.label_row is not None:
             raise ParameterError(f"rows of {source} are named by its .fam file. Leave out id, and label too.")
@@ -150,7 +150,6 @@ class _Picked:
     def table(
         self, values: Any, labels: Any, notes: tuple[str, ...] = (), means: npt.NDArray[Any] | None = None
     ) -> Table:
-        repeated = (f"column names {listed(self.repeated)} occur more than once: numbered",)
         return Table(
             values,
             feature_names=self.names,
@@ -160,7 +159,7 @@ class _Picked:
             source=self.source,
             notes=(
                 "values count allele 1 (A1, the fifth column of the .bim file)",
-                *(repeated if self.repeated else ()),
+                *repeated_note(self.repeated),
                 *notes,
             ),
             row_numbers=self.numbers,

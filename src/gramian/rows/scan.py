@@ -22,7 +22,7 @@ from gramian.rows.files import (
     read_stream,
 )
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
-from gramian.rows.large import left_on_disk
+from gramian.rows.large import stored_table
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.name_lists import read_names
 from gramian.rows.stored import OnDisk, whole_within
@@ -89,7 +89,7 @@ class Scan:
         if self._genotypes and self.missing not in (None, "mean"):
             return None
         if isinstance(self._place, Location):
-            return left_on_disk(self._place, choice, limit)
+            return stored_table(self._place, choice, limit)
         if isinstance(self._place, tuple):
             return read_picture_list(self._place, choice, whole_within(limit))
         return None

@@ -163,20 +163,18 @@ def copied(
 
 def columns_taken(values: Any, places: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
     """Return some columns of a table, in memory or stored, in this order, and notes on where they are."""
-    if isinstance(values, OnDisk) and not isinstance(values, StoredArray):
-        return values.picked(columns=places), ()
     if not isinstance(values, StoredArray):
-        return take_columns(values, places), ()
+        return values.picked(columns=places) if isinstance(values, OnDisk) else take_columns(
+            values, places
+        ), ()
     found, note = copied(values, lambda _, block: block[:, places], _bytes(values, len(places)))
     return found, (note,)
 
 
 def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any, tuple[str, ...]]:
     """Return some rows of a table, in memory or stored, and notes on where they are; rows rise."""
-    if isinstance(values, OnDisk) and not isinstance(values, StoredArray):
-        return values.picked(rows), ()
     if not isinstance(values, StoredArray):
-        return values[rows], ()
+        return values.picked(rows) if isinstance(values, OnDisk) else values[rows], ()
     if isinstance(rows, range) and rows.step == 1 and not values.fortran:
         return values.part(rows.start, rows.stop), ()
     places = np.asarray(rows)

@@ -6,7 +6,7 @@ import hashlib
 import mmap
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -50,7 +50,7 @@ class OnDisk:
     ndim = 2
     held: int = 0
     finite: bool | None = None
-    reads_columns: ClassVar[bool] = False
+    reads_columns: bool = False
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
@@ -71,6 +71,20 @@ class OnDisk:
         """Return the same numbers, with the column's one in place of NaN."""
         return Picked(self, range(len(self)), None, means.astype(self.dtype))
 
+    @property
+    def T(self) -> OnDisk:
+        """The same numbers with rows and columns swapped.
+
+        Raises
+        ------
+        MemoryLimitError
+            For all but arrays in one piece.
+        """
+        raise MemoryLimitError(
+            f"transpose=True (--transpose) reads columns, and {self.source} is too large for memory and kept "
+            "by rows. Raise memory_limit, or save it as .npy, which is read by columns too."
+        )
+
 
 class Picked(OnDisk):
     """Some rows and columns of what is in a file."""
@@ -88,14 +102,16 @@ class Picked(OnDisk):
         self.dtype, self.held, self.path, self.source = base.dtype, base.held, base.path, base.source
         self.picture_shape = base.picture_shape if columns is None else None
         self.finite = True if fill is not None else base.finite
+        self.reads_columns = base.reads_columns and columns is None
 
     def __getitem__(self, key: Any) -> Any:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        some = np.asarray(self.rows[rows], dtype=np.intp)
-        first, last = (some[0], some[-1] + 1) if some.size else (0, 0)
-        found = self.base[first:last]
-        found = found if last - first == some.size else found[some - first]
-        found = (found if self.columns is None else found[:, self.columns])[:, columns]
+        some: Any = self.rows[rows]
+        first, last = (some[0], some[-1] + 1) if len(some) else (0, 0)
+        found = self.base[first:last, columns] if self.reads_columns else self.base[first:last]
+        found = found if last - first == len(some) else found[np.asarray(some) - first]
+        if not self.reads_columns:
+            found = (found if self.columns is None else found[:, self.columns])[:, columns]
         return found if self.fill is None else np.where(np.isnan(found), self.fill[columns], found)
 
     @property
@@ -122,11 +138,6 @@ class StoredArray(OnDisk):
         Whether columns lie in one piece, not rows.
     source : str
         What the file is called in messages.
-
-    Attributes
-    ----------
-    fill : ndarray of shape (d,) or None
-        What NaN is read as in each column.
 
     Examples
     --------
@@ -157,10 +168,8 @@ class StoredArray(OnDisk):
         self._stored = np.dtype(dtype)
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        self.finite: bool | None = None
-        self.fill: npt.NDArray[Any] | None = None
         self._place, self._copy = path, None  # what is opened, or is open
-        self._seen = (0, 0)
+        self._before = (0, 0)
         self._lock = threading.Lock()
 
     def _like(self, **other: Any) -> StoredArray:
@@ -183,10 +192,6 @@ class StoredArray(OnDisk):
         shape, size = (stop - start, self.shape[1]), self.dtype.itemsize
         return self._like(shape=shape, offset=self.offset + start * self.shape[1] * size)
 
-    def filled(self, means: npt.NDArray[Any]) -> StoredArray:
-        """Return the same numbers, with the column's one in place of NaN."""
-        return self._like(fill=means.astype(self.dtype), finite=True)
-
     @cached_property
     def _file(self) -> int:
         with self._lock:
@@ -199,7 +204,7 @@ class StoredArray(OnDisk):
                     file = os.open(self._place or "", os.O_RDONLY | getattr(os, "O_BINARY", 0))
             except OSError as error:
                 raise FileError(f"{self.source} cannot be read: {reason(error)}.") from error
-            vars(self).update(_seen=_state(file), _file=file)
+            vars(self).update(_before=_state(file), _file=file)
         return file
 
     def __del__(self) -> None:
@@ -207,7 +212,9 @@ class StoredArray(OnDisk):
             os.close(self._file)
 
     def _kept(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_seen")}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_before")
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         if self._copy is None:
@@ -219,16 +226,11 @@ class StoredArray(OnDisk):
         vars(self).update(state, _lock=threading.Lock())
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return a new array of rows, or of (rows, columns): slices with a step of 1, or of rows a list."""
+        """Return a new array of rows, or of (rows, columns), of slices with a step of 1."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        if not isinstance(rows, slice):
-            picked = [self[i : i + 1, columns] for i in np.asarray(rows, dtype=np.intp).tolist()]
-            return np.concatenate(picked) if picked else np.empty((0, self.shape[1]), self.dtype)
-        (start, stop, step), (left, right, _) = (
+        (start, stop, _), (left, right, _) = (
             part.indices(size) for part, size in zip((rows, columns), self.shape, strict=True)
         )
-        if step != 1:
-            return self[list(range(start, stop, step)), columns]
         out = np.empty(
             (max(0, stop - start), max(0, right - left)), self._stored, order="F" if self.fortran else "C"
         )
@@ -236,10 +238,7 @@ class StoredArray(OnDisk):
             self._read(out.T, left, start, self.shape[0], slice(start, stop))
         else:
             self._read(out, start, left, self.shape[1], slice(start, stop))
-        out = out if self._stored.isnative else out.astype(self.dtype)
-        if self.fill is not None:
-            np.copyto(out, self.fill[left:right], where=np.isnan(out))
-        return out
+        return out if self._stored.isnative else out.astype(self.dtype)
 
     def _read(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
         """Fill lines from the one numbered ``first``, from place ``left`` of each; lines have ``length``."""
@@ -261,7 +260,7 @@ class StoredArray(OnDisk):
             if not read:
                 raise FileError(f"{self._block(rows)} are not there: the file was cut off while it was read.")
             done += read
-        if _state(file) != self._seen:
+        if _state(file) != self._before:
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
 
     def _block(self, rows: slice) -> str:
@@ -315,9 +314,7 @@ class StoredRows(Rows):
     def identity(self) -> dict[str, str]:
         """Return by what the data is known again: its file's size and time, and some of its rows."""
         n, d = self.shape
-        found = hashlib.blake2b(digest_size=16)
-        for row in evenly(n, ROWS_COMPARED):
-            found.update(np.ascontiguousarray(self.cut(slice(row, row + 1), slice(None))).tobytes())
+        found = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
         facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
         parts: list[Any] = [self.values, *(getattr(self.values, name, None) for name in ("base", "data"))]
         path = next((part.path for part in parts if getattr(part, "path", None) is not None), None)
@@ -348,7 +345,10 @@ class StoredRows(Rows):
         return Block(rows, self.cut(rows, slice(None)))
 
     def every(self, step: int) -> Any:
-        places = range(0, self.shape[0], step)
+        return self.some(range(0, self.shape[0], step))
+
+    def some(self, places: Iterable[int]) -> Any:
+        """Return rows by their numbers, as a dense array."""
         return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
 
     def in_memory(self) -> Any:
@@ -363,15 +363,14 @@ class StoredRows(Rows):
 
     def whole(self, most: int) -> Any:
         """Read the whole table if it takes at most so many bytes."""
-        n, d = self.shape
-        needed = n * d * self.dtype.itemsize
-        if needed > most:
+        if self.stored_bytes > most:
             raise MemoryLimitError(
-                f"This needs all {n:,} rows of {self.values.source} in memory, {amount(needed)}, and of "
-                f"{amount(self.limit)} of memory that may be used a table may take {amount(most)}. Raise "
-                "GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA reads block by block."
+                f"This needs all {self.shape[0]:,} rows of {self.values.source} in memory, "
+                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
+                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
+                "reads block by block."
             )
-        return self.cut(slice(None), slice(None))
+        return self.block(slice(None)).values
 
     def owned(self) -> Any:
         return self.in_memory()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gramian.checks import amount
 from gramian.errors import FileError, GramianError, MemoryLimitError
 from gramian.rows.archives import pick_key
-from gramian.rows.hdf5 import datasets_in, opened_hdf5, refuse_elsewhere, stored
+from gramian.rows.hdf5 import datasets_in, header_of, opened_hdf5, refuse_elsewhere
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_rows
 
@@ -59,7 +59,7 @@ class StoredDataset(OnDisk):
                 f"{amount(self._band * row)}, and {amount(target)} fit into memory_limit. Raise it, or write "
                 f"the file again in chunks of few rows: h5repack -l {self.key.strip('/')}:CHUNK={fewer}"
             )
-        self._seen = self._state()
+        self._before = self._state()
         self._kept: dict[int, npt.NDArray[Any]] = {}
         self._lock = threading.Lock()
 
@@ -97,7 +97,7 @@ class StoredDataset(OnDisk):
         except Exception as error:  # h5py meets damaged bytes with whatever its filters raise
             detail = str(error).split("\n")[0]
             raise FileError(f"{where} cannot be read: the file is damaged or cut off ({detail}).") from error
-        if self._state() != self._seen:
+        if self._state() != self._before:
             raise FileError(f"{where}: the file was changed while it was read. Start again.")
         return np.asarray(found.reshape(last - first, self.shape[1]).astype(self.dtype, copy=False))
 
@@ -129,10 +129,10 @@ def stored_hdf5(path: Path, key: str | None, choice: Choice, limit: int, source:
     with path.open("rb") as file, opened_hdf5(file, source) as opened:
         names = datasets_in(opened)
         key = None if key is None else key.strip("/")
-        key, notes = pick_key(names, lambda name: stored(opened[name]), key, source)
-        if stored(opened[key]).n_bytes <= whole_within(limit):
+        key, notes = pick_key(names, lambda name: header_of(opened[name]), key, source)
+        if header_of(opened[key]).n_bytes <= whole_within(limit):
             return None
-        values = left_in_file(path, opened[key], limit, source)
+        values = stored_dataset(path, opened[key], limit, source)
     rows = pick_rows(values.shape[0], choice.rows, source)
     numbers = None if choice.rows is None else rows
     return Table(
@@ -144,7 +144,7 @@ def stored_hdf5(path: Path, key: str | None, choice: Choice, limit: int, source:
     )
 
 
-def left_in_file(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:
+def stored_dataset(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:
     """Return the numbers of a dataset to be read block by block: by place where they lie in one piece."""
     refuse_elsewhere(dataset)
     offset = None if dataset.chunks or dataset.file.userblock_size else dataset.id.get_offset()

@@ -14,10 +14,25 @@ from gramian.arrays import as_csr
 from gramian.checks import amount
 from gramian.errors import FileError, MemoryLimitError
 from gramian.rows.rows import Block
-from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.stored import OnDisk, StoredRows, whole_within
 
 PORTION = 1 << 19  # entries that products take at a time
 ENTRY = 12  # bytes of a number and its column in memory
+
+
+def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out: str) -> None:
+    """Refuse a matrix that is not kept by rows, which would have to be read as a whole.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    if form != "csr":
+        raise MemoryLimitError(
+            f"{source} holds a sparse matrix by {form.upper()}, so that reading rows takes all of its "
+            f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Write it by "
+            f"rows, {way_out}, or raise memory_limit."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +128,7 @@ class StoredSparseRows(StoredRows):
         return self.block(rows).dense[:, columns]
 
     def whole(self, most: int) -> Any:
-        """Read the whole matrix if it takes at most so many bytes."""
-        if self.stored_bytes > most:
-            raise MemoryLimitError(
-                f"This needs all {self.shape[0]:,} sparse rows of {self.values.source} in memory, "
-                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
-                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
-                "reads block by block."
-            )
-        return as_csr(self.values[slice(None)])
+        return as_csr(super().whole(most))
 
     def require_finite(self) -> None:
         if not all(np.isfinite(self.values[part].data).all() for part in self.portions):

@@ -156,6 +156,11 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
     return tuple(result), tuple(name for name, count in seen.items() if count > 1)
 
 
+def repeated_note(repeated: Sequence[str], what: str = "column") -> tuple[str, ...]:
+    """Say which names were numbered."""
+    return (f"{what} names {listed(repeated)} occur more than once: numbered",) if repeated else ()
+
+
 def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
     """Turn a slice into row numbers, refusing one that reaches outside the table.
 
@@ -356,8 +361,7 @@ def transpose(table: Table) -> Table:
     names, notes = table.row_names, table.notes
     if names is not None:
         names, repeated = unique_names(names)
-        if repeated:
-            notes = (*notes, f"row names {listed(repeated)} occur more than once: numbered")
+        notes = (*notes, *repeated_note(repeated, "row"))
     return replace(
         table,
         values=table.values.T,

@@ -31,6 +31,7 @@ from gramian.rows.delimited import (
     strip_comments,
     to_utf8,
 )
+from gramian.rows.files import opened
 
 _LEAST, _MOST = 1 << 12, 16 << 20  # bytes of a block
 _TOGETHER = 8  # blocks that are parsed at a time, by as many threads as there are
@@ -90,7 +91,7 @@ class TextBlocks:
 
     @property
     def _packed(self) -> bool:
-        with self.path.open("rb") as file:
+        with opened(self.path, self.source) as file:
             return file.read(2) == b"\x1f\x8b"
 
     def _head(self, pieces: Iterator[bytes]) -> bytes:
@@ -187,7 +188,7 @@ class TextBlocks:
 
     def _raw(self, silent: bool) -> Iterator[bytes]:
         found = hashlib.sha256()
-        with self.path.open("rb") as file:
+        with opened(self.path, self.source) as file:
             pieces = slices(os.fstat(file.fileno()).st_size, self._size)
             for piece in pieces if silent else told(pieces, f"part of {self.path.name}"):
                 data = file.read(piece.stop - piece.start)

@@ -171,7 +171,7 @@ class Passes:
         if self.folder is None:
             return Pass(kind, self.count, parts)
         path = self.folder / f"pass-{self.count:05}.npz"
-        made = Pass(kind, self.count, parts, path=path, sketch=_sketch(of))
+        made = Pass(kind, self.count, parts, path=path, probes=_probes(of))
         if not made.found():
             # What follows was found with other vectors.
             with as_file_error(self.folder):
@@ -204,7 +204,7 @@ class Pass:
     done: int = 0
     results: Arrays = ()
     path: Path | None = None
-    sketch: Any = None
+    probes: Any = None
     _saved: float = field(default_factory=time.monotonic)
 
     def found(self) -> bool:
@@ -213,9 +213,9 @@ class Pass:
         try:
             with np.load(self.path, allow_pickle=False) as file:
                 kind, done, parts = json.loads(str(file["about"]))
-                sketch = file["sketch"]
-                same = (kind, parts) == (self.kind, self.parts) and sketch.shape == self.sketch.shape
-                if not same or not np.allclose(sketch, self.sketch, rtol=SAME, atol=SAME):
+                probes = file["probes"]
+                same = (kind, parts) == (self.kind, self.parts) and probes.shape == self.probes.shape
+                if not same or not np.allclose(probes, self.probes, rtol=SAME, atol=SAME):
                     return False
                 results = tuple(file[f"result{i}"][()] for i in range(len(file.files) - 2))
                 if done not in range(1, parts + 1) or any(part.dtype.kind not in "fi" for part in results):
@@ -242,7 +242,7 @@ class Pass:
         results = (found,) if isinstance(found, np.ndarray) else tuple(vars(found).values())
         named = {f"result{i}": part for i, part in enumerate(results)}
         with atomic_write(self.path) as file:
-            np.savez(file, about=about, sketch=self.sketch, **named)
+            np.savez(file, about=about, probes=self.probes, **named)
         self._saved = time.monotonic()
 
 
@@ -298,7 +298,7 @@ def _require_same(folder: Path, began: dict[str, str], now: dict[str, str]) -> N
         )
 
 
-def _sketch(of: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+def _probes(of: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
     """A few random sums of the vectors' entries, which other vectors do not share."""
     rng = np.random.default_rng(0)
     sums = [(rng.standard_normal((PROBES, len(part))) @ part).ravel() for part in of]
