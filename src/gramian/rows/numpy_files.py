@@ -1,5 +1,6 @@
 """Arrays in .npy files and .npz archives, checked by their header before anything large is read."""
 
+import operator
 import os
 import zipfile
 from dataclasses import replace
@@ -183,7 +184,7 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
                 f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Save it by "
                 "rows, scipy.sparse.save_npz(path, X.tocsr()), or raise memory_limit."
             )
-        n, d = _stored(archive, source, "shape").read().tolist()
+        n, d = map(operator.index, _stored(archive, source, "shape").read().tolist())
         data, indices = (_unpacked(archive, f"{name}.npy", path, source) for name in ("data", "indices"))
         indptr = _stored(archive, source, "indptr").read().astype(np.int64)
     rows = pick_rows(n, choice.rows, source)
