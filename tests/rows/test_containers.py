@@ -239,6 +239,17 @@ def test_damaged_sparse_data_is_refused(tmp_path):
     X.indptr[5] = 10**6
     with pytest.raises(FileError, match="its indptr does not fit its data"):
         as_rows(save_annotated(path, X), limit=12_000_000)
+    X = counts()
+    parts = {"format": b"csr", "data": X.data, "indices": X.indices, "indptr": X.indptr}
+    np.savez(tmp_path / "x.npz", shape=[9000.5, 700.0], **parts)
+    with pytest.raises(FileError, match=r"cannot be read: it is .* damaged"):
+        as_rows(tmp_path / "x.npz", limit=12_000_000)
+
+
+def test_one_row_in_a_large_file_is_refused_as_in_memory(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((1, 900_000)))
+    with pytest.raises(DataError, match=r"holds 1 row, and a minimum of 2 is required by PCA"):
+        PCA(1, memory_limit="20MB").fit(tmp_path / "x.npy")
 
 
 def test_a_sparse_npz_is_sparse_rows(tmp_path):

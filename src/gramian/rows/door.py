@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from gramian.arrays import memory_limit_bytes, to_numpy
-from gramian.errors import InputTypeError
+from gramian.checks import counted
+from gramian.errors import DataError, InputTypeError
 from gramian.rows.array import ArrayRows
 from gramian.rows.expected import Expected
 from gramian.rows.generated import column_names, table_of_blocks
@@ -84,6 +85,11 @@ def as_rows(
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
     if isinstance(values, OnDisk):
+        if len(values) < minimum:
+            raise DataError(
+                f"{values.source} holds {counted(len(values), 'row')}, and a minimum of {minimum} is "
+                f"required by {estimator}. Give more rows."
+            )
         left = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, working)
         values = left if limit is not None else left.whole(working)
     if isinstance(values, Rows):

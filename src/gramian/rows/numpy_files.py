@@ -1,6 +1,7 @@
 """Arrays in .npy files and .npz archives, checked by their header before anything large is read."""
 
 import hashlib
+import operator
 import os
 import zipfile
 from dataclasses import replace
@@ -188,7 +189,7 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
             return None
         form = _header_in(archive, source, "format").read().item().decode()
         refuse_by_columns(form, entries, limit, source, "scipy.sparse.save_npz(path, X.tocsr())")
-        n, d = _header_in(archive, source, "shape").read().tolist()
+        n, d = map(operator.index, _header_in(archive, source, "shape").read().tolist())
         data, indices = (_unpacked(archive, f"{name}.npy", path, source) for name in ("data", "indices"))
         indptr = _header_in(archive, source, "indptr").read().astype(np.int64)
     rows = pick_rows(n, choice.rows, source)
