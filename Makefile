@@ -26,8 +26,9 @@ demo: .venv/installed-core
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py
 
+# Compiled modules are kept, whatever the shell says: workers and subprocesses would compile them again.
 test: .venv/installed-dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 attack: .venv/installed-dev
 	$(BIN)/python benchmarks/attack.py --fits $(FITS)

@@ -107,12 +107,13 @@ def test_seconds_and_sizes_in_words():
 
 def test_a_plan_that_has_run_says_what_it_took_and_what_else_would_do():
     other = Alternative("gram", "dual Gram matrix", "in memory", "float32", 3.0, 5_000_000)
-    ran = dataclasses.replace(PLAN, took=4.0, alternatives=(other,))
+    ran = dataclasses.replace(PLAN, took=4.0, alternatives=(other, other))
     assert str(ran).splitlines()[0].endswith("of working memory. It took 4 s.")
     assert (
         str(ran).splitlines()[-1]
         == "  or gram on the dual Gram matrix, in memory, in float32: about 3 s and 5 MB"
     )
+    assert str(ran).count("  or ") == 1
     # What was measured is no part of what was planned.
     assert ran == dataclasses.replace(ran, took=None)
 

@@ -69,6 +69,8 @@ class Ask:
         Whether eigenvectors are wanted, or eigenvalues only.
     certify : bool
         Whether the answer is certified.
+    held : int
+        Bytes of what was read from a file, which are no part of ``memory_limit`` any more: for messages.
     """
 
     target: Target
@@ -79,6 +81,7 @@ class Ask:
     probe_rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     vectors: bool = True
     certify: bool = True
+    held: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,8 @@ class Plan:
             f"Why: {self.reason}",
         ]
         lines += [f"  {i}. {s.name}: {s.detail}" for i, s in enumerate(self.steps, 1)]
-        lines += [f"  or {other}" for other in self.alternatives]
+        # Two routes may differ in nothing that is told.
+        lines += dict.fromkeys(f"  or {other}" for other in self.alternatives)
         return "\n".join(lines)
 
 

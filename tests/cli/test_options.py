@@ -1,6 +1,8 @@
 import inspect
+from typing import get_args, get_type_hints
 
 from gramian.cli.options import Data, Model, Reading, as_arguments, spread
+from gramian.estimators import kernel_pca, pca
 
 
 def test_only_what_was_given_is_repeated():
@@ -25,3 +27,8 @@ def test_the_fields_of_records_become_parameters():
     given = {name: p.default for name, p in inspect.signature(wide).parameters.items() if name != "data"}
     wide(data="a.csv", **{**given, "rows": "0:3"})
     assert seen == [("a.csv", Reading(rows="0:3"))]
+
+
+def test_every_solver_is_in_the_help():
+    said = get_args(get_type_hints(Model, include_extras=True)["solver"])[1].help
+    assert all(name in said for name in (*pca.SOLVERS, *kernel_pca.SOLVERS))

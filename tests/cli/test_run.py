@@ -151,7 +151,7 @@ def test_the_package_is_the_command():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
-@pytest.mark.parametrize(("arguments", "code"), [("--version", 0), ("fit no.csv -o m.gramian", 1)])
+@pytest.mark.parametrize(("arguments", "code"), [("--version", 0), ("info no.gramian", 1)])
 def test_closed_streams_change_no_code(folder, arguments, code):
     ran = subprocess.run(
         f'"{sys.executable}" -m gramian {arguments} >&- 2>&-', shell=True, capture_output=True, timeout=120
@@ -198,7 +198,7 @@ def test_a_disk_that_is_full_is_not_standard_output(folder, gramian, monkeypatch
 def test_messages_that_nobody_reads_change_no_code(folder):
     with open("/dev/full", "w") as full:
         ran = subprocess.run(
-            [*GRAMIAN, "fit", "no.csv", "-o", "m.gramian"],
+            [*GRAMIAN, "info", "no.gramian"],
             stdout=subprocess.PIPE,
             stderr=full,
             env=BUFFERED,

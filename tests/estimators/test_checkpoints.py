@@ -204,7 +204,22 @@ def test_a_damaged_checkpoint(path, tmp_path):
     (tmp_path / "c/pass-00002.npz").write_bytes(content)
     again = MODELS["krylov"]().fit(path, checkpoint=tmp_path / "c")
     assert again.explained_variance_ == pytest.approx(model.explained_variance_, rel=1e-9)
-    for content in ("{", json.dumps({"of": 3})):
+    with np.load(tmp_path / "c/pass-00002.npz") as file:
+        parts = dict(file)
+    kind, _, count = json.loads(str(parts["about"]))
+    for changed in (
+        {"about": np.array("5")},
+        {"about": np.array(json.dumps([kind, -1, count]))},
+        {"about": np.array(json.dumps([kind, "all", count]))},
+        {"result0": np.array(["a"])},
+        {"result0": np.array([print], dtype=object)},
+        None,
+    ):
+        with open(tmp_path / "c/pass-00002.npz", "wb") as file:
+            np.save(file, np.eye(2)) if changed is None else np.savez(file, **parts | changed)
+        again = MODELS["krylov"]().fit(path, checkpoint=tmp_path / "c")
+        assert again.explained_variance_ == pytest.approx(model.explained_variance_, rel=1e-9)
+    for content in ("{", json.dumps({"of": 3}), json.dumps({"of": {}, "seeds": [-1]})):
         (tmp_path / "c/fit.json").write_text(content)
         with pytest.raises(FileError, match=r"fit.json is damaged. Remove its folder to start anew"):
             PCA(4).fit(path, checkpoint=tmp_path / "c")

@@ -198,7 +198,8 @@ def test_the_share_in_feature_space():
 def test_kernels_that_cannot_be_asked():
     K = circle() @ circle().T
     with pytest.raises(
-        ParameterError, match="The KernelPCA holds no rows: it is not fitted, or its kernel is"
+        ParameterError,
+        match="The KernelPCA holds no rows: it is not fitted, its kernel is precomputed, or it",
     ):
         choose_components(KernelPCA(kernel="precomputed").fit(K))
     found = choose_components(KernelPCA(kernel="precomputed"), K)

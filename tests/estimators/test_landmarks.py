@@ -172,8 +172,8 @@ def test_exact_eigenvalues_lie_within_the_bounds():
                     assert (exact[:k] <= found.upper[:k] + slack).all(), case
 
 
-def test_bounds_at_three_thousand_rows():
-    rows = clusters([2000, 800, 150, 50], seed=5)
+def test_bounds_of_float32_rows():
+    rows = clusters([1000, 400, 75, 25], seed=5)
     exact = exact_eigenvalues(RBF(gamma=0.2), rows)[:6]
     for seed in range(3):
         found = nystroem(6, 150, gamma=0.2, random_state=seed).fit(rows.astype(np.float32)).certificate_
@@ -273,6 +273,17 @@ def test_sparse_rows_and_other_array_kinds():
 
 
 # ------------------------------------------------------------------------ refusals
+
+
+def test_landmarks_may_be_sparse_and_far_from_the_rows():
+    rows = sp.csr_array(np.where(np.abs(X) > 1, X, 0.0))
+    given = {"kernel": "rbf", "gamma": 0.1, "solver": "nystroem"}
+    model, same = (KernelPCA(3, landmarks=nodes[:20], **given).fit(nodes) for nodes in (rows, rows.toarray()))
+    np.testing.assert_allclose(model.eigenvalues_, same.eigenvalues_, rtol=1e-9)
+    for kernel, offset in (("linear", 1e5), ("rbf", 10.0)):
+        model = KernelPCA(2, **given | {"kernel": kernel}, center=False, landmarks=X[:6] + offset).fit(X)
+        # What has been found of the rows, not of the landmarks.
+        np.testing.assert_allclose((model.transform(X) ** 2).sum(axis=0), model.eigenvalues_, rtol=1e-4)
 
 
 def test_what_cannot_be_approximated_is_refused():

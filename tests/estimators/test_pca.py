@@ -685,6 +685,13 @@ def test_a_route_that_does_not_fit_is_refused_before_work():
         PCA(2, memory_limit="1kB").fit(X)
 
 
+def test_a_refusal_says_what_the_data_of_a_file_takes_of_the_limit(tmp_path):
+    np.savez(tmp_path / "x.npz", np.zeros((300, 4000), dtype="u1"))
+    beside = r"allows 15\.2 MB beside the 4\.8 MB that were read from the file\. Raise"
+    with pytest.raises(MemoryLimitError, match=beside):
+        PCA(2, memory_limit="20MB").fit(tmp_path / "x.npz")
+
+
 def test_the_memory_limit_may_come_from_the_environment(monkeypatch):
     X = np.random.default_rng(0).standard_normal((300, 200))
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1kB")

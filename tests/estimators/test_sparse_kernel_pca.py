@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.utils.estimator_checks import check_estimator
 
 import gramian
 from gramian import KernelPCA, choose_components
@@ -76,15 +75,15 @@ def test_rows_are_never_made_dense():
     n, d, held = 20_000, 100_000, 10
     places = RNG.integers(0, d, n * held)
     rows = sp.csr_array((RNG.random(n * held), places, np.arange(0, n * held + 1, held)), shape=(n, d))
-    few = rows[::7][:3000]
+    few = rows[::10]
     for kernel in ["linear", "rbf(gamma='scale')", "cosine + rbf(sigma='median')"]:
         tracemalloc.start()
         model = KernelPCA(2, kernel=kernel, tol=1e-3, random_state=0, memory_limit="200MB").fit(few)
         model.transform(rows[:2000])
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        # The matrix of 3000 x 3000 distances that a median is of, thrice; the rows would take 2400 MB.
-        assert peak < 320e6, (kernel, peak)
+        # The matrix of 2000 x 2000 distances that a median is of, thrice; the rows would take 1600 MB.
+        assert peak < 150e6, (kernel, peak)
 
 
 def test_what_needs_the_rows_themselves_says_so():
@@ -140,14 +139,6 @@ def test_tags_say_which_kernels_take_sparse_rows():
     for kernel, takes in {"rbf": True, "laplacian": False, "precomputed": False, "no such": False}.items():
         assert KernelPCA(kernel=kernel).__sklearn_tags__().input_tags.sparse is takes
     assert not KernelPCA("parallel").__sklearn_tags__().input_tags.sparse
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
-def test_scikit_learns_checks_of_sparse_rows(kernel):
-    results = check_estimator(KernelPCA(kernel=kernel), on_fail=None, on_skip=None)
-    ours = [r for r in results if "sparse" in r["check_name"]]
-    assert ours
-    assert [r for r in ours if r["status"] == "failed"] == []
 
 
 def centred(K):

@@ -396,7 +396,7 @@ NUMBERS = ["0", "1", "2.5", "1e308", "1e-308", "10", "9" * 40, "'a'", "'median'"
 PIECES = st.sampled_from([*FORMULAS, *ALIASES, *WORDS, *PYTHON, *SIGNS, *NUMBERS])
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=14).map("".join)))
 @example("rbf(sigma=((1,2),(3,)))")
 @example("\\")

@@ -3,7 +3,9 @@
 import tracemalloc
 
 import numpy as np
+from scipy import sparse
 
+from gramian import PCA, KernelPCA
 from gramian.operators.costs import TableCosts
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
@@ -23,3 +25,36 @@ def test_a_formed_matrix_takes_no_more_than_is_planned():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak <= costs.build(form)[1]
+
+
+def test_a_plan_of_sparse_rows_counts_their_entries():
+    tables = (sparse.random(9000, 900, share, random_state=0) for share in (0.005, 0.1))
+    few, many = (PCA(3, solver="krylov").plan(X).seconds for X in tables)
+    assert 5 * few < many
+
+
+def test_a_cosine_costs_more_than_a_kernel_value():
+    X = np.zeros((20_000, 5)) + np.arange(5)
+    features, values = (
+        next(
+            step.seconds
+            for step in KernelPCA(2, kernel="rbf", **settings).plan(X).steps
+            if step.name == "evaluate"
+        )
+        for settings in ({"solver": "random-features"}, {"solver": "nystroem", "landmarks": "uniform"})
+    )
+    assert 3 * values < features
+
+
+def test_a_batch_of_a_stream_costs_more_where_its_matrix_is_large():
+    rng, planned = np.random.default_rng(0), []
+    for columns in (3, 400):
+        found = []
+        for batches in (1, 8):
+            model = PCA(2)
+            for part in np.array_split(rng.standard_normal((400, columns)), batches):
+                model.partial_fit(part)
+            found.append(model.plan_.seconds)
+        planned.append(found[1] - found[0])
+    # Small ones take some tenths of a millisecond.
+    assert planned[0] < 7 * 1e-3 < 1.5 * planned[1]

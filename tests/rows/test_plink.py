@@ -111,3 +111,26 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "bed_reader", None)
     with pytest.raises(MissingExtraError, match=r"gramian\[genetics\]"):
         as_rows(path)
+
+
+def test_a_swapped_allele_is_refused_by_name(tmp_path):
+    X = genotypes(30, 40)
+    names, A, G = [f"rs{i}" for i in range(40)], np.full(40, "A"), np.full(40, "G")
+    other, unknown = A.copy(), A.copy()
+    other[[5, 9]], unknown[5] = "G", "0"
+    for name, first in (("x", A), ("new", other), ("unknown", unknown)):
+        to_bed(tmp_path / f"{name}.bed", X, properties={"sid": names, "allele_1": first, "allele_2": G})
+    PCA(2).fit(tmp_path / "x.bed").save(tmp_path / "m.gramian")
+    model = gramian.load(tmp_path / "m.gramian")
+    assert model.counted_alleles_[5] == "A"
+    for limit in (None, 10_000):
+        model.memory_limit = limit
+        said = r"new.bed counts allele 'G' of variant 'rs5', and .* counts of 'A'\. 2 variants in all"
+        with pytest.raises(DataError, match=said):
+            model.transform(tmp_path / "new.bed")
+    model.memory_limit = None
+    assert model.transform(tmp_path / "unknown.bed").shape == (30, 2)
+    model = PCA(2).partial_fit(tmp_path / "x.bed")
+    with pytest.raises(DataError, match="counts allele"):
+        model.partial_fit(tmp_path / "new.bed")
+    assert not hasattr(model.fit(np.nan_to_num(X)), "counted_alleles_")

@@ -163,8 +163,9 @@ class Model:
         option(
             "--solver",
             "NAME",
-            "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov, and for many rows nystroem or "
-            "random-features, which approximate. [auto]",
+            "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. For many columns of PCA "
+            "frequent-directions, for many rows of kernel PCA nystroem or random-features, which "
+            "approximate. [auto]",
         ),
     ] = None
     landmarks: Annotated[

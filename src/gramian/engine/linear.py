@@ -68,7 +68,9 @@ class LinearProblem:
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
-        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, rows.cuts_columns)
+        return TableCosts(
+            rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, rows.cuts_columns, rows.share
+        )
 
     @property
     def everything(self) -> bool:

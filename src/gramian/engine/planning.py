@@ -126,9 +126,11 @@ def _too_much(least: Ranked, ask: Ask, tried: list[Ranked]) -> str:
         if any(not item.route.direct for item in tried)
         else "few components, which solver='krylov' finds in less memory"
     )
+    beside = f" beside the {amount(ask.held)} that were read from the file" if ask.held else ""
     return (
         f"The {least.route.solver} route needs about {amount(least.cost.bytes)} of working memory, and "
-        f"memory_limit allows {amount(ask.memory_limit)}. Raise memory_limit, or ask for {smaller}."
+        f"memory_limit allows {amount(max(ask.memory_limit, 0))}{beside}. Raise memory_limit, or ask for "
+        f"{smaller}."
     )
 
 

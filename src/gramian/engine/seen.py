@@ -14,7 +14,7 @@ from gramian.engine.planning import plan, require_memory
 from gramian.engine.solving import Solved, solve
 from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
-from gramian.operators.costs import LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
+from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
 from gramian.operators.seen import Seen
 from gramian.operators.whole import SymmetricMatrix
 from gramian.records import Ask, Completeness, Plan, Step
@@ -23,7 +23,8 @@ from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
 
 FREQUENT_DIRECTIONS = "frequent-directions"
-BATCH_SECONDS = 2e-3  # to check a batch and merge it
+BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
+SHRINK_SECONDS = 2e-4  # of each shrinking of a sketch, however small
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
 
 
@@ -31,7 +32,8 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
     """Return what the scatter matrix of a stream of d columns takes."""
     seconds = TableCosts((rows, d), np.dtype(np.float64)).build(Form("covariance", "whole"))[0]
     made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
-    return SymmetricCosts(d, "covariance", BESIDE, seconds + batches * BATCH_SECONDS, made)
+    seconds += batches * (BATCH_SECONDS + BESIDE * 8 * d * d / BANDWIDTH)
+    return SymmetricCosts(d, "covariance", BESIDE, seconds, made)
 
 
 @dataclass(eq=False)
@@ -74,7 +76,7 @@ class SeenProblem(OfSeen):
             view, matrix = self.measured(), self.seen.moments.squares
             if view.divisor is not None:
                 matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
-            error = self.seen.rounding(view)
+            error = self.seen.rounding(view, self.degrees)
             self._built = (
                 None,
                 SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0]),
@@ -119,7 +121,7 @@ class SketchProblem(OfSeen):
         if self._built is not before:
             sketch, view = self.seen.sketch, self.data_view()
             assert sketch is not None
-            lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view)
+            lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view, self.degrees)
             # The sketch is measured in a unit of its own.
             lost = float(np.ldexp(lost, 2 * (self.seen.exponent - self.measured().unit_exponent)))
             built.error_bound += lost
@@ -206,7 +208,8 @@ def sketch_plan(found: Plan, shape: tuple[int, int], size: int, memory_limit: in
     need = found.bytes + 8 * 6 * size * d + SCRATCH
     way_out = "Raise memory_limit, or give a smaller sketch_size."
     require_memory(f"A sketch of {size} rows of {d} columns", need, memory_limit, way_out)
-    seconds = n / size * (4 * size**2 * d / LARGE["float64"] + EIGH_ALL * (2 * size) ** 3) + n * d * 2e-9
+    shrink = SHRINK_SECONDS + 4 * size**2 * d / LARGE["float64"] + EIGH_ALL * (2 * size) ** 3
+    seconds = n / size * shrink + n * d * 2e-9
     step = Step("sketch", f"{n:,} rows to at most {2 * size} in one pass, by Frequent Directions", seconds)
     reason = (
         f"solver={FREQUENT_DIRECTIONS!r} was asked for; it is approximate, and the certificate says how far."

@@ -39,6 +39,7 @@ MAPPED: dict[str, Any] = {
     "n_features_in_": Sizes("d"),
     "n_features_out_": Sizes("p"),
     "feature_names_in_?": Array("d", kinds="O"),
+    "counted_alleles_?": Array("d", kinds="O"),
     "column_means_?": Given(Array("d")),
     "kernel_error_": KernelError,
 }

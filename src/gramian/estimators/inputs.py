@@ -169,13 +169,21 @@ def remember_features(estimator: Any, X: Any, rows: Rows) -> None:
     estimator.column_means_ = None if rows.table is None else rows.table.means
     if rows.table is not None and rows.feature_names is not None:
         estimator.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+    alleles = None if rows.table is None else rows.table.alleles
+    estimator.__dict__.pop("counted_alleles_", None)
+    if alleles:
+        # "" where it is not known.
+        names = [alleles.get(name, "") for name in rows.feature_names or ()]
+        estimator.counted_alleles_ = np.array(names, dtype=object)
 
 
 def expected_columns(estimator: Any) -> Expected:
     """Return what a fitted estimator expects of new data, for ``as_rows``."""
     names = getattr(estimator, "feature_names_in_", None)
     known = None if names is None else tuple(map(str, names))
-    return Expected(known, getattr(estimator, "column_means_", None))
+    alleles = getattr(estimator, "counted_alleles_", ())
+    counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
+    return Expected(known, getattr(estimator, "column_means_", None), counts)
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:

@@ -22,7 +22,7 @@ from gramian.arrays import (
     power_of_two,
     to_numpy,
 )
-from gramian.checks import check_choice, check_integer, counted
+from gramian.checks import check_choice, check_integer, counted, evenly
 from gramian.engine import solve
 from gramian.engine.features import (
     PER_CENTRE,
@@ -60,6 +60,7 @@ from gramian.store import Array
 APPROXIMATE = ("nystroem", "random-features")
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
+NEAR_MEAN = 64  # rows whose kernel values are subtracted, on average, before products are summed
 
 register_record(FeatureSums, shift=Array("m"), first=Array("m"), second=Array("m m"))
 
@@ -207,7 +208,7 @@ class ByFeatures(WithPreimages):
                 "are as many as they are. Leave n_landmarks out."
             )
         else:
-            return len(self._given_landmarks(rows))
+            return int(self._given_landmarks(rows).shape[0])
         if self.n_landmarks is None:
             return int(min(N_LANDMARKS, rows.shape[0]))
         advice = "Landmarks are rows, of which there are no more."
@@ -313,7 +314,11 @@ class ByFeatures(WithPreimages):
         self.landmark_indices_ = indices
         self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
         found: Functions = self._of_landmarks(kernel, landmarks, rows.shape[0], rows.dtype, every)
-        return found
+        # Near the mean of rows, which landmarks that were given need not be near to.
+        some = rows_at(rows, np.array(evenly(rows.shape[0], NEAR_MEAN)))
+        values = np.empty((some.shape[0], landmarks.shape[0]))
+        found.values(some, values)
+        return replace(found, shift=values.mean(axis=0))
 
     def _of_landmarks(
         self: Any, kernel: Kernel, landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None

@@ -146,6 +146,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         What the data was.
     column_means_ : ndarray of shape (n_features,) or None
         What fills missing values of new files, where the data was a file read with ``missing="mean"``.
+    counted_alleles_ : ndarray of shape (n_features,)
+        Of genotypes in a .bed file only: the allele that each column counts; "" where the file does not say.
 
     References
     ----------
@@ -175,6 +177,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         "mean_": Array("d"),
         "scale_": Given(Array("d"), "scale"),
         "_center": Array("d"),
+        "_center_rest?": Array("d"),
         "_divisor": Given(Array("d"), "scale"),
         "constant_features_": Array("_", least=0, kinds="iu"),
         "noise_variance_": float,
@@ -295,6 +298,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             check_tol(self.tol, rows.dtype),
             memory_limit_bytes(self.memory_limit) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
+            held=rows.held,
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:
@@ -395,6 +399,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
         self._center = view.mean * 2.0**view.exponent
+        rest = np.zeros_like(view.mean) if view.rest is None else view.rest
+        self._center_rest = rest * 2.0**view.exponent
         self._divisor = view.data_divisor
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
         self.scale_ = (

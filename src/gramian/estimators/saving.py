@@ -38,6 +38,7 @@ DECOMPOSED: dict[str, Any] = {
     "n_components_": Sizes("k"),
     "rank_": int,
     "feature_names_in_?": Array("d", kinds="O"),
+    "counted_alleles_?": Array("d", kinds="O"),
     "column_means_?": Given(Array("d")),
     "picture_shape_?": tuple[int, int] | None,
     "explained_variance_ratio_": Given(Array("k", least=0)),

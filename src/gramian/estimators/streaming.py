@@ -30,13 +30,21 @@ from gramian.estimators.inputs import (
 from gramian.estimators.saving import register_record
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import Moments, require_counts
-from gramian.operators.seen import Seen, empty_like, merged, seen_of, sketched
+from gramian.operators.seen import Seen, blur_of, empty_like, merged, seen_of, sketched
 from gramian.rows import Rows
 from gramian.rows.seen import SeenRows
 from gramian.store import Array
 
 # What is known of a stream before anything is decomposed.
-AT_ONCE = {"n_samples_", "n_features_in_", "feature_names_in_", "column_means_", "picture_shape_", "_seen"}
+AT_ONCE = {
+    "n_samples_",
+    "n_features_in_",
+    "feature_names_in_",
+    "counted_alleles_",
+    "column_means_",
+    "picture_shape_",
+    "_seen",
+}
 LEAST_SKETCH = 20
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
@@ -226,11 +234,11 @@ class Streaming:
         A = self.singular_values_[:, None] * as_float64(self.components_)
         A = A if self._divisor is None else A * self._divisor
         exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(self._center).max()) * 2.0**-1000))
-        A, center = np.ldexp(A, -exponent), np.ldexp(self._center, -exponent)
-        kind = empty_like(self.components_)
-        return Seen(
-            n, 1, bool(self.center), Moments(n, center, A.T @ A, np.zeros(d)), float(n), exponent, kind
-        )
+        # What the rounding of a mean leaves out, which older files lack.
+        rest = self.__dict__.get("_center_rest", np.zeros(d))
+        A, center, rest = (np.ldexp(part, -exponent) for part in (A, self._center, rest))
+        moments, kind = Moments(n, center, A.T @ A, rest), empty_like(self.components_)
+        return Seen(n, 1, bool(self.center), moments, float(n), exponent, kind, blur=blur_of(moments))
 
     def _merged(self, before: Seen | None, rows: Rows) -> Seen:
         began = time.perf_counter()
@@ -241,7 +249,7 @@ class Streaming:
         if size is not None:
             seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
         else:
-            seen = seen_of(rows, center=center, among=0 if before is None else before.rows)
+            seen = seen_of(rows, center=center, among=1 if before is None else before.rows)
             seen = seen if before is None else merged(before, seen, forgetting)
         earlier = 0.0 if before is None else before.seconds
         return replace(seen, seconds=earlier + time.perf_counter() - began)

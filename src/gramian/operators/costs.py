@@ -22,6 +22,7 @@ CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
 CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in memory
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
+COSINE = 7e-9  # for one random feature, its inner product not counted
 SCRATCH = 16 << 20
 STORED = 1.5e9  # bytes a second of a file that is read in one go
 MEASURED_ROWS = 150  # of float64 that are held while a file is measured: blocks of workers, means of blocks
@@ -32,6 +33,8 @@ ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is 
 # A value of sparse rows takes as long as one of dense rows of so many columns, and of more an entry.
 SPARSE_WIDTH, SPARSE_ENTRY = 800, 40
 SPARSE = 0.05  # share of the entries that a sparse table is taken to have
+SPARSE_BYTES = 12  # of an entry in a file
+SPARSE_THIN = 2.1e9  # multiply-adds a second of products of a sparse table with few vectors
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,8 @@ class TableCosts:
         Whether every pass reads a file.
     columns : bool
         Whether that file gives some columns without the others.
+    share : float
+        Of the entries of a sparse table, those that are there.
     """
 
     shape: tuple[int, int]
@@ -142,6 +147,7 @@ class TableCosts:
     sparse: bool = False
     stored: bool = False
     columns: bool = True
+    share: float = SPARSE
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
@@ -193,11 +199,12 @@ class TableCosts:
         if form.whole:
             return whole_product(self.order(form), columns)
         n, d = self.shape
-        entries = n * d * (SPARSE if self.sparse else 1.0)
+        entries = n * d * (self.share if self.sparse else 1.0)
         again = CENTRE_COLUMNS if form.matrix == "gram" else CENTRE
         read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else again
         file = 0.0 if form.storage == "kept" else self._read
-        return entries * (2 * columns / THIN[form.arithmetic] + read) + file
+        rate = SPARSE_THIN if self.sparse else THIN[form.arithmetic]
+        return entries * (2 * columns / rate + read) + file
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds of lifting dual vectors to directions."""
@@ -208,7 +215,8 @@ class TableCosts:
     def _read(self) -> float:
         """Seconds of reading all of a file."""
         n, d = self.shape
-        return n * d * self.dtype.itemsize / STORED if self.stored else 0.0
+        size = n * d * (self.share * SPARSE_BYTES if self.sparse else self.dtype.itemsize)
+        return size / STORED if self.stored else 0.0
 
     def improves(self, form: Form) -> bool:
         """Return whether the rounding of float32 sums is likely to show in the largest eigenvalue."""

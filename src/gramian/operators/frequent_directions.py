@@ -54,11 +54,12 @@ class Sketch:
         """What float64 makes of the two inequalities, relative to the trace of ``C.T C``."""
         return self.times * (self.columns + 40 * self.size) * EPS
 
-    def scaled(self, factor: float) -> Sketch:
-        """Return the sketch of ``factor C``."""
-        if factor == 1.0:
+    def scaled(self, factor: float, exponent: int) -> Sketch:
+        """Return the sketch of ``factor C 2**exponent``."""
+        if factor == 1.0 and exponent == 0:
             return self
-        return replace(self, rows=self.rows * factor, shrunk=self.shrunk * factor**2)
+        rows, shrunk = (self.rows * factor, exponent), (self.shrunk * factor**2, 2 * exponent)
+        return replace(self, rows=np.ldexp(*rows), shrunk=float(np.ldexp(*shrunk)))
 
     def with_rows(self, blocks: Iterable[FloatArray]) -> Sketch:
         """Return the sketch of all rows so far and of those in the blocks, each (m, d)."""

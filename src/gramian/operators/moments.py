@@ -25,6 +25,8 @@ EPS = float(np.finfo(np.float64).eps)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN = 0.05
 CHUNK_ENTRIES = 1 << 16
+# Error of a mean, relative to the spread, that its square may show.
+ALONE = 1e-9
 # Squares of a column below this may have lost digits, or all of them, to underflow.
 LEAST_SQUARES = 1e-280
 
@@ -43,14 +45,15 @@ class Moments:
     rest: FloatArray | float = 0.0
 
 
-def merge_moments(*parts: Moments) -> Moments:
-    """Combine the moments of blocks of rows.
+def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
+    """Combine the moments of blocks of rows, of which ``faded`` ones may weigh as little as can be.
 
     References
     ----------
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
     mean, rest, gaps = _mean_of(parts)
+    count = sum(part.count for part in parts)
     if parts[0].squares.ndim == 2:
         squares = parts[0].squares.copy()
         for part in parts[1:]:
@@ -59,8 +62,9 @@ def merge_moments(*parts: Moments) -> Moments:
             squares[some] += gaps[:, some].T @ gaps
     else:
         squares = np.sum([part.squares for part in parts], axis=0) + np.einsum("ij,ij->j", gaps, gaps)
-    count = sum(part.count for part in parts)
-    # Values that are not all equal differ by at least the unit of the last place of the mean.
+    if faded:
+        return Moments(count, mean, squares, rest)
+    # Values that are not all equal, and weigh the same, differ by the unit of the last place of the mean.
     same = np.sqrt(_diagonal(squares) / count) <= 1e-20 * np.abs(mean)
     squares[..., same] = 0.0
     squares[same] = 0.0
@@ -88,7 +92,7 @@ def _diagonal(squares: FloatArray) -> FloatArray:
     return np.diag(squares).copy() if squares.ndim == 2 else squares
 
 
-def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float) -> CenteredRows:
+def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float, among: int = 0) -> CenteredRows:
     """Measure mean, spread and size of the data in one pass and return its centred view.
 
     Parameters
@@ -102,8 +106,10 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float) -> Centere
         allele of this frequency, or given numbers.
     ddof : int
         Divisor of the variance is ``n - ddof``.
+    among : int
+        Number of rows that these are merged with, which the mean has to be exact enough for.
     """
-    exponent, found = _safe(rows, lambda e: moments(rows, e, center))
+    exponent, found = _safe(rows, lambda e: moments(rows, e, center, among))
     return from_moments(rows, found, exponent, center=center, scale=scale, ddof=ddof)
 
 
@@ -222,9 +228,10 @@ def _divisor(
     return np.ldexp(divisor, shift), exponent + shift
 
 
-def moments(rows: Rows, exponent: int, center: bool) -> Moments:
-    """Return mean and sums of squares of the columns of ``X / 2**exponent``."""
+def moments(rows: Rows, exponent: int, center: bool, among: int = 0) -> Moments:
+    """Return mean and sums of squares of the columns of ``X / 2**exponent``, some of more rows."""
     n = rows.shape[0]
+    most = n + among
     view = uncentered(rows, exponent, double=True)
     if rows.is_sparse:
 
@@ -237,7 +244,7 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
 
         def columns(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
             out = view.scratch(n, slices[0].stop)
-            return [(c.start, _measured(view.block(slice(None), c, out), center, out, n)[0]) for c in draw]
+            return [(c.start, _measured(view.block(slice(None), c, out), center, out, most)[0]) for c in draw]
 
         done = _in_order(each_thread(columns, slices))
         mean, squares, rest = (
@@ -248,7 +255,7 @@ def moments(rows: Rows, exponent: int, center: bool) -> Moments:
 
     def share(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
         out = view.scratch(slices[0].stop, rows.shape[1])
-        return [(r.start, _measured(view.block(r, slice(None), out), center, out, n)[0]) for r in draw]
+        return [(r.start, _measured(view.block(r, slice(None), out), center, out, most)[0]) for r in draw]
 
     return _of_rows(view, slices, share, center)
 
@@ -409,7 +416,7 @@ def _measured(
         return Moments(count, left, squares_of(values), left), left
     mean, rest = np.zeros(d), np.zeros(d)
     # An error of a mean shows in the square only, but between blocks to first order.
-    allowed = 1e-9 if count == n else n * EPS / 4
+    allowed = ALONE if count == n else n * EPS / 4
     for _ in range(2):
         shift = _column_means(values)
         values = _minus(values, shift, scratch)

@@ -13,13 +13,14 @@ import numpy as np
 from gramian.arrays import as_float64, from_numpy, numpy_dtype, power_of_two
 from gramian.operators.centered import CenteredRows
 from gramian.operators.frequent_directions import Sketch
-from gramian.operators.moments import Moments, center_rows, from_moments, merge_moments, scatter
+from gramian.operators.moments import ALONE, Moments, center_rows, from_moments, merge_moments, scatter
 from gramian.records import FloatArray
 from gramian.rows import Rows
 from gramian.rows.seen import SeenRows
 
 # Between two to these powers, sums of squares and their squares stay in the range of float64.
 SAFE = 200
+WEIGHED = 4  # bounds the roundings of sums of weights and of their squares by a batch
 MERGED = 25  # bounds the roundings of an entry when two batches become one
 EPS = float(np.finfo(np.float64).eps)
 
@@ -47,6 +48,8 @@ class Seen:
         Of the centred ``X / 2**exponent``.
     seconds : float
         What the batches took.
+    blur : float
+        Bound on what means that were not found for merging change sums of squares by, relatively.
     """
 
     rows: int
@@ -58,6 +61,7 @@ class Seen:
     kind: Any
     sketch: Sketch | None = None
     seconds: float = 0.0
+    blur: float = 0.0
 
     @property
     def columns(self) -> int:
@@ -101,11 +105,15 @@ class Seen:
         rows, center = self.table(), self.centered
         return from_moments(rows, self.moments, self.exponent, center=center, scale=scale, ddof=ddof)
 
-    def rounding(self, view: CenteredRows) -> float:
-        """Bound on what float64 has changed eigenvalues of the scatter matrix by."""
-        terms = self.rows + self.columns + MERGED * self.batches
+    def rounding(self, view: CenteredRows, degrees: float) -> float:
+        """Bound on what float64 has changed eigenvalues of the scatter matrix by, and ``degrees``."""
+        terms = float(self.rows + self.columns + MERGED * self.batches)
+        # Of few rows that weigh anything, the sum of the weights nearly cancels what is taken off it.
+        terms += WEIGHED * (1 + self.batches) * (self.moments.count / degrees - 1.0)
         # Batches of float32 were centred and multiplied in float64.
-        return terms * EPS * (view.total + view.noise) + replace(view, double=True).forming_error
+        return (terms * EPS + self.blur) * (view.total + view.noise) + replace(
+            view, double=True
+        ).forming_error
 
 
 def empty_like(array: Any) -> Any:
@@ -113,7 +121,16 @@ def empty_like(array: Any) -> Any:
     return from_numpy(np.empty((0, 0), dtype=numpy_dtype(array)), array)
 
 
-def seen_of(rows: Rows, *, center: bool, among: int = 0) -> Seen:
+def blur_of(found: Moments) -> float:
+    """Bound ``Seen.blur`` for moments of rows that nothing was to be merged with."""
+    squares = np.diag(found.squares)
+    varies = squares > 0
+    off = found.count * EPS * np.abs(found.mean[varies]) / np.sqrt(squares[varies] / found.count)
+    # A larger error of a mean was measured and taken off.
+    return 2.0 * min(float(off.max(initial=0.0)), ALONE)
+
+
+def seen_of(rows: Rows, *, center: bool, among: int = 1) -> Seen:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
     exponent, found = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
@@ -136,10 +153,11 @@ def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
         batch,
         rows=before.rows + batch.rows,
         batches=before.batches + 1,
-        moments=merge_moments(*parts),
+        moments=merge_moments(*parts, faded=before.moments.count != before.rows),
         squared_weights=before.squared_weights * forgetting**2 + batch.squared_weights,
         exponent=exponent,
         kind=before.kind if _wider(before.kind, batch.kind) else batch.kind,
+        blur=before.blur,
     )
 
 
@@ -149,9 +167,10 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
     The scatter matrix of the whole is that of the parts, and of one row more for the distance of their means:
     with that row the sketch is of the centred data, although the mean is known in the end only.
     """
-    view = center_rows(rows, center=center, scale=None, ddof=0)
+    among = 1 if before is None else before.rows
+    view = center_rows(rows, center=center, scale=None, ddof=0, among=among)
     n, d = rows.shape
-    rest = 0.0 if view.rest is None else view.rest
+    rest = np.zeros(d) if view.rest is None else view.rest
     found = Moments(n, view.mean, view.column_squares, rest)
     batch = Seen(n, 1, center, found, float(n), view.exponent, empty_like(rows.like))
     if before is None:
@@ -160,7 +179,7 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
         assert before.sketch is not None
         whole = merged(before, batch, forgetting)
         shift = before.exponent - whole.exponent
-        sketch = before.sketch.scaled(math.ldexp(math.sqrt(forgetting), shift))
+        sketch = before.sketch.scaled(math.sqrt(forgetting), shift)
         correction = [_correction(before, batch, whole, forgetting)] if center else []
     # One row less its own mean is nothing.
     blocks = () if center and n == 1 else _blocks(view, view.exponent - whole.exponent)

@@ -1,7 +1,7 @@
 """What a fitted model expects of new data: its columns by name, and what fills their holes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -22,10 +22,13 @@ class Expected:
         Their names, in order; None where they had none.
     means : ndarray of shape (n_features,) or None
         What missing values are filled with; None where the model was not fitted with ``missing="mean"``.
+    alleles : dict of str to str
+        Which allele a column counted, by its name, where that is known.
     """
 
     names: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
+    alleles: Mapping[str, str] = field(default_factory=dict)
 
     def places(self, given: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
         """Return where the expected columns are among those given, and notes on what that changes.
@@ -59,6 +62,11 @@ class Expected:
 
         A table without names stays as it is.
 
+        Raises
+        ------
+        DataError
+            If a column is not there, or counts another allele.
+
         Examples
         --------
         >>> import numpy as np
@@ -68,8 +76,22 @@ class Expected:
         ([[3.0, 2.0]], "1 column that the model was not fitted on left out: 'z'")
         """
         given = table.feature_names
+        self._refuse_swapped(table)
         if self.names is None or given is None or given == self.names:
             return table
         places, notes = self.places(given, table.source)
         values, more = columns_taken(table.values, places)
         return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes, *more))
+
+    def _refuse_swapped(self, table: Table) -> None:
+        """Refuse counts of another allele than the fitted one."""
+        counts = table.alleles or {}
+        swapped = [name for name, fitted in self.alleles.items() if counts.get(name, fitted) != fitted]
+        if swapped:
+            name = swapped[0]
+            others = f" {counted(len(swapped), 'variant')} in all differ so." if len(swapped) > 1 else ""
+            raise DataError(
+                f"{table.source} counts allele {counts[name]!r} of variant {name!r}, and the model was "
+                f"fitted on counts of {self.alleles[name]!r}.{others} Write both files with the same A1 "
+                "(plink --a1-allele)."
+            )

@@ -19,6 +19,7 @@ from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 BAND_BYTES = 64 << 20
+UNKNOWN = "0"  # as PLINK writes an allele that it does not know
 
 
 class Genotypes(OnDisk):
@@ -141,6 +142,9 @@ class _Wanted:
         self.index = slice(self.rows.start, self.rows.stop, self.rows.step)
         self.numbers = None if choice.rows is None else self.rows
         self.names = tuple(features[place] for place in self.columns)
+        first = bed.allele_1
+        known = ((name, str(first[place])) for name, place in zip(self.names, self.columns, strict=True))
+        self.alleles = {name: allele for name, allele in known if allele != UNKNOWN}
         self.row_names = tuple(str(bed.iid[row]) for row in self.rows)
 
     def table(
@@ -160,6 +164,7 @@ class _Wanted:
             ),
             row_numbers=self.numbers,
             means=means,
+            alleles=self.alleles,
         )
 
 

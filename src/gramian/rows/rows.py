@@ -132,6 +132,11 @@ class Rows(ABC):
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     @property
+    def share(self) -> float:
+        """Share of the entries that are there: all of them, unless the rows are sparse."""
+        return 1.0
+
+    @property
     def held(self) -> int:
         """Bytes of the numbers where they are in memory because they were read for this."""
         read = self.table is not None and not self.borrowed and not self.is_stored

@@ -51,6 +51,10 @@ class SparseRows(Rows):
         return int(n), int(d)
 
     @property
+    def share(self) -> float:
+        return self.values.nnz / max(1, self.shape[0] * self.shape[1])  # type: ignore[no-any-return]
+
+    @property
     def like(self) -> Any:
         return np.empty((0, 0), dtype=self.dtype)
 

@@ -110,6 +110,10 @@ class StoredSparseRows(StoredRows):
         return int(self._starts[-1] - self._starts[0]) * ENTRY
 
     @property
+    def share(self) -> float:
+        return self.stored_bytes / ENTRY / max(1, self.shape[0] * self.shape[1])
+
+    @property
     def _starts(self) -> Any:
         return self.values.indptr  # type: ignore[attr-defined]
 

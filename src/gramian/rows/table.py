@@ -1,7 +1,7 @@
 """A table of numbers in memory with its names, and the operations that a reader applies to it."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +52,8 @@ class Table:
         Numbers of the columns in the file, where they have no names and only some of them were asked for.
     means : ndarray of shape (n_features,) or None
         Means of the columns without their missing values, where those were to be filled with them.
+    alleles : dict of str to str
+        Of genotypes: the allele that a column counts, by its name, where that is known.
     """
 
     values: Any
@@ -68,6 +70,7 @@ class Table:
     row_numbers: range | None = None
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
+    alleles: Mapping[str, str] | None = None
 
     @property
     def flat(self) -> Any:

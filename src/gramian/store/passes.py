@@ -10,6 +10,7 @@ import json
 import os
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ ABOUT = "fit.json"
 SECONDS = 60.0  # after which what a pass has found so far is kept
 SAME = 1e-12  # relative difference of vectors that is rounding
 PROBES = 4
+# What reading a file that something happened to ends with; a single array is no archive, and a TypeError.
+DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 OTHERWISE = "Give what was given then to go on, name another folder, or remove this one to start anew."
 
 
@@ -171,9 +174,10 @@ class Passes:
         made = Pass(kind, self.count, parts, path=path, probes=_probes(of))
         if not made.found():
             # What follows was found with other vectors.
-            for stale in self.folder.glob("pass-*.npz"):
-                if stale.name >= path.name:
-                    stale.unlink(missing_ok=True)
+            with as_file_error(self.folder):
+                for stale in self.folder.glob("pass-*.npz"):
+                    if stale.name >= path.name:
+                        stale.unlink(missing_ok=True)
         return made
 
 
@@ -214,10 +218,12 @@ class Pass:
                 if not same or not np.allclose(probes, self.probes, rtol=SAME, atol=SAME):
                     return False
                 results = tuple(file[f"result{i}"][()] for i in range(len(file.files) - 2))
+                if done not in range(1, parts + 1) or any(part.dtype.kind not in "fi" for part in results):
+                    return False
         except FileNotFoundError:
             return False
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return False  # damaged: the pass is made again
+        except DAMAGED:
+            return False  # the pass is made again
         self.done, self.results = done, results
         return True
 
@@ -273,8 +279,9 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         with as_file_error(path):
             began = json.loads(path.read_bytes())
-        return {"of": dict(began["of"]), "seeds": [int(seed) for seed in began["seeds"]]}
-    except (ValueError, KeyError, TypeError) as error:
+        seeds = np.array(began["seeds"], dtype=np.uint64)  # refuses what is no seed
+        return {"of": dict(began["of"]), "seeds": seeds.tolist()}
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise FileError(f"{path} is damaged. Remove its folder to start anew.") from error
 
 
