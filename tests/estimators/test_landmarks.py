@@ -309,7 +309,7 @@ def test_what_cannot_be_approximated_is_refused():
         with pytest.raises(ParameterError, match=message):
             model.fit(X if model.kernel != "precomputed" else X @ X.T)
     with pytest.raises(
-        MemoryLimitError, match=r"n_landmarks=60 needs about .* or landmarks='uniform', or raise"
+        MemoryLimitError, match=r"n_landmarks=60 for 700 rows needs about .* or landmarks='uniform', or raise"
     ):
         nystroem(memory_limit=10_000).fit(X)
 
