@@ -51,7 +51,7 @@ def test_fit_writes_the_same_folder(large, gramian):
     scores = [np.loadtxt(f"{name}/scores.csv", delimiter=",", skiprows=1) for name in ("small", "large")]
     assert np.abs(scores[0] - scores[1]).max() < 1e-9
     page = (large / "large/summary.md").read_text()
-    assert "piece by piece; its SHA-256 was not worked out" in page
+    assert "SHA-256: none, since the data was not read byte by byte from first to last" in page
     assert "scores.svg shows 5,000 of 20,000 rows, evenly spaced" in page
 
 
