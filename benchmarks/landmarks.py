@@ -68,7 +68,7 @@ def _peer(m: int) -> Contender:
         values = np.array([*pca.explained_variance_ * (len(X) - 1), share])
         return Outcome(values, note=f"{100 * share:.3g} % unexplained")
 
-    return Contender(f"Nystroem({m}) + PCA", run, outcome)
+    return Contender("Nystroem + PCA", run, outcome)
 
 
 def _normal(name: str, rule: str, n: int, m: int, ratio: float) -> TimedRow:
