@@ -26,6 +26,7 @@ from gramian.store import Passes
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
 LEAST_RUN = 4096
 COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
+IN_A_ROW, AHEAD = 1 << 18, 32 << 20  # bytes of a read from which on others follow it, and how far ahead
 ROWS_COMPARED = 32  # by which data is known again
 
 
@@ -165,7 +166,7 @@ class StoredArray(OnDisk):
         self.source = source or str(path)
         self.picture_shape = (shape[1], shape[2]) if len(shape) == 3 else None
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
-        self._stored = np.dtype(dtype)
+        self._stored, self._asked = np.dtype(dtype), 0
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self._place, self._copy = path, None  # what is opened, or is open
@@ -252,6 +253,8 @@ class StoredArray(OnDisk):
     def _fill(self, values: npt.NDArray[Any], place: int, rows: slice) -> None:
         view, done = memoryview(values).cast("B"), 0  # type: ignore[arg-type]
         file = self._file
+        if len(view) >= IN_A_ROW:
+            self._ask_ahead(file, place, place + len(view))
         while done < len(view):
             try:
                 read = os.preadv(file, [view[done:]], self.offset + place + done)
@@ -262,6 +265,14 @@ class StoredArray(OnDisk):
             done += read
         if _state(file) != self._before:
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
+
+    def _ask_ahead(self, file: int, start: int, stop: int) -> None:
+        """Have the system read on while what comes before is computed with, if it can be asked for that."""
+        if not self._asked - 2 * AHEAD <= start <= self._asked:
+            self._asked = start
+        while hasattr(os, "posix_fadvise") and self._asked < stop + AHEAD:
+            begin, self._asked = self._asked, self._asked + AHEAD
+            os.posix_fadvise(file, self.offset + begin, AHEAD, os.POSIX_FADV_WILLNEED)
 
     def _block(self, rows: slice) -> str:
         return f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}"
