@@ -435,3 +435,11 @@ def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
     assert np.allclose(file.transform(tmp_path / "x.npy"), array.transform(X), atol=1e-8)
     for name in ("upper", "lower"):
         assert getattr(file.certificate_, name) == pytest.approx(getattr(array.certificate_, name), rel=1e-3)
+
+
+def test_a_fit_of_all_rows_that_does_not_fit_names_what_does():
+    X = np.random.default_rng(0).standard_normal((30_000, 3))
+    with pytest.raises(
+        MemoryLimitError, match=r"needs about .* KernelPCA\(solver='nystroem'\) takes landmarks"
+    ):
+        KernelPCA(5000, kernel="rbf", memory_limit="300MB").plan(X)

@@ -188,11 +188,11 @@ def _storage(form: Form) -> str:
     return f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage]
 
 
-def warn_of_cost(found: Plan, advice: str) -> None:
-    """Warn where a plan is predicted to take more than ten minutes."""
+def warn_of_cost(found: Plan, advice: Callable[[], str]) -> None:
+    """Warn where a plan is predicted to take more than ten minutes, with advice on what takes less."""
     if found.seconds > LONG:
         warnings.warn(
-            f"This is predicted to take about {found.seconds / 60:.0f} minutes ({found.reason}) {advice}",
+            f"This is predicted to take about {found.seconds / 60:.0f} minutes ({found.reason}) {advice()}",
             CostWarning,
             stacklevel=4,
         )

@@ -30,7 +30,14 @@ from gramian.arrays import (
 from gramian.checks import check_choice, duration
 from gramian.engine import Solved, plan, solve, warn_of_cost
 from gramian.engine.kernel import KernelProblem
-from gramian.errors import CertificateWarning, DataError, GramianError, ParameterError, RankWarning
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    GramianError,
+    MemoryLimitError,
+    ParameterError,
+    RankWarning,
+)
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import held, remember
@@ -267,7 +274,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         kernel = self._kernel(rows)
         evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
         problem = self._problem(rows, evaluator, target)
-        return plan(problem.costs, self._ask(rows, target, problem), everything=problem.everything)
+        return self._planned(problem, self._ask(rows, target, problem), kernel)
 
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
@@ -414,6 +421,12 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             single=evaluator is not None and evaluator.single is not None,
         )
 
+    def _planned(self, problem: KernelProblem, ask: Ask, kernel: Kernel | None) -> Plan:
+        try:
+            return plan(problem.costs, ask, everything=problem.everything)
+        except MemoryLimitError as error:
+            raise MemoryLimitError(f"{error} {self._cheaper(problem.rows, kernel)}") from error
+
     def _cheaper(self, rows: Rows, kernel: Kernel | None) -> str:
         """What takes less time than all rows, and how long, as advice."""
         advice = "A sample of the rows costs less."
@@ -444,7 +457,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         evaluator = None if kernel is None else self._bind(kernel, X_fit)
         problem = self._problem(rows, evaluator, target)
         ask = self._ask(rows, target, problem)
-        warn_of_cost(plan(problem.costs, ask, everything=problem.everything), self._cheaper(rows, kernel))
+        warn_of_cost(self._planned(problem, ask, kernel), lambda: self._cheaper(rows, kernel))
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
         with checkpointed(self, rows, checkpoint) as (problem.passes, seeds):
             solver_rng, probe_rng = streams(seeds, 2)

@@ -329,8 +329,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             if not rows.is_stored and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
             wanted = check_wanted(self, rows)
-            advice = "Fewer components, or a sample of the rows, cost less."
-            warn_of_cost(self._plan(rows, wanted, self._ask(rows, wanted.target)), advice)
+            found = self._plan(rows, wanted, self._ask(rows, wanted.target))
+            warn_of_cost(found, lambda: "Fewer components, or a sample of the rows, cost less.")
             problem = self._problem(rows)
             if size is not None:
                 # One pass, as by a single batch.
