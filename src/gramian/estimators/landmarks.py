@@ -35,7 +35,7 @@ from gramian.engine.features import (
 )
 from gramian.errors import DataError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import remember
+from gramian.estimators.fitted import on_device, remember
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_features,
@@ -160,6 +160,7 @@ class ByFeatures(WithPreimages):
         sums = before + functions.sums(rows)
         self._solve_features(sums, functions, rows.shape[1], began)
         self._sums = sums
+        on_device(self, rows.like)
         return self
 
     # ------------------------------------------------------------- what is asked for
@@ -302,6 +303,7 @@ class ByFeatures(WithPreimages):
         self._ridge_map = None
         self._solve_features(sums, functions, rows.shape[1], began)
         self._sums = sums if keep else None
+        on_device(self, rows.like)
 
     def _landmark_functions(
         self: Any, rows: Rows, kernel: Kernel, m: int, rng: np.random.Generator
