@@ -142,6 +142,8 @@ def test_refusals():
     with pytest.raises(InputTypeError, match=r"has no float64.*X\.cpu\(\)"):
         as_rows(without)
     torch = pytest.importorskip("torch")
+    with pytest.raises(InputTypeError, match=r"sparse tensor of PyTorch. Pass X\.to_dense\(\)"):
+        as_rows(torch.eye(3).to_sparse())
     before = torch.get_float32_matmul_precision()
     try:
         torch.set_float32_matmul_precision("high")

@@ -405,7 +405,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
                 "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
                 "ones. Leave solver at 'auto'."
             )
-        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
+        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit, rows.like)
         return Ask(target, tol, limit, solver)
 
     def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:

@@ -297,7 +297,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
-            memory_limit_bytes(self.memory_limit) - rows.held,
+            memory_limit_bytes(self.memory_limit, rows.like) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
             held=rows.held,
         )

@@ -137,6 +137,10 @@ def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | 
 def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
     """Return a PyTorch or other array-API array as float32 or float64, shape (n, d), where it lives."""
     xp = namespace(X)
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise InputTypeError(
+            "X is a sparse tensor of PyTorch. Pass X.to_dense(), or a matrix of scipy.sparse, which is taken."
+        )
     if X.ndim != 2:
         raise DataError(
             f"Expected a 2-D array of samples by features, got {X.ndim} dimensions. "
