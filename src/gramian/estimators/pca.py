@@ -29,8 +29,8 @@ from gramian.engine.seen import (
     FREQUENT_DIRECTIONS,
     OfSeen,
     SketchProblem,
-    plan_sketch,
     problem_of,
+    sketch_costs,
     solve_sketch,
     with_pass,
 )
@@ -310,7 +310,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])
         if size is not None:
-            return plan_sketch(rows.shape, size, ask)
+            return plan(sketch_costs(rows.shape, size), ask)
         problem = self._problem(rows)
         return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 

@@ -15,7 +15,7 @@ from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import as_float64, memory_limit_bytes, numpy_dtype, power_of_two
 from gramian.checks import amount, check_integer, check_number, counted
 from gramian.engine import plan
-from gramian.engine.seen import FREQUENT_DIRECTIONS, plan_sketch, problem_of, scatter_costs
+from gramian.engine.seen import FREQUENT_DIRECTIONS, problem_of, scatter_costs, sketch_costs
 from gramian.errors import MemoryLimitError, ParameterError
 from gramian.estimators.component_choice import Wanted, check_wanted
 from gramian.estimators.habits import refuse_metadata
@@ -48,7 +48,6 @@ AT_ONCE = {
 LEAST_SKETCH = 20
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
-register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Seen, kind=Array("_ _"), squared_weights=Array("", least=0))
 
 
@@ -174,7 +173,7 @@ class Streaming:
         d = enough.shape[1]
         ask = self._ask(enough, wanted.target)
         if size is not None:
-            plan_sketch(enough.shape, size, ask)
+            plan(sketch_costs(enough.shape, size), ask)
             return
         try:
             plan(scatter_costs(enough.shape[0], d), ask)
