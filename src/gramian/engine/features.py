@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from gramian.analysis.components import fixed_signs
 from gramian.arrays import as_float64, power_of_two
 from gramian.checks import counted
-from gramian.engine.solving import Solved, solve
+from gramian.engine.solving import Problem, Solved, solve
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import Evaluator
@@ -43,7 +43,7 @@ from gramian.records import (
 from gramian.rows import Rows
 from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
-from gramian.solvers.spectra import count_for_fraction
+from gramian.solvers.spectra import count_of
 
 EPS = float(np.finfo(np.float64).eps)
 # Directions among the landmarks that are shorter than this, relative and squared, are left out: what they
@@ -212,7 +212,7 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any) -> Fea
 
 
 @dataclass(eq=False)
-class FeatureProblem:
+class FeatureProblem(Problem):
     """Directions of largest variance of features.
 
     Attributes
@@ -221,15 +221,20 @@ class FeatureProblem:
     features : Features
         Whose sums they are.
     center : bool
-    costs : SymmetricCosts
+    made : SymmetricCosts
+        What that takes.
     """
 
     sums: FeatureSums
     features: Features
     center: bool
-    costs: SymmetricCosts
+    made: SymmetricCosts
     unit: str = "eigenvalues of the approximate Kc"
-    everything: bool = field(default=False, init=False)
+
+    @property
+    def costs(self) -> SymmetricCosts:
+        """What making and decomposing their matrix takes."""
+        return self.made
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -257,18 +262,11 @@ class FeatureProblem:
         made.relative_tolerance = min(max(made.relative_tolerance, rounding), 1e-2)
         return made
 
-    def start(self, route: Route, ask: Ask) -> None:
-        """Know nothing to begin with."""
-
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut down to what was asked for."""
-        if ask.target.count is not None:
-            return found.first(ask.target.count)
-        if ask.target.fraction is not None:
-            return found.first(
-                count_for_fraction(found.values, operator.trace() or 0.0, ask.target.fraction) or 1
-            )
-        return found.first(max(found.rank, 1))
+        everything = ask.target.count is ask.target.fraction is None
+        k = max(found.rank, 1) if everything else count_of(ask.target, found.values, operator.trace())
+        return found.first(k)
 
     def factor(self) -> float:
         """Return the power of two that kernel values were divided by."""

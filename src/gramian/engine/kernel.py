@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.analysis.components import complete_basis, fixed_signs
 from gramian.arrays import from_numpy, is_numpy, to_dtype
-from gramian.engine.solving import Solved
+from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
@@ -49,7 +49,7 @@ class Coefficients:
 
 
 @dataclass(eq=False)
-class KernelProblem:
+class KernelProblem(Problem):
     """Directions of largest variance in a kernel's feature space.
 
     Attributes

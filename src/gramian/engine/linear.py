@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.analysis.components import complete_basis, fixed_signs
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
-from gramian.engine.solving import Solved
+from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
@@ -43,7 +43,7 @@ class Directions:
 
 
 @dataclass(eq=False)
-class LinearProblem:
+class LinearProblem(Problem):
     """Directions of largest variance of a table.
 
     Attributes
@@ -71,11 +71,6 @@ class LinearProblem:
         return TableCosts(
             rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, rows.cuts_columns, rows.share
         )
-
-    @property
-    def everything(self) -> bool:
-        """No: the trace is known, and an iteration can reach any share of it."""
-        return False
 
     @property
     def weight(self) -> float:
@@ -125,9 +120,6 @@ class LinearProblem:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
         view = replace(self.view, double=double)
         return CovarianceOperator(view, whole=True, matrix=from_numpy(matrix, self.rows.like))
-
-    def start(self, route: Route, ask: Ask) -> None:
-        """Return None: a pass costs little."""
 
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
