@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import fixed_signs
+from gramian.analysis.components import components_of, fixed_signs
 from gramian.arrays import as_float64, power_of_two
 from gramian.checks import counted
-from gramian.engine.solving import Problem, Solved, solve
+from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import Evaluator
@@ -33,6 +33,7 @@ from gramian.records import (
     Approximation,
     Ask,
     BoundKind,
+    Certificate,
     Components,
     Cost,
     FloatArray,
@@ -276,12 +277,9 @@ class FeatureProblem(Problem):
         """Return the record in the units of the kernel."""
         return spectrum.scaled(self.features.scale)
 
-    def solved(self, ask: Ask) -> Solved:
-        """Find the eigenpairs, and say how far they are from those of the exact matrix."""
-        solved = solve(self, ask)
-        assert solved.certificate is not None
-        bounds = self.bounds.scaled(self.features.scale)
-        return replace(solved, certificate=replace(solved.certificate, approximation=bounds))
+    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+        """Return it with how far the eigenvalues are from those of the exact matrix."""
+        return replace(certificate, approximation=self.bounds.scaled(self.features.scale))
 
     def coefficients(self, solved: Solved, count: int | None) -> tuple[Components, FloatArray]:
         """Return components, and the coefficients of the functions f in the scores, shape (m, k).
@@ -289,16 +287,14 @@ class FeatureProblem(Problem):
         Beyond the rank of ``count`` components they have eigenvalue 0 and no coefficients.
         """
         spectrum, B, scale = solved.spectrum, self.features.basis, self.features.scale
-        k = spectrum.values.size if count is None else count
-        rank = min(spectrum.rank, k)
-        values, coefficients = np.zeros(k), np.zeros((len(B), k))
-        values[:rank] = spectrum.values[:rank] * scale
+        components = components_of(spectrum, count, scale, self.total, self.sums.count)
+        k, rank = components.values.size, components.rank
+        coefficients = np.zeros((len(B), k))
         coefficients[:, :rank] = B @ as_float64(spectrum.vectors)[:, :rank]
         # By the covariances of scores with the functions, which do not depend on the basis.
         signs = fixed_signs(self.sums.moments.squares @ coefficients[:, :rank])
         coefficients[:, :rank] *= signs / math.sqrt(scale)
-        size, tolerance = self.sums.count, spectrum.rank_tolerance
-        return Components(values, self.total * scale, size, rank, tolerance), coefficients
+        return replace(components, rest=components.rest[:0]), coefficients
 
     def reachable(self, target: Target) -> Target:
         """Return a number, or a share of the total, as one of what they have; refuse what they have not."""

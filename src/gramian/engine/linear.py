@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import complete_basis, fixed_signs
+from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
 from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError
@@ -141,20 +141,8 @@ class LinearProblem(Problem):
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
         spectrum, view = solved.spectrum, self.measured()
-        k = spectrum.values.size if count is None else count
-        rank = min(spectrum.rank, k)
-        values = np.zeros(k)
-        values[:rank] = spectrum.values[:rank]
-        factor = self.factor()
-        components = Components(
-            values=values * factor,
-            total=view.total * factor,
-            size=min(self.rows.shape),
-            rank=rank,
-            tolerance=spectrum.rank_tolerance,
-            rest=spectrum.rest * factor,
-        )
-        vectors, scores = _directions(solved, view, rank, k)
+        components = components_of(spectrum, count, self.factor(), view.total, min(self.rows.shape))
+        vectors, scores = _directions(solved, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from gramian.arrays import numpy_dtype, to_dtype
 from gramian.engine.linear import Directions, LinearProblem, require_range
-from gramian.engine.solving import Solved, solve
+from gramian.engine.solving import Solved
 from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, Substitute, SymmetricCosts, TableCosts
 from gramian.operators.seen import Seen
 from gramian.operators.whole import SymmetricMatrix
-from gramian.records import Ask, Completeness, Cost, Step
+from gramian.records import Ask, Certificate, Completeness, Cost, Step
 from gramian.rows import as_rows
 from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
@@ -131,6 +131,17 @@ class SketchProblem(OfSeen):
             built.dense_error += lost
         return built
 
+    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+        """Return what is known of the data; an infinite ``ask.tol`` is answered by what was reached."""
+        if not certificate.values.size or not certificate.values[0] > 0:
+            return certificate
+        top, last = float(certificate.values[0]), float(certificate.values[-1])
+        bound = last + certificate.set_radius
+        gap = bound / last - 1 if last > 0 else np.inf
+        complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
+        tol = ask.tol if np.isfinite(ask.tol) else float(certificate.radii.max()) / top
+        return replace(certificate, completeness=complete, tol=tol)
+
     def directions(self, solved: Solved, count: int | None) -> Directions:
         """Lift the eigenpairs to directions, beside the total variance, which is known exactly."""
         found = super().directions(solved, count)
@@ -158,28 +169,6 @@ def with_pass(solved: Solved, seconds: float) -> Solved:
     plans = [replace(ran, took=(ran.took or 0.0) + seconds) for ran in (solved.plan, solved.attempts[0].plan)]
     attempts = replace(solved.attempts[0], plan=plans[1]), *solved.attempts[1:]
     return replace(solved, plan=plans[0], attempts=attempts)
-
-
-def solve_sketch(problem: SketchProblem, ask: Ask, *, as_told: bool) -> Solved:
-    """Find the eigenpairs of a sketch.
-
-    Parameters
-    ----------
-    problem : SketchProblem
-    ask : Ask
-    as_told : bool
-        Whether ``ask.tol`` is what the certificate is held to; else it states what the sketch reaches.
-    """
-    solved = solve(problem, ask if as_told else replace(ask, tol=np.inf))
-    certificate = solved.certificate
-    if certificate is None or not certificate.values.size or not certificate.values[0] > 0:
-        return solved
-    top, last = float(certificate.values[0]), float(certificate.values[-1])
-    bound = last + certificate.set_radius
-    gap = bound / last - 1 if last > 0 else np.inf
-    complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
-    tol = ask.tol if as_told else float(certificate.radii.max()) / top
-    return replace(solved, certificate=replace(certificate, completeness=complete, tol=tol))
 
 
 def sketch_costs(shape: tuple[int, int], size: int, rows: int | None = None) -> SymmetricCosts:

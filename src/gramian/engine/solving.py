@@ -58,6 +58,10 @@ class Problem(ABC):
         """Return what turns eigenvalues of the operator into ``unit``."""
         return 1.0
 
+    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+        """Return what is known of an answer, where it is of a matrix that stands for another one."""
+        return certificate
+
 
 @dataclass(frozen=True, eq=False)
 class Solved:
@@ -129,7 +133,8 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         took = best.plan
         over = "" if attempts[-1].why else f"; {took.solver} on the {took.matrix} took over"
         best = replace(best, spectrum=replace(best.spectrum, note=f"{note}{over}"))
-    return replace(best, attempts=tuple(attempts))
+    told = None if best.certificate is None else problem.certified(best.certificate, ask)
+    return replace(best, certificate=told, attempts=tuple(attempts))
 
 
 def _run(

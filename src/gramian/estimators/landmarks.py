@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gramian.arrays import alike, dense, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice, check_integer
-from gramian.engine import plan
+from gramian.engine import plan, solve
 from gramian.engine.features import (
     FeatureProblem,
     Features,
@@ -302,7 +302,7 @@ class ByFeatures(WithPreimages):
         asked = check_target(self.n_components, sys.maxsize, (sums.count, m))
         ask = self._feature_ask(problem.reachable(asked), dtype)
         made = time.perf_counter() - began
-        solved = with_pass(problem.solved(replace(ask, solver_rng=solver_rng, probe_rng=probe_rng)), made)
+        solved = with_pass(solve(problem, replace(ask, solver_rng=solver_rng, probe_rng=probe_rng)), made)
         components, coefficients = problem.coefficients(solved, asked.count)
         mean = sums.mean if self.center else np.zeros(m)
         self.projection_coef_, self._row_means = coefficients, mean * features.scale

@@ -32,7 +32,6 @@ from gramian.engine.seen import (
     SketchProblem,
     problem_of,
     sketch_costs,
-    solve_sketch,
     with_pass,
 )
 from gramian.errors import DataError, ParameterError, RankWarning
@@ -354,9 +353,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         target, choice = settle(self, problem, wanted, rule_rng)
         if isinstance(problem, SketchProblem):
             target = target if target.count is not None else Target(count=min(*rows.shape, problem.size))
-            solved = solve_sketch(problem, replace(ask, target=target), as_told=self.tol is not None)
-        else:
-            solved = solve(problem, replace(ask, target=target))
+            ask = ask if self.tol is not None else replace(ask, tol=np.inf)
+        solved = solve(problem, replace(ask, target=target))
         if isinstance(problem, OfSeen):
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
