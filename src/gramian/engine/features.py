@@ -273,10 +273,6 @@ class FeatureProblem(Problem):
         """Return the power of two that kernel values were divided by."""
         return self.features.scale
 
-    def scaled(self, spectrum: Spectrum) -> Spectrum:
-        """Return the record in the units of the kernel."""
-        return spectrum.scaled(self.features.scale)
-
     def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
         """Return it with how far the eigenvalues are from those of the exact matrix."""
         return replace(certificate, approximation=self.bounds.scaled(self.features.scale))

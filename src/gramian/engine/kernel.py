@@ -198,10 +198,6 @@ class KernelProblem(Problem):
             self._clipped(spectrum, operator) if self.clip else None,
         )
 
-    def scaled(self, spectrum: Spectrum) -> Spectrum:
-        """Return the record in the units of the kernel."""
-        return spectrum.scaled(self.factor())
-
     def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:
         """Sum of the eigenvalues, where it means something: of a valid kernel, or of all of them."""
         if self.psd:

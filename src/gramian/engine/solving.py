@@ -58,6 +58,10 @@ class Problem(ABC):
         """Return what turns eigenvalues of the operator into ``unit``."""
         return 1.0
 
+    def scaled(self, spectrum: Spectrum) -> Spectrum:
+        """Return the record in ``unit``."""
+        return spectrum.scaled(self.factor())
+
     def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
         """Return what is known of an answer, where it is of a matrix that stands for another one."""
         return certificate

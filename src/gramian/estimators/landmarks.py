@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import alike, dense, from_numpy, memory_limit_bytes, to_numpy
+from gramian.arrays import alike, dense, from_numpy, memory_limit_bytes
 from gramian.checks import check_choice, check_integer
 from gramian.engine import plan, solve
 from gramian.engine.features import (
@@ -114,10 +114,14 @@ class ByFeatures(WithPreimages):
 
     # ------------------------------------------------------------- what is asked for
 
+    @property
+    def _any_landmarks(self: Any) -> bool:
+        """Whether nothing was said of landmarks but their number."""
+        return isinstance(self.landmarks, str) and self.landmarks == "rpcholesky"
+
     def _refuse_landmarks(self: Any) -> None:
         """Refuse parameters of landmarks where there are none."""
-        by_name = isinstance(self.landmarks, str)
-        if self.n_landmarks is not None or not by_name or self.landmarks != "rpcholesky":
+        if self.n_landmarks is not None or not self._any_landmarks:
             given = "landmarks" if self.n_landmarks is None else "n_landmarks"
             raise ParameterError(
                 f"{given} belongs to solver='nystroem' or 'random-features', and solver={self.solver!r} "
@@ -147,10 +151,9 @@ class ByFeatures(WithPreimages):
                 f"n_components={self.n_components!r} is a rule that fits all rows many times. With "
                 f"solver={solver!r} give a number or a fraction; choose_components(model, sample) asks rules."
             )
-        by_name = isinstance(asked, str)
         if solver == "random-features":
-            return int(self._check_random_features(rows, kernel, by_name and asked == "rpcholesky"))
-        if by_name:
+            return int(self._check_random_features(rows, kernel))
+        if isinstance(asked, str):
             check_choice("landmarks", asked, LANDMARK_RULES)
         elif self.n_landmarks is not None:
             raise ParameterError(
@@ -164,8 +167,8 @@ class ByFeatures(WithPreimages):
         advice = "Landmarks are rows, of which there are no more."
         return check_integer("n_landmarks", self.n_landmarks, 1, rows.shape[0], advice)
 
-    def _check_random_features(self: Any, rows: Rows, kernel: Kernel, default: bool) -> int:
-        if not default:
+    def _check_random_features(self: Any, rows: Rows, kernel: Kernel) -> int:
+        if not self._any_landmarks:
             raise ParameterError(
                 "landmarks belongs to solver='nystroem': random features have none. Leave it out."
             )
@@ -189,9 +192,7 @@ class ByFeatures(WithPreimages):
                 f"landmarks has {given.shape[1]} columns and X has {rows.shape[1]}. Landmarks are rows like "
                 "those of X."
             )
-        values = given.in_memory()
-        kept = sparse.issparse(values)
-        return alike(values if kept else to_numpy(values), numpy_rows(rows.block(slice(0, 1)).values))
+        return alike(numpy_rows(given.in_memory()), numpy_rows(rows.block(slice(0, 1)).values))
 
     def _approximate_target(self: Any, rows: Rows, m: int) -> Target:
         of = "landmarks" if self.solver == "nystroem" else "random features"
