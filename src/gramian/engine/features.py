@@ -355,11 +355,13 @@ def feature_costs(
         f"covariance of {m} {what}",
         Cost(tuple(steps), size),
         "time grows with the rows, not their square.",
-        f"solver={solver!r} with n_landmarks={m} for {n:,} rows",
-        f"Take a smaller n_landmarks,{other} or raise memory_limit.",
         kind,
     )
-    return SymmetricCosts(rank or m, substitute=made)
+    too_large = (
+        f"solver={solver!r} with n_landmarks={m} for {n:,} rows",
+        f"Take a smaller n_landmarks,{other} or raise memory_limit.",
+    )
+    return SymmetricCosts(rank or m, substitute=made, too_large=too_large)
 
 
 def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:

@@ -57,9 +57,10 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     MemoryLimitError
         When no route fits into the limit, or not the one that was asked for.
     """
-    told = costs.substitute
+    told, beside = costs.substitute, 0
     if told is not None:
-        ask = replace(ask, solver="auto", memory_limit=ask.memory_limit - told.cost.bytes)
+        beside = told.cost.bytes
+        ask = replace(ask, solver="auto", memory_limit=ask.memory_limit - beside)
     found = [
         Ranked(route, route.cost(costs, ask.target))
         for routes in SOLVERS
@@ -77,9 +78,9 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     fitting = sorted((item for item in wanted if item.cost.bytes <= ask.memory_limit), key=_order(costs))
     if not fitting:
         least = min(wanted, key=lambda item: item.cost.bytes)
-        if told is not None:
-            beside = told.cost.bytes
-            require_memory(told.name, least.cost.bytes + beside, ask.memory_limit + beside, told.way_out)
+        if costs.too_large is not None:
+            what, way_out = costs.too_large
+            require_memory(what, least.cost.bytes + beside, ask.memory_limit + beside, way_out)
         raise MemoryLimitError(_too_much(least, ask, wanted))
     # What takes over from the first route may be any that fits.
     others = (item for item in found if item.cost.bytes <= ask.memory_limit and item not in fitting)

@@ -31,7 +31,12 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
     seconds = TableCosts((rows, d), np.dtype(np.float64)).build(Form("covariance", "whole"))[0]
     made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
     seconds += batches * (BATCH_SECONDS + BESIDE * 8 * d * d / BANDWIDTH)
-    return SymmetricCosts(d, "covariance", BESIDE, seconds, made)
+    too_large = (
+        f"A stream of {d:,} columns keeps several matrices of {d:,} x {d:,} numbers: it",
+        "Raise memory_limit, or keep a sketch of few rows instead: PCA(10, "
+        "solver='frequent-directions').partial_fit(X).",
+    )
+    return SymmetricCosts(d, "covariance", BESIDE, seconds, made, too_large=too_large)
 
 
 @dataclass(eq=False)
@@ -193,7 +198,9 @@ def sketch_costs(shape: tuple[int, int], size: int, rows: int | None = None) -> 
         "covariance",
         Cost((step,), held + 8 * 6 * size * d + SCRATCH),
         "it is approximate, and the certificate says how far.",
+    )
+    too_large = (
         f"A sketch of {size} rows of {d} columns",
         "Raise memory_limit, or give a smaller sketch_size.",
     )
-    return SymmetricCosts(order, "gram", seconds=seconds, substitute=sketch)
+    return SymmetricCosts(order, "gram", seconds=seconds, substitute=sketch, too_large=too_large)

@@ -92,8 +92,6 @@ class Substitute:
         Of making it, before anything is decomposed.
     reason : str
         What there is to say of it.
-    name, way_out : str
-        What it is called where it does not fit into memory, and what does.
     arithmetic : str
         What most of it is made in.
     """
@@ -102,8 +100,6 @@ class Substitute:
     matrix: str
     cost: Cost
     reason: str
-    name: str
-    way_out: str
     arithmetic: str = "float64"
 
 
@@ -114,9 +110,12 @@ class Costs(ABC):
     ----------
     substitute : Substitute or None
         What the matrix is, where it is not that of the problem.
+    too_large : tuple of str or None
+        What it is called where it does not fit into memory, and what does.
     """
 
     substitute: Substitute | None = None
+    too_large: tuple[str, str] | None = None
 
     @abstractmethod
     def forms(self) -> tuple[Form, ...]:
@@ -378,7 +377,8 @@ class SymmetricCosts(Costs):
         What making it takes.
     said : str
         How it was made, to follow a description of it.
-    substitute : Substitute or None
+    substitute, too_large
+        As in :class:`Costs`.
     """
 
     size: int
@@ -387,6 +387,7 @@ class SymmetricCosts(Costs):
     seconds: float = 0.0
     said: str = ""
     substitute: Substitute | None = None
+    too_large: tuple[str, str] | None = None
 
     def forms(self) -> tuple[Form, ...]:
         """Return the one form."""
