@@ -455,6 +455,18 @@ def test_far_from_the_origin_certificates_hold_whatever_the_rows_weigh():
         assert certificate.widening <= 1e-7 * total + 0.01 * data.max() ** 2 * 2.0**-104
 
 
+def test_columns_that_are_nearly_forgotten_keep_their_correlations():
+    data = np.array([[0.7, 0.0, 0.1], [0.4, 0.2, 0.7], [0.2, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.0]])
+    for kind, cuts in product((np.asarray, sp.csr_matrix), ([1, 2, 3], [1, 3], [2, 3])):
+        batches = np.split(data, cuts)
+        model = streamed(PCA(scale="unit", forgetting=1e-12), map(kind, batches))
+        w = np.longdouble(1e-12) ** np.repeat(np.arange(len(batches))[::-1], [len(part) for part in batches])
+        centred = np.sqrt(w)[:, None] * (data - w @ data / w.sum())
+        centred /= np.sqrt((centred**2).sum(axis=0))
+        exact = np.linalg.eigvalsh((centred.T @ centred).astype(float))[::-1]
+        assert (np.abs(model.explained_variance_ - exact) <= model.certificate_.radii + 1e-15).all()
+
+
 def test_a_sketch_of_rows_of_any_size_is_saved_and_goes_on(tmp_path):
     data = np.random.default_rng(0).standard_normal((6, 30))
     settings = {"solver": "frequent-directions", "sketch_size": 10}
