@@ -302,10 +302,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:
-        n, d = rows.shape
-        return LinearProblem(
-            rows, bool(self.center), check_scale(self.scale, d, bool(self.center)), check_ddof(self.ddof, n)
-        )
+        center = bool(self.center)
+        scale, ddof = check_scale(self.scale, rows, center), check_ddof(self.ddof, rows.shape[0])
+        return LinearProblem(rows, center, scale, ddof)
 
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])

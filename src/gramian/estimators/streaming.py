@@ -165,7 +165,7 @@ class Streaming:
                 f"n_components={self.n_components!r} {why}. Take a number or a fraction; or ask "
                 "gramian.choose_components about a sample of the rows."
             )
-        check_scale(self.scale, d, bool(self.center))
+        check_scale(self.scale, rows, bool(self.center))
         check_ddof(self.ddof, enough.count)
         if before is None:
             self._require_memory(enough, wanted, size)
@@ -259,7 +259,7 @@ class Streaming:
         seen: Seen = self.__dict__["_seen"]
         self._require_enough(seen)
         table = seen.table()
-        scale = check_scale(self.scale, seen.columns, bool(self.center))
+        scale = check_scale(self.scale, table, bool(self.center))
         problem = problem_of(seen, scale, check_ddof(self.ddof, seen.rows))
         seeds = drawn_seeds(self.random_state)
         self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table), seeds))
