@@ -68,9 +68,9 @@ class LinearProblem:
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
-        return TableCosts(
-            rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, rows.cuts_columns, rows.share
-        )
+        columns = rows.cuts_columns or rows.is_spread
+        parts = len(rows.portions) if rows.is_spread else 0
+        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, columns, rows.share, parts)
 
     @property
     def everything(self) -> bool:

@@ -214,9 +214,10 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
 
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
-    # Only the shape is looked at.
-    source = np.broadcast_to(np.float32(0), rows.shape) if rows.is_stored else rows.in_memory()
-    source = X if hasattr(X, "columns") and rows.table is None else source
+    # Only the number of columns is looked at, and their names.
+    source = np.broadcast_to(np.float32(0), (1, rows.shape[1])) if rows.is_stored else rows.in_memory()
+    named = hasattr(X, "columns") and rows.table is None
+    source = getattr(X, "_meta", X) if named else source
     try:
         validate_data(estimator, source, skip_check_array=True, reset=reset)
     except TypeError as error:

@@ -18,6 +18,7 @@ from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
 from gramian.arrays import (
     as_float64,
+    dense,
     from_numpy,
     memory_limit_bytes,
     namespace,
@@ -284,8 +285,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
         rows, found = self._fit(X, checkpoint)
-        if found.scores is None:
-            return self._projection().scores(rows)
+        if found.scores is None or rows.is_spread:
+            return rows.mapped(self._projection().scores, self.n_components_)
         return self._projection().whitened(found.scores)
 
     def _rows(self, X: Any, **options: Any) -> Rows:
@@ -317,7 +318,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (size is not None or not isinstance(rows, StoredRows)):
+        if checkpoint is not None and (
+            size is not None or not isinstance(rows, StoredRows) or rows.is_spread
+        ):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
@@ -424,7 +427,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        return self._projection().scores(rows)
+        return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
         deviations = np.sqrt(self.explained_variance_) if self.whiten else None
@@ -443,19 +446,20 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA")
-        scores = rows.in_memory()
-        if rows.is_sparse:
-            scores = scores.toarray()
-        if scores.shape[1] != self.n_components_:
+        rows = as_rows(X, estimator="PCA", check_finite=False)
+        if rows.shape[1] != self.n_components_:
             raise DataError(
-                f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
+                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        back = self._projection().back(scores)
+        back = rows.mapped(self._back, self.n_features_in_)
         if self.picture_shape_ is None:
             return back
         return namespace(back).reshape(back, (back.shape[0], *self.picture_shape_))
+
+    def _back(self, scores: Rows) -> Any:
+        scores.require_finite()
+        return self._projection().back(dense(scores.in_memory()))
 
     # ------------------------------------------------ what the model says
 

@@ -140,6 +140,8 @@ class TableCosts:
         Whether that file gives some columns without the others.
     share : float
         Of the entries of a sparse table, those that are there.
+    parts : int
+        Number of parts that are worked on where they are; 0 for a table in one place.
     """
 
     shape: tuple[int, int]
@@ -148,13 +150,14 @@ class TableCosts:
     stored: bool = False
     columns: bool = True
     share: float = SPARSE
+    parts: int = 0
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
         n, d = self.shape
         sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
         kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")
-        storages = ("whole", "again") if self.sparse else ("whole", "kept", "again")
+        storages = ("whole", "again") if self.sparse or self.parts else ("whole", "kept", "again")
         found = (Form(side, how, kind) for side in sides for how in storages for kind in kinds)
         # Blocks of columns of a file are slow to read: once, for the whole matrix, in float64.
         return tuple(

@@ -111,7 +111,12 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float, among: int
     among : int
         Number of rows that these are merged with, which the mean has to be exact enough for.
     """
-    exponent, found = _safe(rows, lambda e: moments(rows, e, center, among))
+    most = rows.shape[0] + among
+
+    def measure(exponent: int) -> Moments:
+        return rows.over_parts(lambda part: moments(part, exponent, center, most), merge_moments)
+
+    exponent, found = _safe(rows, measure)
     return from_moments(rows, found, exponent, center=center, scale=scale, ddof=ddof)
 
 
@@ -248,10 +253,10 @@ def _divisor(
     return np.ldexp(divisor, shift), exponent + shift
 
 
-def moments(rows: Rows, exponent: int, center: bool, among: int = 0) -> Moments:
-    """Return mean and sums of squares of the columns of ``X / 2**exponent``, some of more rows."""
+def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
+    """Return mean and sums of squares of the columns of ``X / 2**exponent``, of rows among so many."""
     n = rows.shape[0]
-    most = n + among
+    most = max(most, n)
     view = uncentered(rows, exponent, double=True)
     if rows.is_sparse:
 
@@ -323,10 +328,15 @@ def scatter(
     exponent, moments : tuple
         The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``.
     """
-    among += rows.shape[0]
-    return _safe(
-        rows, lambda exponent: _scatter(uncentered(rows, exponent, double), center, workers_limit, among)
-    )
+    most = rows.shape[0] + among
+
+    def measure(exponent: int) -> Moments:
+        return rows.over_parts(
+            lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most),
+            merge_moments,
+        )
+
+    return _safe(rows, measure)
 
 
 def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:
