@@ -471,7 +471,6 @@ def test_other_parameters_are_refused():
         ({"scale": [1.0, 2.0]}, "scale=[1.0, 2.0] must hold 9 positive numbers"),
         ({"scale": np.zeros(9)}, "must hold 9 positive numbers"),
         ({"scale": [np.nan] * 9}, "must hold 9 positive numbers"),
-        ({"scale": [1e-320] * 9}, "of 2.2e-308 to 1.8e+308 for data in float64"),
         ({"scale": ["a"] * 9}, "positive numbers"),
         ({"ddof": 20}, "ddof=20 must be a whole number from 0 to 19. Sums are divided by n - ddof."),
         ({"ddof": -1}, "ddof=-1 must be a whole number"),
@@ -486,10 +485,9 @@ def test_other_parameters_are_refused():
         X = np.random.default_rng(0).standard_normal((20, 9))
         with pytest.raises(ParameterError, match=re.escape(message)):
             PCA(**parameters).fit(X)
-    for scale in ([1e90] * 9, [1e-90] * 9):  # scores would be infinite, or all zero
-        assert PCA(scale=scale).fit(X).certificate_.ok
-        with pytest.raises(ParameterError, match=r"of 1.2e-38 to 3.4e\+38 for data in float32"):
-            PCA(scale=scale).fit(X.astype(np.float32))
+    assert PCA(scale=[1e90] * 9).fit(X).certificate_.ok
+    with pytest.raises(ParameterError, match=r"of at most 3.4e\+38 for data in float32"):
+        PCA(scale=[1e90] * 9).fit(X.astype(np.float32))
 
 
 # --------------------------------------------------- center, scale, ddof, whiten

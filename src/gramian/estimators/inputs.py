@@ -84,10 +84,10 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
                 "in. Use center=True."
             )
         return check_choice("scale", scale, SCALES)
-    d, range_ = rows.shape[1], np.finfo(rows.dtype)
+    d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
     message = (
-        f"scale={scale!r} must hold {d} positive numbers, one for each column, of {range_.tiny:.2g} to "
-        f"{range_.max:.2g} for data in {rows.dtype}. "
+        f"scale={scale!r} must hold {d} positive numbers, one for each column, of at most {most:.2g} "
+        f"for data in {rows.dtype}. "
         "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots, 'genotype' by "
         "sqrt(2 p (1 - p)) for allele frequencies p."
     )
@@ -95,7 +95,7 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
         divisors = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(message) from error
-    if divisors.shape != (d,) or not ((divisors >= range_.tiny) & (divisors <= range_.max)).all():
+    if divisors.shape != (d,) or not ((divisors > 0) & (divisors <= most)).all():
         raise ParameterError(message)
     return divisors
 
