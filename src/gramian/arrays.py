@@ -141,6 +141,28 @@ def random_normal(rng: np.random.Generator, shape: tuple[int, int], like: Any) -
     return from_numpy(rng.standard_normal(shape).astype(numpy_dtype(like), copy=False), like)
 
 
+def rows_of(array: Any, numbers: npt.NDArray[Any]) -> Any:
+    """Return the rows of these numbers, a NumPy array of them, as ``array[numbers]``."""
+    if is_numpy(array):
+        return array[numbers]
+    return namespace(array).take(array, from_numpy(numbers, array), axis=0)
+
+
+def with_rows(array: Any, numbers: npt.NDArray[Any], new: Any) -> Any:
+    """Return the array with new rows at these numbers; those of NumPy are written over."""
+    if is_numpy(array):
+        array[numbers] = new
+        return array
+    order = np.arange(array.shape[0])
+    order[numbers] = len(order) + np.arange(len(numbers))
+    return rows_of(namespace(array).concat([array, new], axis=0), order)
+
+
+def row_products(a: Any, b: Any) -> Any:
+    """Return the inner product of every row of ``a`` with that of ``b``."""
+    return np.einsum("ij,ij->i", a, b) if is_numpy(a) else namespace(a).sum(a * b, axis=1)
+
+
 def column_norms(array: Any) -> FloatArray:
     """Return the Euclidean norm of every column, float64."""
     xp = namespace(array)

@@ -36,16 +36,14 @@ def rng():
 def test_every_row_finds_its_own_minimum(rng):
     A = np.diag([1.0, 10.0, 100.0])
     targets = rng.standard_normal((9, 3))
-    found = descend(
-        quadratic(A, targets), np.zeros((9, 3)), LimitedMemory(9), floor=FREE, tol=1e-9, limit=100
-    )
+    found = descend(quadratic(A, targets), np.zeros((9, 3)), LimitedMemory(), floor=FREE, tol=1e-9, limit=100)
     assert found.converged.all()
     np.testing.assert_allclose(found.points, targets, atol=1e-6)
 
 
 def test_a_narrow_curved_valley_is_followed(rng):
     start = rng.uniform(-1.5, 1.5, (6, 3))
-    found = descend(rosenbrock, start, LimitedMemory(6), floor=FREE, tol=1e-8, limit=500)
+    found = descend(rosenbrock, start, LimitedMemory(), floor=FREE, tol=1e-8, limit=500)
     assert found.converged.all()
     for x, begin in zip(found.points, start, strict=True):
         np.testing.assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
@@ -54,9 +52,9 @@ def test_a_narrow_curved_valley_is_followed(rng):
 def test_rows_do_not_know_of_each_other(rng):
     start = rng.uniform(-1.5, 1.5, (5, 3))
     options = {"floor": FREE, "tol": 1e-8, "limit": 500}
-    together = descend(rosenbrock, start, LimitedMemory(5), **options)
+    together = descend(rosenbrock, start, LimitedMemory(), **options)
     for i in range(5):
-        alone = descend(rosenbrock, start[i : i + 1], LimitedMemory(1), **options)
+        alone = descend(rosenbrock, start[i : i + 1], LimitedMemory(), **options)
         np.testing.assert_allclose(alone.points[0], together.points[i], rtol=1e-6)
 
 
@@ -68,7 +66,7 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
         away = X @ B.T - right[rows]
         return smooth(0.5 * np.sum(away**2, axis=1), away @ B)
 
-    found = descend(objective, np.full((5, 3), 2.0), LimitedMemory(5), floor=np.zeros(3), tol=1e-9, limit=200)
+    found = descend(objective, np.full((5, 3), 2.0), LimitedMemory(), floor=np.zeros(3), tol=1e-9, limit=200)
     assert found.converged.all()
     expected = np.array([nnls(B, r)[0] for r in right])
     assert np.any(expected == 0)
@@ -87,7 +85,7 @@ def test_no_step_makes_a_row_worse(rng):
     start = rng.uniform(-1.5, 1.5, (4, 3))
     before = rosenbrock(start, np.arange(4)).values
     for limit in range(1, 12):
-        found = descend(objective, start, LimitedMemory(4), floor=FREE, tol=0.0, limit=limit)
+        found = descend(objective, start, LimitedMemory(), floor=FREE, tol=0.0, limit=limit)
         assert found.iterations <= limit
         assert np.all(found.values <= before)
         before = found.values
@@ -95,7 +93,7 @@ def test_no_step_makes_a_row_worse(rng):
 
 
 def test_too_few_steps_are_said():
-    found = descend(rosenbrock, np.full((1, 3), -1.0), LimitedMemory(1), floor=FREE, tol=1e-8, limit=3)
+    found = descend(rosenbrock, np.full((1, 3), -1.0), LimitedMemory(), floor=FREE, tol=1e-8, limit=3)
     assert not found.converged[0]
     assert found.iterations == 3
 
@@ -106,7 +104,7 @@ def test_what_is_no_number_is_not_stepped_into():
         value = np.where(inside, X[:, 0], np.nan)
         return smooth(value, np.where(inside[:, None], [[50.0, 0.0, 0.0]], np.nan))
 
-    found = descend(objective, np.zeros((2, 3)), LimitedMemory(2), floor=FREE, tol=1e-8, limit=20)
+    found = descend(objective, np.zeros((2, 3)), LimitedMemory(), floor=FREE, tol=1e-8, limit=20)
     assert np.isfinite(found.points).all()
     assert np.all(found.points[:, 0] > -1)
     assert not found.converged.any()
@@ -121,7 +119,7 @@ def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
             value / 1e6, np.column_stack([np.where(np.abs(x) < 1000, -2 * x, 2 * x), 0 * x, 0 * x]) / 1e6
         )
 
-    found = descend(objective, np.array([[1.0, 0.0, 0.0]]), LimitedMemory(1), floor=FREE, tol=1e-9, limit=60)
+    found = descend(objective, np.array([[1.0, 0.0, 0.0]]), LimitedMemory(), floor=FREE, tol=1e-9, limit=60)
     assert found.points[0, 0] > 500
 
 

@@ -16,7 +16,9 @@ from gramian import (
     choose_components,
     load,
 )
+from gramian.analysis.preimages import minimised
 from gramian.arrays import as_float64, moved, to_numpy
+from gramian.estimators import preimages
 from gramian.kernels import RBF
 from gramian.rows import as_rows
 
@@ -98,6 +100,33 @@ def test_what_else_a_fitted_model_says():
     scores = KernelPCA(2, kernel="precomputed").fit_transform(gram)
     expected = KernelPCA(2, kernel="precomputed").fit_transform(RBF(gamma=0.3).gram(X))
     np.testing.assert_allclose(to_numpy(scores), expected, atol=1e-7)
+
+
+def test_the_way_back_is_searched_where_the_scores_are(monkeypatch):
+    make, kinds = pretended(), set()
+
+    def searched(space, *rest):
+        kinds.add(type(space.rows))
+        return minimised(space, *rest)
+
+    rows, new = np.abs(X[:60]), np.abs(NEW[:4])
+    columns = "rbf(gamma=0.3).on(0, 2) * chi2(0.2).on(1, 3) + 0.5 * (0.1 * linear + 1) ** 3"
+    other = "matern(1, nu=2.5) ** 1.5 * rq(1).normalized() + poly(degree=1).normalized() + exp(0.1 * cosine)"
+    for kernel, solver in (("rbf", "auto"), ("rbf", "nystroem"), (columns, "auto"), (other, "auto")):
+        host = KernelPCA(3, kernel=kernel, random_state=0, solver=solver).fit(rows)
+        device = clone(host).fit(make(rows))
+        expected, errors = host.denoise(new, return_error=True)
+        back = host.inverse_transform(host.transform(new))
+        monkeypatch.setattr(preimages, "minimised", searched)
+        for model in (host, device):
+            found, off = model.denoise(make(new), return_error=True)
+            assert moved(found, make(new)) is found
+            np.testing.assert_allclose(to_numpy(found), expected, atol=1e-5, err_msg=kernel)
+            np.testing.assert_allclose(to_numpy(off), errors, atol=1e-6, err_msg=kernel)
+            found = to_numpy(model.inverse_transform(make(host.transform(new))))
+            np.testing.assert_allclose(found, back, atol=1e-5, err_msg=kernel)
+        assert kinds == {type(make(X))}
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize("limit", [5000, 3])

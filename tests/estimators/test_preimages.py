@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import gramian
 from gramian import PCA, KernelPCA
 from gramian.analysis import preimages as search
+from gramian.arrays import numpy_dtype, to_numpy
 from gramian.errors import (
     DataError,
     IndefiniteKernelError,
@@ -149,12 +150,13 @@ def test_every_kind_of_array(array_kind):
         model = KernelPCA(3, kernel=kernel).fit(rows)
         back, errors = model.denoise(new, return_error=True)
         assert array_kind.same(back)
-        assert errors.dtype == np.float64
+        assert type(errors) is type(back)
+        assert numpy_dtype(errors) == np.float64
         assert array_kind.same(model.inverse_transform(model.transform(new)))
         wide = KernelPCA(3, kernel=kernel).fit(X)
         single = array_kind.dtype == np.float32
         np.testing.assert_allclose(
-            np.asarray(errors),
+            to_numpy(errors),
             wide.denoise(NEW, return_error=True)[1],
             rtol=0.02 if single else 1e-3,
             atol=1e-5,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import as_float64, namespace, row_products, rows_of, to_float64, to_numpy, with_rows
 from gramian.records import FloatArray
 
 IndexArray = npt.NDArray[np.intp]
@@ -24,34 +26,34 @@ MEMORY = 10
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """What an objective says about points of shape (b, d).
+    """What an objective says about points of shape (b, d): of their kind, but for the values.
 
     Attributes
     ----------
     values : ndarray of shape (b,)
         In units in which they are about 1 in size.
-    gradient : ndarray of shape (b, d)
-    stiffness, damping : ndarray of shape (b, 1) or (b, d)
+    gradient : array of shape (b, d)
+    stiffness, damping : array of shape (b, 1) or (b, d)
         Where the gradient is ``stiffness * (x - centre)``: that factor, and the same of the magnitudes of all
         weights in it, which is positive and at least as large; 0 where it is not.
     """
 
     values: FloatArray
-    gradient: FloatArray
-    stiffness: FloatArray
-    damping: FloatArray
+    gradient: Any
+    stiffness: Any
+    damping: Any
 
     def taken(self, rows: IndexArray) -> Local:
         """Return the same of some rows."""
-        return Local(*(getattr(self, fact.name)[rows] for fact in fields(self)))
+        return Local(*(rows_of(fact, rows) for fact in vars(self).values()))
 
-    def replaced(self, rows: IndexArray, new: Local) -> None:
-        """Write new facts about some rows over the old ones."""
-        for fact in fields(self):
-            getattr(self, fact.name)[rows] = getattr(new, fact.name)
+    def replaced(self, rows: IndexArray, new: Local) -> Local:
+        """Return it with new facts about some rows in place of the old ones."""
+        pairs = zip(vars(self).values(), vars(new).values(), strict=True)
+        return Local(*(with_rows(old, rows, fact) for old, fact in pairs))
 
 
-Objective = Callable[[FloatArray, IndexArray], Local]
+Objective = Callable[[Any, IndexArray], Local]
 
 
 class FixedPoint:
@@ -63,13 +65,14 @@ class FixedPoint:
     equation 10.
     """
 
-    def __call__(self, here: Local, free: FloatArray) -> FloatArray:
+    def __call__(self, here: Local, free: Any) -> Any:
         """Return ``centre - x``, or a part of it; ``free`` is 0 where an entry is held fast, else 1."""
-        divisor = np.maximum(here.stiffness, DAMPING * here.damping)
+        xp = namespace(here.gradient)
+        divisor = xp.maximum(here.stiffness, DAMPING * here.damping)
         seen = divisor > 0
-        return np.where(seen, -here.gradient * free / np.where(seen, divisor, 1.0), 0.0)
+        return xp.where(seen, -here.gradient * free / xp.where(seen, divisor, 1.0), 0.0)
 
-    def learn(self, step: FloatArray, change: FloatArray) -> None:
+    def learn(self, step: Any, change: Any) -> None:
         """Nothing is learned: every step starts afresh."""
 
     def keep(self, rows: IndexArray) -> None:
@@ -85,47 +88,47 @@ class LimitedMemory:
     Optimization, algorithm 7.4.
     """
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self) -> None:
         # Step, change of the gradient, and one over their product; for each row its own.
-        self.pairs: list[tuple[FloatArray, FloatArray, FloatArray]] = []
-        self.scale = np.zeros(rows)
+        self.pairs: list[tuple[Any, Any, Any]] = []
+        self.scale: Any = None
 
-    def __call__(self, here: Local, free: FloatArray) -> FloatArray:
+    def __call__(self, here: Local, free: Any) -> Any:
         """Return minus the estimated inverse Hessian times the gradient."""
-        q = here.gradient * free
-        fresh = self.scale <= 0
-        length = np.linalg.norm(q, axis=1)
+        xp, q = namespace(here.gradient), here.gradient * free
+        length = xp.linalg.vector_norm(q, axis=1)
+        before = xp.zeros_like(length) if self.scale is None else self.scale
         # Of the first step nothing is known but the units, in which the data has size 1.
-        self.scale = scale = np.where(fresh, 0.1 / np.maximum(length, 0.1), self.scale)
+        self.scale = scale = xp.where(before <= 0, 0.1 / xp.clip(length, 0.1, None), before)
         shares = []
         for s, y, inverse in reversed(self.pairs):
-            share = inverse * _dot(s, q)
+            share = inverse * row_products(s, q)
             q = q - share[:, None] * y
             shares.append(share)
         q = q * scale[:, None]
         for s, y, inverse in self.pairs:
-            q = q + (shares.pop() - inverse * _dot(y, q))[:, None] * s
+            q = q + (shares.pop() - inverse * row_products(y, q))[:, None] * s
         p = -q * free
         # What is no descent, by rounding or by entries held fast, gives way to the gradient.
-        steep = _dot(p, here.gradient) <= -1e-12 * np.linalg.norm(p, axis=1) * length
-        return np.where(steep[:, None], p, -scale[:, None] * here.gradient * free)
+        steep = row_products(p, here.gradient) <= -1e-12 * xp.linalg.vector_norm(p, axis=1) * length
+        return xp.where(steep[:, None], p, -scale[:, None] * here.gradient * free)
 
-    def learn(self, step: FloatArray, change: FloatArray) -> None:
+    def learn(self, step: Any, change: Any) -> None:
         """Remember a pair where the function curves upwards; elsewhere dare longer steps."""
-        curvature, size = _dot(step, change), _dot(change, change)
-        good = curvature > 1e-10 * np.sqrt(size * _dot(step, step))
-        inverse = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)
+        xp, curvature, size = namespace(step), row_products(step, change), row_products(change, change)
+        good = curvature > 1e-10 * xp.sqrt(size * row_products(step, step))
+        inverse = xp.where(good, 1.0 / xp.where(good, curvature, 1.0), 0.0)
         kept = good[:, None]
-        self.pairs.append((np.where(kept, step, 0.0), np.where(kept, change, 0.0), inverse))
+        self.pairs.append((xp.where(kept, step, 0.0), xp.where(kept, change, 0.0), inverse))
         del self.pairs[:-MEMORY]
-        moved = np.any(step != 0, axis=1)
-        fallen = np.where(moved & ~good, 4.0 * self.scale, self.scale)
-        self.scale = np.where(good, curvature / np.where(good, size, 1.0), fallen)
+        moved = xp.any(step != 0, axis=1)
+        fallen = xp.where(moved & ~good, 4.0 * self.scale, self.scale)
+        self.scale = xp.where(good, curvature / xp.where(good, size, 1.0), fallen)
 
     def keep(self, rows: IndexArray) -> None:
         """Forget all rows but these."""
-        self.pairs = [(s[rows], y[rows], inverse[rows]) for s, y, inverse in self.pairs]
-        self.scale = self.scale[rows]
+        self.pairs = [(rows_of(s, rows), rows_of(y, rows), rows_of(i, rows)) for s, y, i in self.pairs]
+        self.scale = rows_of(self.scale, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +137,7 @@ class Descended:
 
     Attributes
     ----------
-    points : ndarray of shape (b, d)
+    points : array of shape (b, d)
     values : ndarray of shape (b,)
     converged : ndarray of shape (b,), bool
         Whether the gradient is within the tolerance, or no gain beyond rounding is left.
@@ -142,7 +145,7 @@ class Descended:
         Of the row that took the most.
     """
 
-    points: FloatArray
+    points: Any
     values: FloatArray
     converged: BoolArray
     iterations: int
@@ -150,10 +153,10 @@ class Descended:
 
 def descend(
     objective: Objective,
-    start: FloatArray,
+    start: Any,
     direction: FixedPoint | LimitedMemory,
     *,
-    floor: FloatArray,
+    floor: Any,
     tol: float,
     limit: int,
 ) -> Descended:
@@ -163,10 +166,11 @@ def descend(
     ----------
     objective : callable
         From points (a, d) and the numbers (a,) of the rows they belong to, to :class:`Local`.
-    start : ndarray of shape (b, d)
+    start : array of shape (b, d), float64
+        Of any kind; what is decided of a whole row is decided on the host.
     direction : FixedPoint or LimitedMemory
         Where to go from points, given what is known there.
-    floor : ndarray of shape (d,)
+    floor : array of shape (d,)
         Least value of every entry, minus infinity for most.
     tol : float
         Norm of the gradient, without entries held by the floor, at which a row is done.
@@ -178,32 +182,34 @@ def descend(
     Descended
         No row has a larger value than at the start.
     """
-    points = np.maximum(start, floor)
-    active = np.arange(len(points))
+    xp = namespace(start)
+    points = xp.maximum(start, floor)
+    active, at = np.arange(points.shape[0]), points
     here = objective(points, active)
     values = here.values.copy()
-    converged = np.zeros(len(points), dtype=bool)
+    converged = np.zeros(len(active), dtype=bool)
     count = 0
     for count in range(limit + 1):
-        free = np.where((points[active] <= floor) & (here.gradient > 0), 0.0, 1.0)
-        done = np.linalg.norm(here.gradient * free, axis=1) <= tol
+        free = to_float64(~((at <= floor) & (here.gradient > 0)))
+        done = as_float64(xp.linalg.vector_norm(here.gradient * free, axis=1)) <= tol
         step = direction(here, free)
-        gain = -_dot(step, here.gradient)
+        gain = -as_float64(row_products(step, here.gradient))
         done |= gain <= NOISE * np.maximum(1.0, np.abs(here.values))
         converged[active[done]] = True
         if done.all() or count == limit:
             break
         if done.any():
             left = np.flatnonzero(~done)
-            active, here, step = active[left], here.taken(left), step[left]
+            active, at, here, step = active[left], rows_of(at, left), here.taken(left), rows_of(step, left)
             direction.keep(left)
-        moved, new = _searched(objective, points[active], here, step, floor, active)
-        stuck = ~np.any(moved != points[active], axis=1)
-        direction.learn(moved - points[active], new.gradient - here.gradient)
-        points[active], values[active], here = moved, new.values, new
+        moved, new = _searched(objective, at, here, step, floor, active)
+        stuck = ~to_numpy(xp.any(moved != at, axis=1))
+        direction.learn(moved - at, new.gradient - here.gradient)
+        points, values[active] = with_rows(points, active, moved), new.values
+        at, here = moved, new
         if stuck.any():
             left = np.flatnonzero(~stuck)
-            active, here = active[left], here.taken(left)
+            active, at, here = active[left], rows_of(at, left), here.taken(left)
             direction.keep(left)
         if not len(active):
             break
@@ -211,35 +217,27 @@ def descend(
 
 
 def _searched(
-    objective: Objective,
-    points: FloatArray,
-    here: Local,
-    step: FloatArray,
-    floor: FloatArray,
-    rows: IndexArray,
-) -> tuple[FloatArray, Local]:
+    objective: Objective, points: Any, here: Local, step: Any, floor: Any, rows: IndexArray
+) -> tuple[Any, Local]:
     """Go along the steps, halved until the values fall as promised; a row that never does stays."""
-    moved = np.maximum(points + step, floor)
+    xp = namespace(points)
+    moved = xp.maximum(points + step, floor)
     new = objective(moved, rows)
-    todo = np.flatnonzero(_failed(here, new, moved - points, np.arange(len(points))))
+    todo = np.flatnonzero(_failed(here, new, moved - points))
     length = 1.0
     for _ in range(HALVINGS):
         if not len(todo):
             return moved, new
         length /= 2
-        moved[todo] = np.maximum(points[todo] + length * step[todo], floor)
-        new.replaced(todo, objective(moved[todo], rows[todo]))
-        todo = todo[_failed(here, new.taken(todo), moved[todo] - points[todo], todo)]
-    moved[todo] = points[todo]
-    new.replaced(todo, here.taken(todo))
-    return moved, new
+        start = rows_of(points, todo)
+        tried = xp.maximum(start + length * rows_of(step, todo), floor)
+        there = objective(tried, rows[todo])
+        moved, new = with_rows(moved, todo, tried), new.replaced(todo, there)
+        todo = todo[_failed(here.taken(todo), there, tried - start)]
+    return with_rows(moved, todo, rows_of(points, todo)), new.replaced(todo, here.taken(todo))
 
 
-def _failed(here: Local, new: Local, step: FloatArray, rows: IndexArray) -> BoolArray:
-    promised = _dot(step, here.gradient[rows])
+def _failed(here: Local, new: Local, step: Any) -> BoolArray:
+    promised = as_float64(row_products(step, here.gradient))
     # What is no number has left the range of float64.
-    return ~(new.values <= here.values[rows] + PROMISE * np.minimum(promised, 0.0))
-
-
-def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("bd,bd->b", a, b))
+    return ~(new.values <= here.values + PROMISE * np.minimum(promised, 0.0))

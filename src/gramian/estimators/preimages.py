@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
 from gramian.analysis.ridge_map import RidgeMap, learn_map
-from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
+from gramian.arrays import as_float64, dense, from_numpy, moved, namespace, to_dtype, to_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
 from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
-from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
 
@@ -157,7 +156,7 @@ class WithPreimages:
         -------
         rows : array of shape (n_samples, n_features)
             Pictures (n_samples, height, width) where the model was fitted on pictures.
-        residuals : ndarray of shape (n_samples,), float64, only with ``return_error``
+        residuals : array of shape (n_samples,), float64, only with ``return_error``
             Distances ``||phi(x) - P||`` in feature space, in units in which a row has the length
             ``sqrt(k(x, x))``. Above 0 unless P is the image of a row, which it seldom is.
 
@@ -187,7 +186,7 @@ class WithPreimages:
                 f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        return self._back(as_float64(scores), None, rows, return_error)
+        return self._back(to_float64(scores), None, rows, return_error)
 
     def denoise(self: Any, X: Any, return_error: bool = False) -> Any:
         """Return pre-images of the projections of rows: what of them lies along the components.
@@ -219,63 +218,62 @@ class WithPreimages:
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         scores = self.transform(X if rows.table is None else rows.table)
-        return self._back(as_float64(scores), as_float64(rows.in_memory()), rows, return_error)
+        return self._back(to_float64(scores), to_float64(dense(rows.in_memory())), rows, return_error)
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
             known = (PRECOMPUTED, FEATURES, SPARSE)
             raise DataError(next(advice for held, advice in known if self.preimage_.reason == f"{held}."))
 
-    def _back(self: Any, Z: FloatArray, start: FloatArray | None, rows: Rows, return_error: bool) -> Any:
+    def _back(self: Any, Z: Any, start: Any, rows: Rows, return_error: bool) -> Any:
         method = self.preimage_.method
         Z = Z[:, : self.rank_]
-        space = self._space()
+        space, xp = self._space(rows.like), rows.xp
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._found(method, space, Z, start)
-        if not np.isfinite(found).all():
+        if not bool(xp.all(xp.isfinite(found))):
+            given, known = (np.abs(as_float64(scores)).max() for scores in (Z, space.scores))
             raise DataError(
-                f"Scores reach {np.abs(Z).max():.3g}, so that rows leave the range of float64. Give scores "
-                f"nearer to those of the fitted rows, which reach {np.abs(space.scores).max():.3g}."
+                f"Scores reach {given:.3g}, so that rows leave the range of float64. Give scores "
+                f"nearer to those of the fitted rows, which reach {known:.3g}."
             )
         # In the precision of what came in; residuals are about what is handed back.
-        returned = found.astype(rows.dtype)
+        returned = to_dtype(found, rows.dtype)
         shape = getattr(self, "picture_shape_", None)
-        back = from_numpy(returned, rows.like)
-        if shape is not None:
-            back = namespace(back).reshape(back, (len(Z), *shape))
+        back = returned if shape is None else xp.reshape(returned, (Z.shape[0], *shape))
         if not return_error:
             return back
         if method == "exact":
-            return back, np.linalg.norm(as_float64(returned) - found, axis=1)
-        return back, residuals(space, as_float64(returned), Z)
+            return back, xp.linalg.vector_norm(to_float64(returned) - found, axis=1)
+        return back, from_numpy(residuals(space, to_float64(returned), Z), rows.like)
 
-    def _space(self: Any) -> FeatureSpace:
+    def _space(self: Any, like: Any) -> FeatureSpace:
+        """What was found, where the scores or rows are that are taken back."""
         assert self.kernel_ is not None
         map, r = self._projection, self.rank_
-        fitted = to_numpy(map.nodes)
+        fitted = moved(map.nodes, like)
         if self.landmarks_ is None:
             scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(as_float64(self.eigenvalues_)[:r])
         else:
-            scores = as_float64(self._mapped(as_rows(fitted)))[:, :r]
+            scores = to_float64(self._mapped(as_rows(fitted)))[:, :r]
         return FeatureSpace(
             evaluator=self._bind(self.kernel_, fitted),
-            rows=as_float64(fitted),
-            coefficients=map.coefficients[:, :r],
-            scores=scores,
-            mean_weights=map.weights,
-            row_means=as_float64(self._row_means),
+            rows=to_float64(fitted),
+            coefficients=from_numpy(map.coefficients[:, :r], like),
+            scores=moved(scores, like),
+            mean_weights=from_numpy(map.weights, like),
+            row_means=from_numpy(as_float64(self._row_means), like),
             mean=float(self._mean),
         )
 
-    def _found(
-        self: Any, method: str, space: FeatureSpace, Z: FloatArray, start: FloatArray | None
-    ) -> FloatArray:
+    def _found(self: Any, method: str, space: FeatureSpace, Z: Any, start: Any) -> Any:
         if method == "exact":
-            return np.asarray(space.combined(Z))
+            return space.combined(Z)
         if method == "ridge":
             if self._ridge_map is None:
-                self._ridge_map = learn_map(space.scores, space.rows)
-            return np.asarray(np.maximum(self._ridge_map(Z), space.floor))
+                self._ridge_map = learn_map(as_float64(space.scores), as_float64(space.rows))
+            found = self._ridge_map(as_float64(Z))
+            return namespace(Z).maximum(from_numpy(found, Z), space.floor)
         found = minimised(space, Z, method, start)
         if not space.evaluator.kernel.psd:
             # Where there are no distances, what was made small means nothing.
@@ -283,8 +281,9 @@ class WithPreimages:
         missed = int(np.sum(~found.converged))
         if missed:
             warnings.warn(
-                f"{missed} of {len(Z)} pre-images did not converge in {LIMIT} steps; they are the nearest "
-                "rows found. return_error=True says how far each is off; preimage='ridge' needs no steps.",
+                f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
+                "nearest rows found. return_error=True says how far each is off; preimage='ridge' needs no "
+                "steps.",
                 PreimageWarning,
                 stacklevel=4,
             )

@@ -30,11 +30,13 @@ from gramian.kernels.arithmetic import (
     is_number,
     ones,
     product,
+    zeros,
 )
 from gramian.kernels.evaluator import (
     DiagonalSlopes,
     Evaluator,
     Slopes,
+    among,
     chained,
     flat,
     gram_matrix,
@@ -462,7 +464,7 @@ class Composite(Kernel):
         """Return bounds of the error and size of an entry, from those of the parts."""
         return parts[0].relative, parts[0].absolute, parts[0].largest
 
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+    def partials(self, *values: Any) -> Sequence[Any]:
         """Return the derivatives of the values by those of each part."""
         return (1.0,)
 
@@ -586,10 +588,9 @@ class CompositeEvaluator(Evaluator):
         seen = self.kernel.rows(X)
         parts = [part.diagonal_slopes(seen) for part in self.parts]
         values = [part.values for part in parts]
-        steps = zip(self.kernel.partials(*values), parts, strict=True)
-        first, *others = ((step * np.ones_like(p.values))[:, None] * p.gradient for step, p in steps)
-        gradient = np.zeros(X.shape)
-        gradient[:, self.kernel.sees] = sum(others, first)
+        steps, xp = zip(self.kernel.partials(*values), parts, strict=True), namespace(*values)
+        first, *others = ((step * xp.ones_like(p.values))[:, None] * p.gradient for step, p in steps)
+        gradient = among(sum(others, first), self.kernel.sees, X.shape[1])
         return DiagonalSlopes(self._joined(*values), gradient)
 
     def diagonal(self, X: Any) -> Any:
@@ -663,7 +664,7 @@ class ConstantEvaluator(Evaluator):
 
     def slopes(self, X: Any, right: Any) -> Slopes:
         """Return a block of the constant, which changes with no row."""
-        still = np.zeros(X.shape)
+        still = zeros(X, X.shape[1])
         return Slopes(self.tile(self.encode(X)[0], right), lambda W: still, lambda W: still)
 
 
@@ -710,7 +711,7 @@ class Sum(Pair):
         total += other
         return total
 
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+    def partials(self, *values: Any) -> Sequence[Any]:
         return 1.0, 1.0
 
     def bounds(self, *parts: Evaluator) -> Bounds:
@@ -737,7 +738,7 @@ class Product(Pair):
         total *= other
         return total
 
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+    def partials(self, *values: Any) -> Sequence[Any]:
         return values[::-1]
 
     def bounds(self, *parts: Evaluator) -> Bounds:
@@ -790,7 +791,7 @@ class Scaled(Composite):
         value *= float(self.factor)
         return value
 
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+    def partials(self, *values: Any) -> Sequence[Any]:
         return (float(self.factor),)
 
     def bounds(self, *parts: Evaluator) -> Bounds:
@@ -849,11 +850,11 @@ class Power(Composite):
             )
         return value ** float(self.exponent)
 
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
+    def partials(self, *values: Any) -> Sequence[Any]:
         (base,) = values
-        p = float(self.exponent)
+        xp, p = namespace(base), float(self.exponent)
         # A value that underflowed to 0 has no slope left, though t^(p - 1) is infinite there for p < 1.
-        return (p * np.where(base == 0, float(p == 1), np.where(base == 0, 1.0, base) ** (p - 1)),)
+        return (p * xp.where(base == 0, float(p == 1), xp.where(base == 0, 1.0, base) ** (p - 1)),)
 
     def bounds(self, *parts: Evaluator) -> Bounds:
         (a,) = parts
@@ -881,8 +882,8 @@ class Exp(Composite):
         (value,) = values
         return exponential(value)
 
-    def partials(self, *values: FloatArray) -> Sequence[FloatArray | float]:
-        return (np.exp(values[0]),)
+    def partials(self, *values: Any) -> Sequence[Any]:
+        return (namespace(values[0]).exp(values[0]),)
 
     def bounds(self, *parts: Evaluator) -> Bounds:
         (a,) = parts
@@ -957,17 +958,17 @@ class NormalizedEvaluator(CompositeEvaluator):
         """Return a block of kernel values with their derivative by the rows of X."""
         (part,) = self.parts
         inner, own = part.slopes(X, right[:, :-1]), part.diagonal_slopes(X)
-        there = own.values > 0
-        size = np.where(there, own.values, 1.0)
-        factor = np.where(there, 1.0 / np.sqrt(size), 0.0)[:, None] * right[:, -1]
+        xp, there = namespace(own.values), own.values > 0
+        size = xp.where(there, own.values, 1.0)
+        factor = xp.where(there, 1.0 / xp.sqrt(size), 0.0)[:, None] * right[:, -1]
         values = inner.values * factor
         shrink = own.gradient / (2.0 * size)[:, None]
 
         if self.facts.stationary:
             return chained(values, [inner], [factor])
 
-        def pull(W: FloatArray) -> FloatArray:
-            return np.asarray(inner.pull(W * factor) - np.sum(W * values, axis=1)[:, None] * shrink)
+        def pull(W: Any) -> Any:
+            return inner.pull(W * factor) - xp.sum(W * values, axis=1)[:, None] * shrink
 
         return Slopes(values, pull)
 

@@ -12,7 +12,15 @@ from array_api_compat import is_array_api_obj
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from gramian.arrays import as_csr, from_numpy, is_numpy, namespace, numpy_dtype, to_float64
+from gramian.arrays import (
+    as_csr,
+    from_numpy,
+    is_numpy,
+    namespace,
+    numpy_dtype,
+    row_products,
+    to_float64,
+)
 from gramian.checks import slices
 from gramian.errors import DataError
 
@@ -87,7 +95,7 @@ def squared_norms(X: Any) -> Any:
     X = to_float64(X)
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X) if is_numpy(X) else namespace(X).sum(X * X, axis=1)
+    return row_products(X, X)
 
 
 def largest_norm(X: Any) -> float:
@@ -136,6 +144,11 @@ def beside(*parts: Any) -> Any:
 def ones(X: Any) -> Any:
     """Return one number 1 for every row."""
     return from_numpy(np.ones(X.shape[0]), X)
+
+
+def zeros(X: Any, columns: int) -> Any:
+    """Return so many columns of zeros beside X."""
+    return from_numpy(np.zeros((X.shape[0], columns)), X)
 
 
 def squared_distances(left: Any, right: Any, weights: Any = None) -> Any:

@@ -22,8 +22,8 @@ from gramian.arrays import (
     to_dtype,
 )
 from gramian.checks import slices
+from gramian.kernels.arithmetic import beside, zeros
 from gramian.kernels.facts import Facts
-from gramian.records import FloatArray
 
 TILE = THIN
 # Far below the largest number of float32: rows of Y may have larger values than those of X.
@@ -76,10 +76,10 @@ class Evaluator(ABC):
 
     @abstractmethod
     def slopes(self, X: Any, right: Any) -> Slopes:
-        """Return k of every NumPy row of ``X`` with every encoded row, and the derivative by X."""
+        """Return k of every float64 row of ``X`` with every encoded row, and the derivative by X."""
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) of every NumPy row and its derivative: none unless a kernel has one."""
+        """Return k(x, x) of every float64 row and its derivative: none unless a kernel has one."""
         return flat(self.diagonal(X), X.shape[1])
 
 
@@ -151,7 +151,7 @@ def _fill(bound: Evaluator, left: Any, right: Any, K: Any) -> None:
 # -------------------------------------------------- derivatives by the first row
 
 
-Pull = Callable[[FloatArray], FloatArray]
+Pull = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ class Slopes:
 
     Attributes
     ----------
-    values : ndarray of shape (b, n)
+    values : array of shape (b, n)
     pull : callable
         From weights W of shape (b, n) to ``sum_i W_bi dk(x_b, y_i)/dx_b``, shape (b, d).
     stiffness : callable or None
@@ -169,7 +169,7 @@ class Slopes:
         one step of the fixed-point iteration. None for other kernels.
     """
 
-    values: FloatArray
+    values: Any
     pull: Pull
     stiffness: Pull | None = None
 
@@ -180,24 +180,24 @@ class DiagonalSlopes:
 
     Attributes
     ----------
-    values : ndarray of shape (b,)
-    gradient : ndarray of shape (b, d)
+    values : array of shape (b,)
+    gradient : array of shape (b, d)
     """
 
-    values: FloatArray
-    gradient: FloatArray
+    values: Any
+    gradient: Any
 
 
-def flat(values: FloatArray, d: int) -> DiagonalSlopes:
+def flat(values: Any, d: int) -> DiagonalSlopes:
     """Return a diagonal that does not change with x, as that of a stationary kernel."""
-    return DiagonalSlopes(values, np.zeros((len(values), d)))
+    return DiagonalSlopes(values, zeros(values, d))
 
 
-def chained(values: FloatArray, parts: Sequence[Slopes], by_part: Sequence[FloatArray | float]) -> Slopes:
+def chained(values: Any, parts: Sequence[Slopes], by_part: Sequence[Any]) -> Slopes:
     """Return the slopes of F(k1, ...) by the chain rule: ``values`` are F, ``by_part`` its derivatives."""
 
     def joined(pulls: Sequence[Pull]) -> Pull:
-        def pull(W: FloatArray) -> FloatArray:
+        def pull(W: Any) -> Any:
             first, *others = (one(W * factor) for one, factor in zip(pulls, by_part, strict=True))
             return sum(others, first)
 
@@ -213,12 +213,16 @@ def scattered(inner: Slopes, columns: Any, d: int) -> Slopes:
     """Return the slopes by all d columns of a kernel that sees some of them."""
 
     def spread(part: Pull) -> Pull:
-        def pull(W: FloatArray) -> FloatArray:
-            found = np.zeros((W.shape[0], d))
-            found[:, columns] = part(W)
-            return found
-
-        return pull
+        return lambda W: among(part(W), columns, d)
 
     stiffness = inner.stiffness
     return Slopes(inner.values, spread(inner.pull), None if stiffness is None else spread(stiffness))
+
+
+def among(found: Any, columns: Any, d: int) -> Any:
+    """Return the columns found at their places among d, the others 0."""
+    if columns == slice(None):
+        return found
+    order = np.full(d, found.shape[1])
+    order[columns] = np.arange(found.shape[1])
+    return namespace(found).take(beside(found, zeros(found, 1)), from_numpy(order, found), axis=1)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import is_numpy, namespace, to_float64
+from gramian.arrays import from_numpy, is_numpy, namespace, row_products, to_float64
 from gramian.checks import check_number, slices
 from gramian.errors import DataError, ParameterError
 from gramian.kernels.algebra import Constant, Kernel
@@ -56,7 +56,6 @@ from gramian.kernels.widths import (
     resolved_width,
     width_text,
 )
-from gramian.records import FloatArray
 
 NUS = (0.5, 1.5, 2.5)
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
@@ -95,7 +94,7 @@ class Formula(Kernel):
         return None
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        """Return the tile of encoded NumPy rows with its derivative by X, the rows before :meth:`encode`.
+        """Return the tile of encoded rows with its derivative by X, the rows before :meth:`encode`.
 
         For a kernel whose facts have no ``kinks``.
         """
@@ -401,7 +400,11 @@ class Polynomial(Projective):
 
     def steepness(self, T: Any) -> Any:
         gamma = float(self.gamma or 0.0)
-        return gamma * self.degree * T ** (self.degree - 1) if self.degree != 1 else np.full_like(T, gamma)
+        return (
+            gamma * self.degree * T ** (self.degree - 1)
+            if self.degree != 1
+            else namespace(T).full_like(T, gamma)
+        )
 
     def size(self, largest: float) -> float:
         with np.errstate(over="ignore"):
@@ -436,11 +439,12 @@ class Cosine(Formula):
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         values = product(left, right)
-        norms = np.linalg.norm(X, axis=1)[:, None]
-        inverse = np.where(norms > 0, 1.0 / np.where(norms > 0, norms, 1.0), 0.0)
+        xp = namespace(X)
+        norms = xp.linalg.vector_norm(X, axis=1)[:, None]
+        inverse = xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, 1.0), 0.0)
 
         def pull(W: Any) -> Any:
-            return (W @ right - np.sum(W * values, axis=1)[:, None] * left) * inverse
+            return (W @ right - xp.sum(W * values, axis=1)[:, None] * left) * inverse
 
         return Slopes(values, pull)
 
@@ -505,7 +509,7 @@ class Sigmoid(Projective):
         return np.tanh(T, out=T) if is_numpy(T) else namespace(T).tanh(T)
 
     def steepness(self, T: Any) -> Any:
-        return float(self.gamma or 0.0) * (1.0 - np.tanh(T) ** 2)
+        return float(self.gamma or 0.0) * (1.0 - namespace(T).tanh(T) ** 2)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, min((d + 3) * UNIT * self.reach(largest) + TINY, 2.0)
@@ -578,23 +582,24 @@ class Radial(Formula):
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         # Both encodings hold the rows in their first d columns, times powers of two or sqrt(2 c).
-        d = X.shape[1]
+        xp, d = namespace(left), X.shape[1]
         x, y = left[:, :d], right[:, :d]
         if direct:
             scale = np.ldexp(1.0, self._exponents)
             T = self._apart(x, y)
         else:
             scale = np.sqrt(2.0 * self.rates)
-            T = np.minimum(product(left, right), 0.0)
-        values = self.profile(T.copy())
+            T = xp.clip(product(left, right), None, 0.0)
+        values = self.profile(xp.asarray(T, copy=True))
         fading = self.fading(T, values)
-        stiffness = np.broadcast_to(2.0 * np.asarray(self.rates), (d,))
+        factors = np.broadcast_to(2.0 * np.asarray(self.rates), (d,))
+        stiffness, unscaled = from_numpy(factors, left), from_numpy(factors / scale, left)
 
         def pull(W: Any) -> Any:
             weights = W * fading
-            return (stiffness / scale) * (weights @ y - np.sum(weights, axis=1)[:, None] * x)
+            return unscaled * (weights @ y - xp.sum(weights, axis=1)[:, None] * x)
 
-        return Slopes(values, pull, lambda W: np.sum(W * fading, axis=1)[:, None] * stiffness)
+        return Slopes(values, pull, lambda W: xp.sum(W * fading, axis=1)[:, None] * stiffness)
 
     def weights(self) -> Any:
         return np.sqrt(self.rates)
@@ -778,8 +783,9 @@ class Matern(Radial):
         return decay * (1.0 + r if self.nu == 1.5 else 1.0 + r + r * r / 3.0)
 
     def fading(self, T: Any, values: Any) -> Any:
-        r = np.sqrt(np.clip(-T, 0.0, FARTHEST))
-        return np.exp(-r) * (0.5 if self.nu == 1.5 else (1.0 + r) / 6.0)
+        xp = namespace(T)
+        r = xp.sqrt(xp.clip(-T, 0.0, FARTHEST))
+        return xp.exp(-r) * (0.5 if self.nu == 1.5 else (1.0 + r) / 6.0)
 
 
 class RationalQuadratic(Radial):
@@ -955,19 +961,19 @@ class ChiSquared(Formula):
             return exponential(total * -(2.0 * float(self.gamma)))
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        values = self.tile(left, right, direct)
+        xp, values = namespace(left), self.tile(left, right, direct)
 
-        def pull(W: FloatArray) -> FloatArray:
+        def pull(W: Any) -> Any:
             weights = W * values * -float(self.gamma)
-            found = np.empty(left.shape)
+            found = []
             for j in range(left.shape[1]):
                 x, y = left[:, j][:, None], right[:, j][None, :]
                 both = x + y
-                share = (x - y) / np.where(both > 0, both, 1.0)
+                share = (x - y) / xp.where(both > 0, both, 1.0)
                 # Of (x - y)^2 / (x + y); where both are 0, the slope towards positive numbers.
-                slope = np.where(both > 0, share * (2.0 - share), 1.0)
-                found[:, j] = np.einsum("bn,bn->b", weights, slope)
-            return found
+                slope = xp.where(both > 0, share * (2.0 - share), 1.0)
+                found.append(row_products(weights, slope))
+            return xp.stack(found, axis=1)
 
         return Slopes(values, pull)
 
