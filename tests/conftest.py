@@ -80,7 +80,17 @@ SPARSE_KINDS = (
 )
 
 
-@pytest.fixture(params=(*ARRAY_KINDS, *SPARSE_KINDS), ids=lambda kind: kind.name)
+def _dask(X: Any) -> Any:
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    X = np.array(X, dtype=np.float64)
+    return da.from_array(X, chunks=(max(1, len(X) // 3), *X.shape[1:]))
+
+
+# Of which rows are made; what is learnt from them is NumPy's.
+DASK = ArrayKind("dask", np.dtype("f8"), _dask)
+
+
+@pytest.fixture(params=(*ARRAY_KINDS, *SPARSE_KINDS, DASK), ids=lambda kind: kind.name)
 def rows_kind(request: pytest.FixtureRequest) -> ArrayKind:
     """Every kind of array and of sparse matrix in turn, as :func:`array_kind`."""
     kind: ArrayKind = request.param

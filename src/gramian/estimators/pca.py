@@ -60,6 +60,7 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
+from gramian.rows.expected import Expected
 from gramian.rows.stored import StoredRows
 from gramian.store import Array, Given, Shown
 
@@ -321,10 +322,14 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         if checkpoint is not None and (
             size is not None or not isinstance(rows, StoredRows) or rows.is_spread
         ):
+            why, instead = "data is in memory", CHECKPOINT_INSTEAD
+            if size is not None:
+                why, instead = "sketch makes one pass", "take another solver"
+            elif rows.is_spread:
+                why = "data is in chunks of Dask, which computes again what a worker has lost"
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
-                f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
-                f"{'take another solver' if size is not None else CHECKPOINT_INSTEAD}."
+                f"{why}. Leave it out, or {instead}."
             )
         with checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
@@ -445,20 +450,17 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA", check_finite=False)
+        rows = as_rows(X, estimator="PCA", expected=Expected())
         if rows.shape[1] != self.n_components_:
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        back = rows.mapped(self._back, self.n_features_in_)
+        projection = self._projection()
+        back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
         if self.picture_shape_ is None:
             return back
         return namespace(back).reshape(back, (back.shape[0], *self.picture_shape_))
-
-    def _back(self, scores: Rows) -> Any:
-        scores.require_finite()
-        return self._projection().back(dense(scores.in_memory()))
 
     # ------------------------------------------------ what the model says
 
@@ -509,8 +511,10 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         """
         return self._gaussian().precision()
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
+
+        It is lazy for Dask's collections.
 
         References
         ----------
@@ -519,10 +523,15 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         gaussian = self._gaussian()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        rows.require_finite()
-        view = self._projection().centered(rows)
-        blocks = (view.block(part, slice(None)) for part in view.row_slices())
-        return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+        projection = self._projection()
+
+        def densities(part: Rows) -> Any:
+            part.require_finite()
+            view = projection.centered(part)
+            blocks = (view.block(some, slice(None)) for some in view.row_slices())
+            return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])[:, None]
+
+        return rows.mapped(densities, 1, np.float64)[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""

@@ -30,6 +30,7 @@ from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
+from gramian.rows.expected import Expected
 from gramian.store import Array, Given
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
@@ -324,13 +325,15 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = self._rows(X)
+        rows = self._rows(X, expected=Expected())
         width = self.n_components_ if self._reduces else self.n_features_in_
         if rows.shape[1] != width:
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
             )
-        return self._shaped(self._whitening().undo(rows.in_memory()), self.picture_shape_, back=True)
+        mapping = self._whitening()
+        back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
+        return self._shaped(back, self.picture_shape_, back=True)
 
     @property
     def _reduces(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import one_thread
-from gramian.checks import slices
+from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError
 from gramian.rows.array import ArrayRows
 from gramian.rows.rows import Block, Rows
@@ -110,6 +110,11 @@ class DaskRows(StoredRows):
             rows = max(1, CHUNK_BYTES // (X.shape[1] * dtype.itemsize))
             X = X.rechunk({1: -1} if np.isnan(n) else {0: rows, 1: -1})
         table = DaskTable(X if X.dtype == dtype else X.astype(dtype))
+        if np.isnan(n) and minimum > 1 and table.shape[0] < minimum:
+            raise DataError(
+                f"The Dask collection holds {counted(table.shape[0], 'row')}, and a minimum of {minimum} is "
+                f"required by {estimator}. Give more rows."
+            )
         return cls(table, limit, dtype=dtype, picture_shape=picture_shape)
 
     # ---------------------------------------------------------------- where the chunks are
@@ -139,25 +144,30 @@ class DaskRows(StoredRows):
             for part, place in zip(chunked.to_delayed().ravel(), places, strict=True)
             if place.stop > place.start
         ]
+        if not found:
+            raise DataError("The Dask collection holds no rows, and at least one is needed. Give more.")
         while len(found) > 1:
             found = [merged(work, found[some]) for some in slices(len(found), MERGED)]
         return compute(found[0])[0]  # type: ignore[no-any-return]
 
-    def mapped(self, f: Callable[[Rows], Any], columns: int) -> Any:
-        given = self.values.lazy
+    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+        given, own = self.values.lazy, self.dtype  # all of what is sent along
+        dtype = dtype or own
 
         def of_chunk(chunk: Any, block_info: Any = None) -> Any:
             if not len(chunk):
-                return np.empty((0, columns), self.dtype)
+                return np.empty((0, columns), dtype)
             number = block_info[0]["chunk-location"][0] if block_info else 0
+            part = ArrayRows(chunk, dtype=own, part=f" of chunk {number}")
             with one_thread():
-                return f(ArrayRows(chunk, dtype=self.dtype, part=f" of chunk {number}"))
+                part.require_finite()
+                return f(part)
 
         return given.map_blocks(
             of_chunk,
-            dtype=self.dtype,
+            dtype=dtype,
             chunks=(given.chunks[0], (columns,)),
-            meta=np.empty((0, 0), self.dtype),
+            meta=np.empty((0, 0), dtype),
         )
 
     def reduce(
@@ -174,7 +184,16 @@ class DaskRows(StoredRows):
         return self.over_parts(of_part, combine, _Counting())
 
     def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
-        raise NotImplementedError("rows on a cluster are mapped by their parts")
+        few = f(Block(slice(0, 1), np.zeros((1, self.values.lazy.shape[1]), self.dtype)))
+
+        def of_part(part: Rows) -> Any:
+            return part.map(f, rows_per_block).reshape(part.shape[0], -1)
+
+        found = self.mapped(of_part, few.size, few.dtype)
+        return found if few.ndim == 2 else found[:, 0]
+
+    def some(self, places: Iterable[int]) -> Any:
+        return self.values[list(places)]
 
     @property
     def portions(self) -> list[slice]:

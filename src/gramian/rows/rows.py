@@ -209,8 +209,11 @@ class Rows(ABC):
         """Combine ``f`` of blocks of columns, and of their part of arrays of d entries, in one place each."""
         return f(self, *aligned)
 
-    def mapped(self, f: Callable[[Rows], Any], columns: int) -> Any:
-        """Return ``f`` of all rows, an array of so many columns; lazy where rows are spread."""
+    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+        """Return ``f`` of all rows, of so many columns and that dtype or theirs.
+
+        Where rows are spread it is lazy, and parts are searched for NaN and infinity when they are computed.
+        """
         return f(self)
 
     def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
@@ -220,6 +223,7 @@ class Rows(ABC):
         ----------
         f : callable
             Takes a :class:`Block` of m rows and returns an array of m rows; called as by :meth:`reduce`.
+            Where rows are spread it knows a block's place in its part only, and the result is lazy.
         rows_per_block : int, optional
 
         Examples
