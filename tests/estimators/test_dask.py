@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import PCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
+from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
+from gramian.rows.dask import DaskRows
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 dd = pytest.importorskip("dask.dataframe", reason="needs pandas")
@@ -39,6 +40,8 @@ def chunked(values, rows=70):
         *(PCA(**rule) for rule in RULES),
         *(Whitener(method) for method in ("zca", "pca", "cholesky", "zca-cor")),
         Whitener(n_components=3, regularization="ledoit-wolf"),
+        *(KernelPCA(3, kernel="rbf", gamma=0.01, tol=1e-9, solver=solver) for solver in ("krylov", "dense")),
+        KernelPCA(0.5, kernel="poly", gamma="scale", center=False, tol=1e-9),
         PolynomialMap(2),
         TaylorMap(2),
         RandomFourierMap(20, sigma=3.0),
@@ -96,7 +99,7 @@ def test_what_needs_every_row_has_a_limit_and_checkpoints_are_refused(tmp_path):
     long = da.random.default_rng(0).standard_normal((40_000, 100), chunks=(5000, 100))
     with pytest.raises(MemoryLimitError, match="use 'gavish-donoho', or a sample of the rows"):
         PCA("parallel", memory_limit="20MB").fit(long)
-    with pytest.raises(ParameterError, match=r"computes again what a worker has lost\. Leave it out"):
+    with pytest.raises(ParameterError, match=r"computes again what a worker has lost\. Leave"):
         PCA(3).fit(chunked(X), checkpoint=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
@@ -132,3 +135,26 @@ def test_rows_that_are_all_alike():
     with pytest.warns(RankWarning, match="rank 0"):
         model = PCA(2).fit(da.ones((50, 4), chunks=(20, 4)))
     assert not model.transform(da.ones((50, 4), chunks=(20, 4))).compute().any()
+
+
+def test_exact_kernel_pca_keeps_tiles_where_the_rows_are(monkeypatch):
+    model = KernelPCA(3, kernel="rbf", gamma=0.01, solver="krylov").fit(chunked(X))
+    assert model.certificate_.ok
+    assert "tiles" in str(model.plan_)
+    np.testing.assert_array_equal(model.X_fit_, X)
+    scores = model.transform(chunked(X[:20]))
+    for ours, whole in (
+        (model.inverse_transform(scores), model.inverse_transform(scores.compute())),
+        (model.denoise(chunked(X[:20])), model.denoise(X[:20])),
+    ):
+        assert isinstance(ours, da.Array)
+        np.testing.assert_allclose(ours.compute(), whole, atol=1e-6)
+    _, residuals = model.denoise(chunked(X[:20]), return_error=True)
+    np.testing.assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
+    with pytest.raises(ParameterError, match="for data in one place"):
+        model.fit(chunked(X), checkpoint="kept")
+    monkeypatch.setattr(DaskRows, "room", 10_000)
+    with pytest.raises(MemoryLimitError, match=r"take 36 MB, and 10 kB may be kept.*solver='nystroem'"):
+        KernelPCA(3, kernel="rbf", gamma=0.01, memory_limit="130MB").fit(da.ones((3000, 5), chunks=1000))
+    with pytest.raises(MemoryLimitError, match=r"all 300 rows.*An exact model keeps all rows.*'nystroem'"):
+        KernelPCA(3, kernel="rbf", memory_limit=50_000).fit(chunked(X))

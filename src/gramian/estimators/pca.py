@@ -319,17 +319,11 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (
-            size is not None or not isinstance(rows, StoredRows) or rows.is_spread
-        ):
-            why, instead = "data is in memory", CHECKPOINT_INSTEAD
-            if size is not None:
-                why, instead = "sketch makes one pass", "take another solver"
-            elif rows.is_spread:
-                why = "data is in chunks of Dask, which computes again what a worker has lost"
+        if checkpoint is not None and (size is not None or not isinstance(rows, StoredRows)):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
-                f"{why}. Leave it out, or {instead}."
+                f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
+                f"{'take another solver' if size is not None else CHECKPOINT_INSTEAD}."
             )
         with checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:

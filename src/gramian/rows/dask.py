@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -195,12 +196,88 @@ class DaskRows(StoredRows):
     def some(self, places: Iterable[int]) -> Any:
         return self.values[list(places)]
 
+    def tiles(self, f: Callable[..., Any], side: int) -> DaskTiles:
+        """Compute ``f`` of one part and None, or of two, for tiles of so many rows, and keep them there."""
+        return DaskTiles(self.values.values, f, side)
+
+    @property
+    def room(self) -> int:
+        """Bytes that may be kept where the chunks are: half of what workers have, or this machine's limit."""
+        if "distributed" in sys.modules:
+            try:
+                workers = sys.modules["distributed"].get_client().scheduler_info(n_workers=-1)["workers"]
+            except ValueError:  # there is no cluster
+                return self.limit
+            return sum(int(worker["memory_limit"]) for worker in workers.values()) // 2
+        return self.limit
+
+    def here(self) -> ArrayRows:
+        """Return the rows as an array in memory, where that may hold them."""
+        kept = {name: getattr(self, name) for name in ("dtype", "feature_names", "picture_shape")}
+        return ArrayRows(self.in_memory(), borrowed=False, **kept)
+
     @property
     def portions(self) -> list[slice]:
         return [place for place in self.values.places if place.stop > place.start]
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
         return self.portions
+
+
+class DaskTiles:
+    """The lower triangle of a symmetric matrix, in tiles that are kept where they were computed.
+
+    Parameters
+    ----------
+    values : dask.array.Array of shape (n, d)
+    f : callable
+        Of two parts of the rows, or of one and None for a tile on the diagonal.
+    side : int
+        Rows of a part.
+    """
+
+    def __init__(self, values: Any, f: Callable[..., Any], side: int) -> None:
+        from dask import delayed, persist
+
+        parts = values.rechunk({0: side}).to_delayed().ravel()
+        self.places = slices(values.shape[0], side)
+        self.pairs = [(i, j) for i in range(len(parts)) for j in range(i + 1)]
+        of_pair, f = delayed(_alone, pure=False), delayed(f, traverse=False)
+        self.tiles = persist(*(of_pair(f, parts[i], parts[j] if i > j else None) for i, j in self.pairs))
+
+    def over(self, f: Callable[..., Any], V: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return sums along rows of tiles of what ``f`` makes of a tile and its rows of V; n rows."""
+        from dask import compute, delayed
+
+        given = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
+        sums: list[list[Any]] = [[] for _ in self.places]
+        work = delayed(_Work(f, np.add, np.dtype(np.float64)), traverse=False)
+        of_tile, merged = delayed(_on_tile, pure=False), delayed(_merged, pure=False)
+        for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
+            sums[i].append(of_tile(work, tile, False, *given[j]))
+            if i > j:
+                sums[j].append(of_tile(work, tile, True, *given[i]))
+        return np.concatenate(compute(*(merged(work, found) for found in sums)))
+
+    def dense(self) -> npt.NDArray[Any]:
+        """Return the matrix in memory."""
+        from dask import compute
+
+        n = self.places[-1].stop
+        A = np.empty((n, n))
+        for (i, j), tile in zip(self.pairs, compute(*self.tiles), strict=True):
+            A[self.places[i], self.places[j]] = tile
+            A[self.places[j], self.places[i]] = tile.T
+        return A
+
+
+def _alone(f: Callable[..., Any], *given: Any) -> Any:
+    with one_thread():
+        return f(*given)
+
+
+def _on_tile(work: _Work, tile: Any, turned: bool, *given: Any) -> Any:
+    return _alone(work.f, tile.T if turned else tile, *given)
 
 
 def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
