@@ -42,6 +42,11 @@ def chunked(values, rows=70):
         Whitener(n_components=3, regularization="ledoit-wolf"),
         *(KernelPCA(3, kernel="rbf", gamma=0.01, tol=1e-9, solver=solver) for solver in ("krylov", "dense")),
         KernelPCA(0.5, kernel="poly", gamma="scale", center=False, tol=1e-9),
+        *(
+            KernelPCA(3, kernel="rbf", gamma=0.01, solver="nystroem", n_landmarks=20, landmarks=rule)
+            for rule in ("rpcholesky", "uniform", "kmeans")
+        ),
+        KernelPCA(3, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=30),
         PolynomialMap(2),
         TaylorMap(2),
         RandomFourierMap(20, sigma=3.0),
@@ -61,7 +66,7 @@ def test_estimators(model):
         np.testing.assert_allclose(found.compute(), expected, atol=1e-9)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_allclose(again.transform(values), expected, atol=1e-9)
-    if hasattr(model, "inverse_transform"):
+    if hasattr(model, "inverse_transform") and getattr(model, "solver", "") != "random-features":
         whole = model.inverse_transform(expected)
         np.testing.assert_allclose(model.inverse_transform(chunked(expected)).compute(), whole, atol=1e-9)
     holed = chunked(np.where(X > 25, np.nan, X))
@@ -158,3 +163,23 @@ def test_exact_kernel_pca_keeps_tiles_where_the_rows_are(monkeypatch):
         KernelPCA(3, kernel="rbf", gamma=0.01, memory_limit="130MB").fit(da.ones((3000, 5), chunks=1000))
     with pytest.raises(MemoryLimitError, match=r"all 300 rows.*An exact model keeps all rows.*'nystroem'"):
         KernelPCA(3, kernel="rbf", memory_limit=50_000).fit(chunked(X))
+
+
+def test_landmarks_of_rows_that_are_spread():
+    options = {"kernel": "rbf", "gamma": 0.01, "solver": "nystroem", "n_landmarks": 20, "random_state": 0}
+    ours, whole = KernelPCA(3, **options).fit(chunked(X)), KernelPCA(3, **options).fit(X)
+    np.testing.assert_array_equal(ours.landmark_indices_, whole.landmark_indices_)
+    np.testing.assert_array_equal(ours.landmarks_, whole.landmarks_)
+    np.testing.assert_allclose(ours.certificate_.upper, whole.certificate_.upper, rtol=1e-9)
+    streamed = KernelPCA(3, **options)
+    for part in (X[:100], X[100:]):
+        streamed.partial_fit(part)
+    lazily = KernelPCA(3, **options)
+    for part in (X[:100], X[100:]):
+        lazily.partial_fit(chunked(part, 40))
+    np.testing.assert_allclose(lazily.eigenvalues_, streamed.eigenvalues_, rtol=1e-9)
+    with pytest.raises(DataError, match="contains NaN: row 0, column 0"):
+        lazily.partial_fit(chunked(X * np.nan))
+    assert lazily.n_samples_ == 300
+    with pytest.raises(MemoryLimitError, match=r"where the rows are needs about.*landmarks='uniform'"):
+        KernelPCA(3, **options, memory_limit=30_000).fit(chunked(X))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,7 +16,7 @@ from gramian.arrays import one_thread
 from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError
 from gramian.rows.array import ArrayRows
-from gramian.rows.rows import Block, Rows
+from gramian.rows.rows import Block, Kept, Rows
 from gramian.rows.stored import OnDisk, StoredRows
 
 R = TypeVar("R")
@@ -194,7 +194,11 @@ class DaskRows(StoredRows):
         return found if few.ndim == 2 else found[:, 0]
 
     def some(self, places: Iterable[int]) -> Any:
-        return self.values[list(places)]
+        wanted, where = np.unique(list(places), return_inverse=True)
+        return self.values[wanted.tolist()].astype(self.dtype, copy=False)[where]
+
+    def kept(self, f: Callable[[Rows], Any]) -> Kept:
+        return DaskKept(self, f)
 
     def tiles(self, f: Callable[..., Any], side: int) -> DaskTiles:
         """Compute ``f`` of one part and None, or of two, for tiles of so many rows, and keep them there."""
@@ -222,6 +226,38 @@ class DaskRows(StoredRows):
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
         return self.portions
+
+
+class DaskKept(Kept):
+    """What is kept of every chunk, where the chunk is; each version is made of the one before."""
+
+    def __init__(self, rows: DaskRows, f: Callable[[Rows], Any]) -> None:
+        from dask import delayed, persist
+
+        table = rows.values
+        chunks = zip(table.values.to_delayed().ravel(), table.places, strict=True)
+        self.parts, places = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
+        self.starts = np.array([place.start for place in places], dtype=np.intp)
+        self.dtype = rows.dtype
+        work = delayed(_Work(f, None, rows.dtype), traverse=False)
+        self.found = persist(*(delayed(_on_part, pure=False)(work, part) for part in self.parts))
+
+    def _asked(self, f: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
+        from dask import delayed
+
+        work, on_part = delayed(_Work(f, None, self.dtype), traverse=False), delayed(_on_part, pure=False)
+        given = zip(self.parts, self.found, *own, strict=True)
+        return [on_part(work, part, found, *some) for part, found, *some in given]
+
+    def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
+        from dask import compute
+
+        return list(compute(*self._asked(f, own)))
+
+    def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
+        from dask import persist
+
+        self.found = persist(*self._asked(f, own))
 
 
 class DaskTiles:
@@ -296,7 +332,7 @@ class _Work:
     """What is done with every chunk, sent once to each worker."""
 
     f: Callable[..., Any]
-    combine: Callable[[Any, Any], Any]
+    combine: Any
     dtype: np.dtype[Any]
 
 
