@@ -59,6 +59,7 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import as_pictures
 from gramian.rows.expected import Expected
 from gramian.rows.stored import StoredRows
 from gramian.store import Array, Given, Shown
@@ -451,9 +452,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             )
         projection = self._projection()
         back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
-        if self.picture_shape_ is None:
-            return back
-        return namespace(back).reshape(back, (back.shape[0], *self.picture_shape_))
+        return back if self.picture_shape_ is None else as_pictures(back, self.picture_shape_)
 
     # ------------------------------------------------ what the model says
 

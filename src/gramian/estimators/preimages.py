@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
 from gramian.analysis.ridge_map import RidgeMap, learn_map
-from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
+from gramian.arrays import as_float64, from_numpy, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
 from gramian.estimators.inputs import check_features, expected_columns
@@ -22,7 +22,7 @@ from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows
+from gramian.rows.dask import DaskRows, as_pictures
 from gramian.rows.expected import Expected
 from gramian.store import Array
 
@@ -235,7 +235,7 @@ class WithPreimages:
         d = self.n_features_in_
         back = rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d)
         shape = getattr(self, "picture_shape_", None)
-        return back if shape is None else back.reshape((len(back), *shape))
+        return back if shape is None else as_pictures(back, shape)
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
@@ -258,7 +258,7 @@ class WithPreimages:
         shape = getattr(self, "picture_shape_", None)
         back = from_numpy(returned, rows.like)
         if shape is not None:
-            back = namespace(back).reshape(back, (len(Z), *shape))
+            back = as_pictures(back, shape)
         if not return_error:
             return back
         if method == "exact":

@@ -21,7 +21,7 @@ from gramian.analysis.whitening import (
     triangular_root,
 )
 from gramian.analysis.whitening_map import Whitening
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace
+from gramian.arrays import as_float64, from_numpy, memory_limit_bytes
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.habits import refuse_metadata
@@ -30,6 +30,7 @@ from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import as_pictures
 from gramian.rows.expected import Expected
 from gramian.store import Array, Given
 
@@ -342,7 +343,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
     def _shaped(self, Z: Any, shape: tuple[int, int] | None, *, back: bool = False) -> Any:
         if shape is None or (self._reduces and not back):
             return Z
-        return namespace(Z).reshape(Z, (Z.shape[0], *shape))
+        return as_pictures(Z, shape)
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)

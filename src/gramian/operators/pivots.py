@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -186,8 +186,7 @@ def _accepted(
     return chosen, np.array(columns).T[chosen] if chosen else np.empty((0, 0))
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
+class _Part(NamedTuple):
     """What is left of the diagonal of each row of a part, and the factor that explains the rest.
 
     Attributes

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import one_thread
+from gramian.arrays import namespace, one_thread
 from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError
 from gramian.rows.array import ArrayRows
@@ -22,6 +22,10 @@ from gramian.rows.stored import OnDisk, StoredRows
 R = TypeVar("R")
 MERGED = 8  # results that one task combines
 CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
+NOT_NUMPY = (
+    "The chunks of X are {}, and chunks of a Dask array are taken as NumPy arrays. Make them such: "
+    "X.map_blocks(lambda block: block.toarray()) of sparse ones, .get() of CuPy's."
+)
 
 
 def is_dask(X: Any) -> bool:
@@ -90,11 +94,7 @@ class DaskRows(StoredRows):
                 "frames are tables: X.to_dataframe() makes one of a bag."
             )
         if not isinstance(X._meta, np.ndarray):
-            raise InputTypeError(
-                f"The chunks of X are {type(X._meta).__module__}.{type(X._meta).__name__}, and chunks of a "
-                "Dask array are taken as NumPy arrays. Make them such: "
-                "X.map_blocks(lambda block: block.toarray()) of sparse ones, .get() of CuPy's."
-            )
+            raise InputTypeError(NOT_NUMPY.format(f"{type(X._meta).__module__}.{type(X._meta).__name__}"))
         if np.isnan(X.shape[1:]).any():
             raise DataError(
                 "The number of columns of the Dask array is not known. Call X.compute_chunk_sizes() first."
@@ -159,7 +159,7 @@ class DaskRows(StoredRows):
             if not len(chunk):
                 return np.empty((0, columns), dtype)
             number = block_info[0]["chunk-location"][0] if block_info else 0
-            part = ArrayRows(chunk, dtype=own, part=f" of chunk {number}")
+            part = _rows_of(chunk, own, f" of chunk {number}")
             with one_thread():
                 part.require_finite()
                 return f(part)
@@ -239,15 +239,15 @@ class DaskKept(Kept):
         self.parts, places = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
         self.starts = np.array([place.start for place in places], dtype=np.intp)
         self.dtype = rows.dtype
-        work = delayed(_Work(f, None, rows.dtype), traverse=False)
-        self.found = persist(*(delayed(_on_part, pure=False)(work, part) for part in self.parts))
+        work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
+        self.found = persist(*(of_part(work, self.dtype, part) for part in self.parts))
 
     def _asked(self, f: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
         from dask import delayed
 
-        work, on_part = delayed(_Work(f, None, self.dtype), traverse=False), delayed(_on_part, pure=False)
+        work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
         given = zip(self.parts, self.found, *own, strict=True)
-        return [on_part(work, part, found, *some) for part, found, *some in given]
+        return [of_part(work, self.dtype, part, found, *some) for part, found, *some in given]
 
     def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
         from dask import compute
@@ -287,13 +287,13 @@ class DaskTiles:
 
         given = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
         sums: list[list[Any]] = [[] for _ in self.places]
-        work = delayed(_Work(f, np.add, np.dtype(np.float64)), traverse=False)
-        of_tile, merged = delayed(_on_tile, pure=False), delayed(_merged, pure=False)
+        work = delayed(f, traverse=False)
+        of_tile, added = delayed(_on_tile, pure=False), delayed(_added, pure=False)
         for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
             sums[i].append(of_tile(work, tile, False, *given[j]))
             if i > j:
                 sums[j].append(of_tile(work, tile, True, *given[i]))
-        return np.concatenate(compute(*(merged(work, found) for found in sums)))
+        return np.concatenate(compute(*(added(found) for found in sums)))
 
     def dense(self) -> npt.NDArray[Any]:
         """Return the matrix in memory."""
@@ -312,8 +312,31 @@ def _alone(f: Callable[..., Any], *given: Any) -> Any:
         return f(*given)
 
 
-def _on_tile(work: _Work, tile: Any, turned: bool, *given: Any) -> Any:
-    return _alone(work.f, tile.T if turned else tile, *given)
+def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
+    return _alone(f, _rows_of(chunk, dtype), *own)
+
+
+def _on_tile(f: Callable[..., Any], tile: Any, turned: bool, *given: Any) -> Any:
+    return _alone(f, tile.T if turned else tile, *given)
+
+
+def _added(found: list[Any]) -> Any:
+    return sum(found[1:], found[0])
+
+
+def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
+    """Return a chunk as rows; it may be other than what Dask was told."""
+    if not isinstance(chunk, np.ndarray):
+        raise InputTypeError(NOT_NUMPY.format(f"{type(chunk).__module__}.{type(chunk).__name__}"))
+    return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=part)
+
+
+def as_pictures(rows: Any, shape: tuple[int, int]) -> Any:
+    """Return rows (n, height * width) of any kind as pictures (n, height, width)."""
+    if not is_dask(rows):
+        return namespace(rows).reshape(rows, (rows.shape[0], *shape))
+    chunks = (rows.chunks[0], *shape)
+    return rows.map_blocks(lambda some: some.reshape(-1, *shape), new_axis=2, chunks=chunks, dtype=rows.dtype)
 
 
 def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -332,14 +355,14 @@ class _Work:
     """What is done with every chunk, sent once to each worker."""
 
     f: Callable[..., Any]
-    combine: Any
+    combine: Callable[[Any, Any], Any]
     dtype: np.dtype[Any]
 
 
 def _on_part(work: _Work, chunk: Any, *aligned: Any) -> Any:
     # Workers of Dask have a thread for each task.
     with one_thread():
-        return work.f(ArrayRows(chunk, dtype=work.dtype), *aligned)
+        return work.f(_rows_of(chunk, work.dtype), *aligned)
 
 
 def _merged(work: _Work, found: list[Any]) -> Any:
