@@ -196,7 +196,7 @@ def require_counts(rows: Rows) -> None:
 
     def first(block: Block) -> list[tuple[int, int, float]]:
         values = block.values.data if issparse(block.values) else block.values
-        if not bool(((values < 0) | (values > 2)).any()):
+        if not bool(namespace(values).any((values < 0) | (values > 2))):
             return []
         values = as_float64(block.dense)
         i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()

@@ -34,6 +34,7 @@ class SpreadTiles:
     storage = np.dtype(np.float64)
     single = False
     is_whole = False
+    most = TILE
 
     def __init__(self, rows: Any, source: KernelSource, *, whole: bool = False) -> None:
         self.n, self.like = rows.shape[0], np.empty(0)
