@@ -287,7 +287,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
-            precomputed kernel the matrix, (n_samples, n_samples).
+            precomputed kernel the matrix, (n_samples, n_samples). Of a Dask array or frame the kernel matrix
+            stays in tiles where its chunks are; the rows come here once.
         y : ignored
         checkpoint : path, optional
             A folder in which products with the kernel matrix are kept, as by :meth:`gramian.PCA.fit`: the

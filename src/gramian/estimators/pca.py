@@ -256,7 +256,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. Also an iterator of blocks
-            of rows, such as a generator. Files, memory maps and blocks may be larger than memory.
+            of rows, such as a generator. Files, memory maps and blocks may be larger than memory. Chunks of a
+            Dask array or frame are worked on where they are.
         y : ignored
         checkpoint : path, optional
             A folder in which what passes over a file have found is kept: at the end of each, and once a
