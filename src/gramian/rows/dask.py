@@ -207,13 +207,17 @@ class DaskRows(StoredRows):
     @property
     def room(self) -> int:
         """Bytes that may be kept where the chunks are: half of what workers have, or this machine's limit."""
-        if "distributed" in sys.modules:
-            try:
-                workers = sys.modules["distributed"].get_client().scheduler_info(n_workers=-1)["workers"]
-            except ValueError:  # there is no cluster
-                return self.limit
-            return sum(int(worker["memory_limit"]) for worker in workers.values()) // 2
-        return self.limit
+        if "distributed" not in sys.modules:
+            return self.limit
+        try:
+            client = sys.modules["distributed"].get_client()
+        except ValueError:  # there is no cluster
+            return self.limit
+        limits = client.run_on_scheduler(
+            lambda dask_scheduler: [worker.memory_limit for worker in dask_scheduler.workers.values()]
+        )
+        # 0 where a worker has no limit of its own.
+        return sum(limits) // 2 if all(limits) else self.limit
 
     def here(self) -> ArrayRows:
         """Return the rows as an array in memory, where that may hold them."""
