@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,6 +21,8 @@ from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import DaskRows, as_pictures
+from gramian.rows.expected import Expected
 from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
@@ -179,7 +182,9 @@ class WithPreimages:
         spaces. Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
         """
         self._require_rows()
-        rows = as_rows(X, estimator="KernelPCA")
+        rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
+        if rows.is_spread:
+            return self._lazily(rows, self.inverse_transform)
         scores = rows.dense_block(slice(None))
         if scores.shape[1] != self.n_components_:
             raise DataError(
@@ -217,8 +222,19 @@ class WithPreimages:
         self._require_rows()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        scores = self.transform(X if rows.table is None else rows.table)
+        if isinstance(rows, DaskRows):
+            if not return_error:
+                return self._lazily(rows, self.denoise)
+            rows = rows.here()
+            rows.require_finite()
+        scores = self._mapped(rows)
         return self._back(to_float64(scores), to_float64(dense(rows.in_memory())), rows, return_error)
+
+    def _lazily(self: Any, rows: Rows, f: Callable[[Any], Any]) -> Any:
+        d = self.n_features_in_
+        back = rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d)
+        shape = getattr(self, "picture_shape_", None)
+        return back if shape is None else as_pictures(back, shape)
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
@@ -240,7 +256,7 @@ class WithPreimages:
         # In the precision of what came in; residuals are about what is handed back.
         returned = to_dtype(found, rows.dtype)
         shape = getattr(self, "picture_shape_", None)
-        back = returned if shape is None else xp.reshape(returned, (Z.shape[0], *shape))
+        back = returned if shape is None else as_pictures(returned, shape)
         if not return_error:
             return back
         if method == "exact":
