@@ -54,6 +54,11 @@ def is_numpy(array: Any) -> bool:
     return isinstance(array, np.ndarray)
 
 
+def on_accelerator(array: Any) -> bool:
+    """Return whether ``array`` lies on a device that is not the processor."""
+    return "cpu" not in str(array_api_compat.device(array)).lower()
+
+
 def to_numpy(array: Any) -> npt.NDArray[Any]:
     """Copy ``array`` to NumPy, from whatever device it lives on."""
     if isinstance(array, np.ndarray):
@@ -142,8 +147,8 @@ def random_normal(rng: np.random.Generator, shape: tuple[int, int], like: Any) -
 
 
 def rows_of(array: Any, numbers: npt.NDArray[Any]) -> Any:
-    """Return the rows of these numbers, a NumPy array of them, as ``array[numbers]``."""
-    if is_numpy(array):
+    """Return the rows of these numbers, a NumPy array of them, as ``array[numbers]``; perhaps sparse."""
+    if is_numpy(array) or sparse.issparse(array):
         return array[numbers]
     return namespace(array).take(array, from_numpy(numbers, array), axis=0)
 

@@ -234,7 +234,7 @@ def test_a_python_function_is_what_the_time_goes_to():
         detail = kernel(1000, calls=Calls(2e-5, scalar)).steps[0].detail
         assert f"called {how}, and 500,500 values take about 20 us each" in detail
         with pytest.warns(CostWarning, match="minutes"):
-            warn_of_cost(kernel(10_000, calls=Calls(1e-3, scalar)), lambda: "Sample.")
+            warn_of_cost(kernel(10_000, calls=Calls(1e-3, scalar)), lambda: "Sample.", np.empty(0))
 
 
 def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
@@ -299,8 +299,8 @@ def test_a_long_plan_warns_with_advice_and_a_short_one_is_silent():
     found = pca((10**6, 10**5), ALL)
     assert found.seconds > 3600
     with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
-        warn_of_cost(found, lambda: "Sample.")
-    warn_of_cost(pca((1000, 50)), lambda: "")
+        warn_of_cost(found, lambda: "Sample.", np.empty(0))
+    warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
 
 
 def test_seconds_grow_with_the_work():

@@ -7,6 +7,7 @@ from sklearn.utils import estimator_checks
 
 from gramian import (
     PCA,
+    CostWarning,
     DataError,
     InputTypeError,
     KernelPCA,
@@ -20,6 +21,7 @@ from gramian.analysis.preimages import minimised
 from gramian.arrays import as_float64, moved, to_numpy
 from gramian.estimators import preimages
 from gramian.kernels import RBF
+from gramian.operators.features import KernelValues
 from gramian.rows import as_rows
 
 RNG = np.random.default_rng(0)
@@ -81,6 +83,49 @@ def test_mixed_kinds_follow_what_comes_in(tmp_path):
         for name, value in vars(host).items():
             if isinstance(value, np.ndarray):
                 assert type(getattr(device, name)) is type(make(X)), name
+
+
+def test_the_seconds_of_a_processor_are_no_warning_about_a_device(monkeypatch):
+    monkeypatch.setattr("gramian.engine.planning.LONG", 0.0)
+    make = pretended()
+    for model in (PCA(2), KernelPCA(2, kernel="rbf")):
+        with pytest.warns(CostWarning, match="predicted to take"):
+            model.fit(X)
+        model.fit(make(X))
+
+
+def test_landmarks_and_random_features_are_fitted_where_the_rows_are(monkeypatch):
+    make, kinds = pretended(), set()
+    own = KernelValues.__call__
+
+    def called(self, rows, out):
+        kinds.add(type(rows))
+        own(self, rows, out)
+
+    monkeypatch.setattr(KernelValues, "__call__", called)
+    rows = np.tile(X, (11, 1)) + 0.01 * (np.arange(1320)[:, None] % 7)
+    first, second = rows[:300], rows[300:]
+    few = {"kernel": "rbf", "solver": "nystroem", "n_landmarks": 30, "random_state": 0}
+    for options in (
+        few,
+        few | {"landmarks": "uniform", "kernel": "poly"},
+        few | {"landmarks": "kmeans", "kernel": "rbf.on(0, 2) * linear.on(1) + 1"},
+        few | {"landmarks": make(rows[:20]), "n_landmarks": None},
+        few | {"solver": "random-features"},
+    ):
+        model = KernelPCA(2, **options)
+        for single in (False, True):
+            at_once, later = (np.asarray(part, "f4" if single else "f8") for part in (first, second))
+            host = clone(model).partial_fit(at_once).partial_fit(later)
+            kinds.clear()
+            device = clone(model).partial_fit(make(at_once)).partial_fit(make(later))
+            assert kinds <= {type(make(X))}
+            assert type(device.eigenvalues_) is type(make(X))
+            assert device.certificate_.ok
+            rtol = 1e-5 if single else 1e-10
+            np.testing.assert_allclose(to_numpy(device.eigenvalues_), host.eigenvalues_, rtol=rtol)
+            scores = to_numpy(device.transform(make(at_once)))
+            np.testing.assert_allclose(scores, host.transform(at_once), atol=10 * rtol)
 
 
 def test_what_else_a_fitted_model_says():

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.components import components_of, fixed_signs
-from gramian.arrays import as_float64, power_of_two
+from gramian.arrays import as_float64, moved, numpy_dtype, power_of_two, to_float64
 from gramian.checks import counted
 from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import Evaluator
+from gramian.kernels.arithmetic import ones
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
 from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE, Substitute, SymmetricCosts
 from gramian.operators.features import FeatureSums, KernelValues, feature_sums, rounding_of_single
@@ -190,7 +191,7 @@ def landmark_features(
     basis = Basis.of(W, relative, absolute / scale)
     return Features(
         values,
-        lambda X: as_float64(evaluator.diagonal(X)) / scale,
+        lambda X: to_float64(evaluator.diagonal(X)) / scale,
         basis.vectors,
         dtype == np.float32 and evaluator.facts.unit_diagonal and basis.allows_single(W, n),
         lambda sums: landmark_bounds(sums, basis),
@@ -203,13 +204,13 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any) -> Fea
     """Return the features of a map whose products are off kernel values by up to ``error``, most likely."""
 
     def values(X: Any, out: Any) -> None:
-        out[...] = mapping.evaluate(X, out.dtype)
+        out[...] = moved(mapping.evaluate(X, numpy_dtype(out)), out)
 
     def bounds(sums: FeatureSums) -> Approximation:
         by, off = counted(len(mapping), "random feature"), sums.count * error
         return Approximation(by, None, float(sums.count), off, off, "probabilistic", 1.0 - CONFIDENCE)
 
-    return Features(values, lambda X: np.ones(len(X)), np.eye(len(mapping)), dtype == np.float32, bounds)
+    return Features(values, ones, np.eye(len(mapping)), dtype == np.float32, bounds)
 
 
 @dataclass(eq=False)

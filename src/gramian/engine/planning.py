@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gramian.arrays import on_accelerator
 from gramian.checks import amount
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import Costs, Form, TableCosts
@@ -209,9 +210,12 @@ def _storage(form: Form) -> str:
     return f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage]
 
 
-def warn_of_cost(found: Plan, advice: Callable[[], str]) -> None:
-    """Warn where a plan is predicted to take more than ten minutes, with advice on what takes less."""
-    if found.seconds > LONG:
+def warn_of_cost(found: Plan, advice: Callable[[], str], like: Any) -> None:
+    """Warn where a plan is predicted to take more than ten minutes, with advice on what takes less.
+
+    Seconds are those of two cores, which say little of arrays on a device: for these there is no warning.
+    """
+    if found.seconds > LONG and not on_accelerator(like):
         warnings.warn(
             f"This is predicted to take about {found.seconds / 60:.0f} minutes ({found.reason}) {advice()}",
             CostWarning,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import alike, dense, from_numpy, memory_limit_bytes
+from gramian.arrays import alike, memory_limit_bytes, moved
 from gramian.checks import check_choice, check_integer
 from gramian.engine import plan, require_memory, solve
 from gramian.engine.features import (
@@ -38,7 +38,7 @@ from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import register_record
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.widths import MEDIAN_ROWS
-from gramian.operators.features import FeatureSums, numpy_rows
+from gramian.operators.features import FeatureSums
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
@@ -108,7 +108,8 @@ class ByFeatures(WithPreimages):
         check_features(self, X, rows)
         if rows.is_spread:  # of which new ones are searched when they are mapped
             rows.require_finite()
-        features = self._features(self.kernel_, before.count, np.float32 if before.single else np.float64)
+        dtype = np.float32 if before.single else np.float64
+        features = self._features(self.kernel_, rows, before.count, dtype)
         features = replace(features, single=before.single)
         sums = before.merged(features.sums(rows))
         self._solve_features(sums, features, rows.shape[1], began, elsewhere=True)  # none is chosen again
@@ -196,7 +197,7 @@ class ByFeatures(WithPreimages):
                 f"landmarks has {given.shape[1]} columns and X has {rows.shape[1]}. Landmarks are rows like "
                 "those of X."
             )
-        return alike(numpy_rows(given.in_memory()), numpy_rows(rows.block(slice(0, 1)).values))
+        return alike(given.in_memory(), rows.block(slice(0, 1)).values)
 
     def _approximate_target(self: Any, rows: Rows, m: int) -> Target:
         of = "landmarks" if self.solver == "nystroem" else "random features"
@@ -248,7 +249,7 @@ class ByFeatures(WithPreimages):
         m = self._check_approximate(rows, kernel)
         every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows)
         self._choose(rows, kernel, m, every)
-        features = self._features(kernel, rows.shape[0], rows.dtype, every)
+        features = self._features(kernel, rows, rows.shape[0], rows.dtype, every)
         sums = features.sums(rows)
         remember_features(self, X, rows)
         self.kernel_, self.X_fit_ = kernel, None
@@ -267,7 +268,7 @@ class ByFeatures(WithPreimages):
         if every is None:
             rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
             made = RandomFourierMap(m, gamma=rates, random_state=rng)
-            self.feature_map_ = made.fit(rows if rows.is_stored else dense(numpy_rows(rows.in_memory())))
+            self.feature_map_ = made.fit(rows if rows.is_stored else rows.in_memory())
             made.random_state = made.gamma = None
             return
         if self._rule == "given":
@@ -284,20 +285,22 @@ class ByFeatures(WithPreimages):
                 rng=rng,
                 dtype=np.float32 if single else np.float64,
             )
-        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
+        self.landmarks_ = landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.like)
 
     def _bound_to_all(self: Any, kernel: Kernel, rows: Rows) -> Evaluator:
         # For the precision only the number of rows counts.
         precision = self._precision(np.broadcast_to(rows.dtype.type(0), rows.shape))
         return kernel.bind(_reaching_as_far(rows), precision)
 
-    def _features(self: Any, kernel: Kernel, n: int, dtype: Any, every: Evaluator | None = None) -> Features:
-        """What is made of rows by what was chosen."""
+    def _features(
+        self: Any, kernel: Kernel, rows: Rows, n: int, dtype: Any, every: Evaluator | None = None
+    ) -> Features:
+        """What is made of rows, where they are, by what was chosen; of n rows in all."""
         if self.feature_map_ is not None:
             made = self.feature_map_
             return random_features(made.feature_map_, made.kernel_error_.bound, dtype)
         # As transform does; what a value is off by, is also what it is for all rows.
-        landmarks = numpy_rows(self.landmarks_)
+        landmarks = self.landmarks_ if sparse.issparse(self.landmarks_) else moved(self.landmarks_, rows.like)
         bound = kernel.bind(landmarks, self._precision(landmarks))
         return landmark_features(bound, landmarks, n, dtype, every)
 
@@ -344,9 +347,7 @@ def _reaching_as_far(rows: Rows) -> Any:
 
     What a kernel's values are off by depends on how far rows are from zero and from their mean.
     """
-    if not rows.is_stored:
-        return numpy_rows(rows.in_memory())
-    if rows.is_sparse:
+    if not rows.is_stored or rows.is_sparse:
         return rows.in_memory()
 
     def ends(block: Block) -> tuple[Any, Any]:

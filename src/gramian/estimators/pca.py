@@ -334,7 +334,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
                 rows.require_finite()
             wanted = check_wanted(self, rows)
             found = self._plan(rows, wanted, self._ask(rows, wanted.target))
-            warn_of_cost(found, lambda: "Fewer components, or a sample of the rows, cost less.")
+            warn_of_cost(found, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
             problem = self._problem(rows)
             if size is not None:
                 # One pass, as by a single batch.

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from gramian.arrays import as_float64, is_numpy, namespace, to_float64
+from gramian.arrays import as_float64, is_numpy, namespace, rows_of, to_float64
 from gramian.checks import check_number, evenly
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
@@ -43,11 +43,11 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     ----------
     Garreau, Jitkrittum, Kanagawa (2018), Large sample analysis of the median heuristic.
     """
-    places = evenly(X.shape[0], MEDIAN_ROWS)
-    rows = X[places, :] if sparse.issparse(X) else as_float64(X)[places]
-    if sparse.issparse(X):
+    rows = rows_of(X, evenly(X.shape[0], MEDIAN_ROWS))
+    if sparse.issparse(rows):
         distances = _of_sparse(rows)
     else:
+        rows = as_float64(rows)
         distances = _euclidean(rows) if metric == "euclidean" else pdist(rows, metric)
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0.0:

@@ -13,10 +13,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import THIN, alike, as_float64, each_thread, to_numpy
+from gramian.arrays import (
+    THIN,
+    alike,
+    as_float64,
+    each_thread,
+    from_numpy,
+    is_numpy,
+    moved,
+    namespace,
+    numpy_dtype,
+    rows_of,
+    to_dtype,
+)
 from gramian.checks import evenly, slices
 from gramian.kernels import Evaluator
 from gramian.operators.costs import workers_of
@@ -27,6 +38,7 @@ from gramian.rows import Rows
 from gramian.rows.stored import StoredRows
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
+DEVICE_BLOCK = 8 * BLOCK  # rows that are evaluated at a time where arrays are not NumPy's
 COLUMNS = 4 * THIN
 NEAR_MEAN = 64  # rows whose values are subtracted, on average, before products are summed
 MERGED = 8  # bounds the roundings of an entry when two parts become one
@@ -59,9 +71,13 @@ class KernelValues:
         right = self.evaluator.encode(self.nodes)[1]
         return right.astype(np.float32) if self.rough and self.evaluator.single is not None else right
 
-    def __call__(self, X: Any, out: npt.NDArray[Any]) -> None:
-        """Write the values of rows (b, d) into ``out`` of shape (b, m)."""
+    def __call__(self, X: Any, out: Any) -> None:
+        """Write the values of rows (b, d), of the nodes' kind, into ``out`` of shape (b, m) and any kind."""
         left, right = self.evaluator.encode(alike(X, self.nodes))[0], self._right
+        if not is_numpy(out) or not (is_numpy(left) or sparse.issparse(left)):
+            found = self.evaluator.tile(left, right) * self.factor
+            out[...] = moved(to_dtype(found, numpy_dtype(out)), out)
+            return
         if self.rough and self.evaluator.single is not None:
             left = left.astype(np.float32)
         scratch = np.empty((THIN, COLUMNS), left.dtype)
@@ -155,21 +171,31 @@ def _sums(rows: Rows, functions: Functions, diagonal: Callable[[Any], Any], shif
     n, m, dtype = rows.shape[0], len(shift), shift.dtype
     single = bool(dtype == np.float32)
 
-    def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, float]]]:
-        first, second, traces = np.zeros(m), np.zeros((m, m)), []
-        values, product = np.empty((min(BLOCK, n), m), dtype), np.empty((m, m), dtype)
-        for part in draw:
-            X = numpy_rows(rows.block(part).values)
-            block = values[: part.stop - part.start]
-            functions(X, block)
-            block -= shift
-            first += np.ones(len(block), dtype) @ block
-            np.matmul(block.T, block, out=product)  # NumPy computes one triangle only
-            second += product
-            traces.append((part.start, float(np.sum(as_float64(diagonal(X))))))
-        return first, second, traces
+    on_host = is_numpy(rows.like)
+    height = min(BLOCK if on_host else DEVICE_BLOCK, n)
 
-    parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
+    def here(array: Any) -> Any:
+        return from_numpy(array, rows.like)
+
+    def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, float]]]:
+        first, second, traces = here(np.zeros(m)), here(np.zeros((m, m))), []
+        values, ones, near = here(np.empty((height, m), dtype)), here(np.ones(height, dtype)), here(shift)
+        product = np.empty((m, m), dtype) if on_host else None
+        for part in draw:
+            X = rows.block(part).values
+            block = values[: part.stop - part.start, :]
+            functions(X, block)
+            block -= near
+            for some in slices(block.shape[0], BLOCK):
+                few = block[some, :]
+                first += ones[: few.shape[0]] @ few
+                # NumPy computes one triangle only.
+                second += np.matmul(few.T, few, out=product) if on_host else few.T @ few
+            own = diagonal(X)
+            traces.append((part.start, float(namespace(own).sum(own))))
+        return as_float64(first), as_float64(second), traces
+
+    parts, workers = slices(n, height), workers_of(m * m * dtype.itemsize) if on_host else 1
     found = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
     first, second, _ = found[0]
     for other in found[1:]:
@@ -193,11 +219,12 @@ def rows_at(rows: Rows, indices: Any) -> Any:
     for block in rows.blocks():
         low, high = np.searchsorted(sought, [block.rows.start, block.rows.stop])
         if high > low:
-            found.append(numpy_rows(block.values)[sought[low:high] - block.rows.start])
-    taken = sparse.vstack(found, format="csr") if rows.is_sparse else np.concatenate(found)
-    return taken[np.argsort(order, kind="stable")]
+            found.append(rows_of(block.values, sought[low:high] - block.rows.start))
+    return rows_of(stacked(found), np.argsort(order, kind="stable"))
 
 
-def numpy_rows(values: Any) -> Any:
-    """Return rows as NumPy's, or sparse."""
-    return values if hasattr(values, "tocsr") else to_numpy(values)
+def stacked(tables: list[Any]) -> Any:
+    """Return tables of one kind, dense or sparse, one below the other."""
+    if sparse.issparse(tables[0]):
+        return sparse.vstack(tables, format="csr")
+    return namespace(*tables).concat(tables, axis=0)

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from gramian.arrays import alike, as_float64, numpy_dtype, parallel_map
+from gramian.arrays import alike, as_float64, numpy_dtype, parallel_map, rows_of, to_numpy
 from gramian.checks import slices
 from gramian.kernels import Evaluator
-from gramian.operators.features import KernelValues, numpy_rows, rows_at
+from gramian.operators.features import KernelValues, rows_at, stacked
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
@@ -71,6 +70,7 @@ def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
 
     n = rows.shape[0]
     some = rows_at(rows, np.sort(rng.choice(n, size=min(n, PER_CENTRE * count), replace=False)))
+    some = some if rows.is_sparse else to_numpy(some)
     with warnings.catch_warnings():
         # Fewer different rows than centres: the centres that are left over are copies.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -141,9 +141,7 @@ def random_pivots(
         order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
         drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, found, strict=True)])[order]
         known, chances = (np.concatenate([f[i] for f in found])[order] for i in (2, 3))
-        stack = sparse.vstack if rows.is_sparse else np.concatenate
-        candidates: Any = stack([f[1] for f in found if f[1] is not None])
-        candidates = (candidates.tocsr() if rows.is_sparse else candidates)[order]
+        candidates = rows_of(stacked([f[1] for f in found if f[1] is not None]), order)
         H = np.empty((size, size))
         KernelValues(evaluator, candidates)(candidates, H)
         accepted, lower = _accepted(H - known @ known.T, chances, floor, rng)
@@ -154,7 +152,8 @@ def random_pivots(
         done = np.unique(np.concatenate([drawn[spent], chosen]))
         cuts = np.split(done, np.searchsorted(done, parts.starts[1:]))
         own = [cut - start for cut, start in zip(cuts, parts.starts, strict=True)]
-        pivots = KernelValues(evaluator, candidates[accepted], rough=dtype == np.float32)
+        picked = rows_of(candidates, np.array(accepted, dtype=np.intp))
+        pivots = KernelValues(evaluator, picked, rough=dtype == np.float32)
         lower = lower[: len(accepted), : len(accepted)]
         extended = _Extension(pivots, known[accepted], lower)
         parts.update(extended, own)
@@ -213,7 +212,7 @@ class _Part(NamedTuple):
 
 
 def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:
-    diagonals = [as_float64(evaluator.diagonal(numpy_rows(block.values))) for block in rows.blocks()]
+    diagonals = [as_float64(evaluator.diagonal(block.values)) for block in rows.blocks()]
     left = np.concatenate(diagonals)
     return _Part(left, np.empty((len(left), columns), dtype))
 
@@ -251,7 +250,7 @@ class _Extension:
 
         def work(some: slice) -> None:
             G = np.empty((some.stop - some.start, count), dtype)
-            self.values(numpy_rows(rows.block(some).values), G)
+            self.values(rows.block(some).values, G)
             G -= part.factor[some, :done] @ before
             new = G @ inverse
             added[some] = new
