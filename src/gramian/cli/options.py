@@ -26,8 +26,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, ...; FILE::NAME where there are "
-        "several), a folder or .zip of pictures, or -.",
+        help="A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where "
+        "there are several), a folder or .zip of pictures, or -.",
         show_default=False,
     ),
 ]
