@@ -1,5 +1,7 @@
 """Tables in Dask's chunks give what arrays give."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,15 @@ def test_what_is_no_table_is_refused():
         PCA().fit(da.ones((1, 3)))
     with pytest.raises(InputTypeError, match=r"to_dataframe\(\)"):
         PCA().fit(pytest.importorskip("dask.bag").from_sequence([1, 2]))
+
+
+def test_the_plan_says_how_many_tasks_a_pass_is():
+    from dask.callbacks import Callback
+
+    chunked, done = da.from_array(X, chunks=(20, 12)).astype("f8") + 1, []
+    plan = PCA(3, solver="covariance").plan(chunked)
+    said = re.search(r"25 chunks: a pass is (\d+) tasks$", plan.steps[0].detail)
+    with Callback(posttask=lambda key, *_: done.append(key)):
+        PCA(3, solver="covariance").fit(chunked)
+    assert len(done) == int(said[1])
+    assert PCA(3).plan(chunked[:, :5]).seconds < plan.seconds

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate
+from pickle import PickleBuffer
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from gramian.arrays import one_thread
 from gramian.checks import slices
 from gramian.errors import DataError, InputTypeError
+from gramian.records import Spread
 from gramian.rows.array import ArrayRows
 from gramian.rows.rows import Block, Rows
 from gramian.rows.stored import OnDisk, StoredRows
@@ -141,7 +143,7 @@ class DaskRows(StoredRows):
         ]
         while len(found) > 1:
             found = [merged(work, found[some]) for some in slices(len(found), MERGED)]
-        return compute(found[0])[0]  # type: ignore[no-any-return]
+        return compute(found[0])[0].value  # type: ignore[no-any-return]
 
     def mapped(self, f: Callable[[Rows], Any], columns: int) -> Any:
         given = self.values.lazy
@@ -176,6 +178,25 @@ class DaskRows(StoredRows):
     def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
         raise NotImplementedError("rows on a cluster are mapped by their parts")
 
+    @cached_property
+    def spread(self) -> Spread:  # type: ignore[override]
+        """By whom the chunks are worked on now, and in how many tasks."""
+        from dask import config, optimize
+        from dask.base import get_scheduler
+        from dask.system import CPU_COUNT
+
+        parts = len(self.portions)
+        made = len(optimize(self.values.values)[0].__dask_graph__())
+        tasks, left = made + parts, parts
+        while left > 1:
+            left = -(-left // MERGED)
+            tasks += left
+        client = getattr(get_scheduler(collections=[self.values.values]), "__self__", None)
+        if client is not None and hasattr(client, "nthreads"):
+            threads = client.nthreads()
+            return Spread(parts, tasks, len(threads), max(1, sum(threads.values())))
+        return Spread(parts, tasks, 0, config.get("num_workers", None) or CPU_COUNT)
+
     @property
     def portions(self) -> list[slice]:
         return [place for place in self.values.places if place.stop > place.start]
@@ -195,8 +216,19 @@ class _Counting:
         return np.array([rows.start])
 
 
+class _Sized:
+    """What is sent between workers: Dask combines results where most of their bytes are."""
+
+    def __sizeof__(self) -> int:
+        from cloudpickle import dumps
+
+        arrays: list[PickleBuffer] = []
+        head = dumps(self.__dict__, protocol=5, buffer_callback=arrays.append)
+        return len(head) + sum(array.raw().nbytes for array in arrays)
+
+
 @dataclass(frozen=True)
-class _Work:
+class _Work(_Sized):
     """What is done with every chunk, sent once to each worker."""
 
     f: Callable[..., Any]
@@ -204,17 +236,21 @@ class _Work:
     dtype: np.dtype[Any]
 
 
-def _on_part(work: _Work, chunk: Any, *aligned: Any) -> Any:
+@dataclass(frozen=True)
+class _Result(_Sized):
+    """What was found of one chunk, or of several."""
+
+    value: Any
+
+
+def _on_part(work: _Work, chunk: Any, *aligned: Any) -> _Result:
     # Workers of Dask have a thread for each task.
     with one_thread():
-        return work.f(ArrayRows(chunk, dtype=work.dtype), *aligned)
+        return _Result(work.f(ArrayRows(chunk, dtype=work.dtype), *aligned))
 
 
-def _merged(work: _Work, found: list[Any]) -> Any:
-    total = found[0]
-    for more in found[1:]:
-        total = work.combine(total, more)
-    return total
+def _merged(work: _Work, found: list[_Result]) -> _Result:
+    return _Result(reduce(work.combine, [one.value for one in found]))
 
 
 def _numbers_of(frame: Any) -> Any:
