@@ -1,4 +1,4 @@
-"""A cluster of two processes on this machine: what is killed, what is too large for one, who else computes."""
+"""A cluster of two processes: one is killed, data is larger than one, two clients compute."""
 
 import os
 import re

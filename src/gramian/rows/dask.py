@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import accumulate
@@ -22,6 +22,7 @@ from gramian.rows.stored import OnDisk, StoredRows
 
 R = TypeVar("R")
 MERGED = 8  # results that one task combines
+AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
 CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
 
 
@@ -207,6 +208,18 @@ class DaskRows(StoredRows):
 
 def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return pictures.reshape(len(pictures), -1)
+
+
+def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows, and blocks of lazy arrays in the same chunks, of which a few are computed at a time."""
+    from dask import compute
+    from dask.system import CPU_COUNT
+
+    parts, start = list(zip(*(array.to_delayed().ravel() for array in arrays), strict=True)), 0
+    for some in slices(len(parts), AT_ONCE * CPU_COUNT):
+        for blocks in compute(parts[some])[0]:
+            yield slice(start, start + len(blocks[0])), *blocks
+            start += len(blocks[0])
 
 
 class _Counting:

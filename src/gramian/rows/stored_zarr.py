@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -15,7 +19,9 @@ from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.rows.archives import Header, damage, pick_key, require_room
 from gramian.rows.stored_hdf5 import StoredDataset
 from gramian.rows.table import Choice, Table, table_from_array
+from gramian.store.atomic import as_file_error
 
+WRITTEN = 8 << 20  # bytes of a chunk that is written
 METADATA = ("zarr.json", ".zarray", ".zgroup")
 
 
@@ -43,6 +49,10 @@ class StoredZarr(StoredDataset):
         for first in range(0, len(self), self._band):
             found[first : first + self._band] = self._made(first, min(first + self._band, len(self)))
         return found.reshape(len(self), *self.picture_shape) if self.picture_shape else found
+
+    def rows(self, first: int, last: int) -> npt.NDArray[Any]:
+        """Return some rows for a reader of its own, who keeps what is read again."""
+        return self._made(first, last)
 
     def _made(self, first: int, last: int) -> npt.NDArray[Any]:
         array = self._dataset()
@@ -81,12 +91,54 @@ def opened_zarr(path: Path, source: str) -> Any:
     MissingExtraError
         If zarr is not installed.
     """
+    zarr = require_zarr("reading Zarr stores")
+    with damage(source):
+        return zarr.open(path, mode="r")
+
+
+def require_zarr(purpose: str) -> Any:
+    """Return the module.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
     try:
         import zarr
     except ModuleNotFoundError as error:
-        raise MissingExtraError("cluster", "zarr", "reading Zarr stores") from error
-    with damage(source):
-        return zarr.open(path, mode="r")
+        raise MissingExtraError("cluster", "zarr", purpose) from error
+    return zarr
+
+
+def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> None:
+    """Write rows block by block to an array that appears under its name when all of them are there.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written there.
+    """
+    temporary = path.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
+    try:
+        with as_file_error(path):
+            array, start = None, 0
+            for block in blocks:
+                width = block.shape[1]
+                if array is None:
+                    array = require_zarr("writing Zarr stores").create_array(
+                        temporary,
+                        shape=(rows, width),
+                        chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
+                        dtype=block.dtype,
+                        config={"write_empty_chunks": True},
+                    )
+                array[start : start + len(block)] = block
+                start += len(block)
+            os.rename(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
 
 
 def array_of(path: Path, key: str | None, source: str) -> tuple[Any, tuple[str, ...]]:

@@ -128,7 +128,10 @@ def existing_mode(target: Path) -> int | None:
         except FileNotFoundError:
             return None
     if stat.S_ISDIR(mode):
-        raise FileError(f"{target} is a folder. Name a file in it.")
+        found = (
+            "is there already. Remove it" if target.suffix == ".zarr" else "is a folder. Name a file in it"
+        )
+        raise FileError(f"{target} {found}, or choose another name.")
     if not os.access(target, os.W_OK):
         raise FileError(f"{target} is write-protected. Choose another name or lift the protection.")
     return mode
