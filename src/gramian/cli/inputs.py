@@ -113,8 +113,8 @@ def refuse_folder(table: Any, out: str) -> None:
 
     if is_stored(table):
         raise ParameterError(
-            f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet, .npy or .zarr file "
-            f"for the result instead of the folder {out}, or take part of it with --rows."
+            f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet, .npy or .zarr "
+            f"file for the result instead of the folder {out}, or take part of it with --rows."
         )
 
 

@@ -128,10 +128,9 @@ def existing_mode(target: Path) -> int | None:
         except FileNotFoundError:
             return None
     if stat.S_ISDIR(mode):
-        found = (
-            "is there already. Remove it" if target.suffix == ".zarr" else "is a folder. Name a file in it"
-        )
-        raise FileError(f"{target} {found}, or choose another name.")
+        if target.suffix == ".zarr":
+            raise FileError(f"{target} is there already. Remove it, or choose another name.")
+        raise FileError(f"{target} is a folder. Name a file in it.")
     if not os.access(target, os.W_OK):
         raise FileError(f"{target} is write-protected. Choose another name or lift the protection.")
     return mode
