@@ -25,6 +25,7 @@ from gramian.rows.table import Table, array_roles, pick_columns, pick_rows
 
 # What a scan cannot ask of a table in chunks.
 ANSWER = "10s"  # that a scheduler may take to answer
+LEAST_CHUNKS = 16
 REFUSED = ("id", "label", "labels_from", "transpose", "missing", "size", "na_values")
 
 
@@ -173,13 +174,14 @@ def cluster(address: str | None) -> Iterator[None]:
 
 
 def _lengths(ends: Any, whole: Any) -> tuple[int, ...]:
-    """Rows of chunks that are made of whole parts of the file, as many as make a chunk of some size."""
-    least = CHUNK_BYTES // (2 * whole.shape[1] * whole.dtype.itemsize)
+    """Rows of chunks that are made of whole parts of the file: of some size, and enough for many workers."""
+    n, d = whole.shape
+    least = min(CHUNK_BYTES // (2 * d * whole.dtype.itemsize), -(-n // LEAST_CHUNKS))
     kept = [0]
     for end in ends:
-        if min(end, whole.shape[0]) - kept[-1] >= least:
-            kept.append(min(end, whole.shape[0]))
-    return tuple(b - a for a, b in pairwise([*kept, whole.shape[0]]) if b > a)
+        if min(end, n) - kept[-1] >= least:
+            kept.append(min(end, n))
+    return tuple(b - a for a, b in pairwise([*kept, n]) if b > a)
 
 
 def _kind(path: Path) -> str:
