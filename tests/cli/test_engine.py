@@ -38,7 +38,7 @@ def test_all_commands_give_the_same_as_without(data, tmp_path, capsys):
     assert "chunks: a pass is" in capsys.readouterr().out
     run("fit", data, "--engine", "dask", "--components", 3, "-o", "m.gramian")
     run("fit", data, "--components", 3, "-o", "here.gramian")
-    for command in (("transform", "m.gramian"), ("reconstruct", "m.gramian", "--components", 2)):
+    for command in (("transform", "m.gramian"), ("whiten",), ("reconstruct", "m.gramian", "--components", 2)):
         run(*command, data, "-o", "here.npy")
         for out in ("there.npy", "there.parquet", "there.zarr"):
             run(*command, data, "--engine", "dask", "-o", out)

@@ -309,7 +309,13 @@ class FeatureProblem(Problem):
 
 
 def feature_costs(
-    shape: tuple[int, int], m: int, rule: str | None, *, single: bool, rank: int | None = None
+    shape: tuple[int, int],
+    m: int,
+    rule: str | None,
+    *,
+    single: bool,
+    rank: int | None = None,
+    elsewhere: bool = False,
 ) -> SymmetricCosts:
     """Return what m features of so many rows take to be made, multiplied and decomposed.
 
@@ -323,6 +329,8 @@ def feature_costs(
         Whether products are made in float32.
     rank : int, optional
         Order of their matrix, where it is known not to be m.
+    elsewhere : bool
+        Whether what is kept of every row is where rows are spread.
     """
     n, d = shape
     kind = "float32" if single else "float64"
@@ -339,7 +347,7 @@ def feature_costs(
             "kmeans": (f"{m} centres by k-means", centres),
             "given": (f"{m} rows that were given", 0.0),
         }
-        size += n * m * (4 if single else 8) if rule == "rpcholesky" else 0
+        size += n * m * (4 if single else 8) if rule == "rpcholesky" and not elsewhere else 0
         steps = [
             Step("choose", *details[rule]),
             Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),

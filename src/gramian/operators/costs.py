@@ -301,6 +301,8 @@ class KernelCosts(Costs):
         Whether tiles may be kept in float32: entries of a proven kernel do not exceed its diagonal.
     quick : bool
         Whether tiles that are made again may be evaluated in float32 too.
+    elsewhere : int or None
+        Bytes that tiles may take on a cluster, where rows are spread over one.
     """
 
     shape: tuple[int, int]
@@ -308,6 +310,7 @@ class KernelCosts(Costs):
     given: bool = False
     single: bool = True
     quick: bool = False
+    elsewhere: int | None = None
 
     def forms(self) -> tuple[Form, ...]:
         """Return whole, tiles kept in either precision, and tiles made again in every pass."""
@@ -315,6 +318,8 @@ class KernelCosts(Costs):
         if self.given:
             return whole, again
         kept = Form("centered kernel", "kept")
+        if self.elsewhere is not None:
+            return (whole, kept) if self._tiles(kept) <= self.elsewhere else (whole,)
         if self.calls is not None:
             # A user's function is too slow to be called twice for a value.
             return (whole, kept) if self.calls.scalar else (whole, kept, again)
@@ -341,6 +346,8 @@ class KernelCosts(Costs):
         if form.storage == "kept" and self.calls is not None and self.calls.scalar:
             # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
             seconds *= 1.02
+        if self.elsewhere is not None:
+            return seconds, SCRATCH
         # Memory that was not used before is paged in at the speed at which tiles are made.
         return seconds + kept / 8e9, kept + SCRATCH
 

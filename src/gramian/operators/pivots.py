@@ -6,10 +6,12 @@ There, rows are drawn by what the ones before leave unexplained.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from gramian.arrays import alike, as_float64, numpy_dtype, parallel_map
@@ -117,36 +119,45 @@ def random_pivots(
     Epperly, Tropp, Webber (2024), Embrace rejection: kernel matrix approximation by accelerated randomly
     pivoted Cholesky, algorithm 2.1. Chen, Epperly, Tropp, Webber (2023), Randomly pivoted Cholesky.
     """
-    left = np.concatenate(
-        [as_float64(evaluator.diagonal(numpy_rows(block.values))) for block in rows.blocks()]
-    )
-    n, trace, largest = len(left), float(left.sum()), float(left.max(initial=0.0))
-    trace = _centred_trace(evaluator, rows, rng) if center else trace
+    # Elsewhere the factor grows by copies, so that what was lost there is made again.
+    columns = 0 if rows.is_spread else count
+    parts = rows.kept(lambda part: _first(evaluator, part, columns, dtype))
+    traces, tops = np.array(parts.ask(_sum_and_largest)).T
+    trace = _centred_trace(evaluator, rows, rng) if center else float(traces.sum())
     # What is left of a diagonal is a difference, and rounding at this size.
-    floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * largest + evaluator.absolute
-    factor = np.empty((n, count), dtype)
+    floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * tops.max() + evaluator.absolute
     chosen = np.empty(0, dtype=np.intp)
     size = int(np.clip(count // ROUNDS, *CANDIDATES))
     while len(chosen) < count:
-        left[left <= floor] = 0.0
-        total = np.cumsum(left)
-        if not total[-1] > tol * trace:
+        totals = np.array(parts.ask(lambda _, part: part.sums(floor)[-1]))
+        ends = np.cumsum(totals)
+        if not ends[-1] > tol * trace:
             break
-        drawn = np.searchsorted(total, rng.random(size) * total[-1], side="right")
-        drawn = np.minimum(drawn, n - 1)
-        known = as_float64(factor[drawn, : len(chosen)])
-        candidates = rows_at(rows, drawn)
+        at = rng.random(size) * ends[-1]
+        which = np.minimum(np.searchsorted(ends, at, side="right"), len(ends) - 1)
+        own = [at[which == i] - (ends[i] - totals[i]) for i in range(len(ends))]
+        found = parts.ask(lambda rows, part, at: part.drawn(rows, at, floor), own)
+        # In the order in which they were drawn.
+        order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
+        drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, found, strict=True)])[order]
+        known, chances = (np.concatenate([f[i] for f in found])[order] for i in (2, 3))
+        stack = sparse.vstack if rows.is_sparse else np.concatenate
+        candidates: Any = stack([f[1] for f in found if f[1] is not None])
+        candidates = (candidates.tocsr() if rows.is_sparse else candidates)[order]
         H = np.empty((size, size))
         KernelValues(evaluator, candidates)(candidates, H)
-        accepted, lower = _accepted(H - known @ known.T, left[drawn], floor, rng)
+        accepted, lower = _accepted(H - known @ known.T, chances, floor, rng)
         accepted = accepted[: count - len(chosen)]
         # Where nothing but rounding is left, nothing is drawn again.
-        left[drawn[np.diag(H) - np.sum(known * known, axis=1) <= floor]] = 0.0
-        if accepted:
-            lower = lower[: len(accepted), : len(accepted)]
-            _extend(factor, len(chosen), evaluator, rows, candidates[accepted], known[accepted], lower, left)
-            chosen = np.concatenate([chosen, drawn[accepted]])
-            left[chosen] = 0.0
+        spent = np.diag(H) - np.sum(known * known, axis=1) <= floor
+        chosen = np.concatenate([chosen, drawn[accepted]])
+        done = np.unique(np.concatenate([drawn[spent], chosen]))
+        cuts = np.split(done, np.searchsorted(done, parts.starts[1:]))
+        own = [cut - start for cut, start in zip(cuts, parts.starts, strict=True)]
+        pivots = KernelValues(evaluator, candidates[accepted], rough=dtype == np.float32)
+        lower = lower[: len(accepted), : len(accepted)]
+        extended = _Extension(pivots, known[accepted], lower)
+        parts.update(extended, own)
     return chosen
 
 
@@ -175,28 +186,79 @@ def _accepted(
     return chosen, np.array(columns).T[chosen] if chosen else np.empty((0, 0))
 
 
-def _extend(
-    factor: Any,
-    done: int,
-    evaluator: Evaluator,
-    rows: Rows,
-    pivots: Any,
-    known: FloatArray,
-    lower: FloatArray,
-    left: FloatArray,
-) -> None:
-    """Add columns to the factor of all rows, and take off what they explain of the diagonal."""
-    values = KernelValues(evaluator, pivots, rough=factor.dtype == np.float32)
-    count = len(known)
-    before = known.T.astype(factor.dtype)
-    inverse = solve_triangular(lower, np.eye(count), lower=True).T.astype(factor.dtype)
+class _Part(NamedTuple):
+    """What is left of the diagonal of each row of a part, and the factor that explains the rest.
 
-    def work(part: slice) -> None:
-        G = np.empty((part.stop - part.start, count), factor.dtype)
-        values(numpy_rows(rows.block(part).values), G)
-        G -= factor[part, :done] @ before
-        new = G @ inverse
-        factor[part, done : done + count] = new
-        left[part] = np.maximum(left[part] - np.einsum("ij,ij->i", new, new, dtype=np.float64), 0.0)
+    Attributes
+    ----------
+    left : ndarray of shape (n,)
+    factor : ndarray of shape (n, at least done)
+        Its first columns are known.
+    done : int
+    """
 
-    parallel_map(work, slices(rows.shape[0], BLOCK))
+    left: FloatArray
+    factor: Any
+    done: int = 0
+
+    def sums(self, floor: float) -> FloatArray:
+        """Return cumulative sums of what is left and more than rounding."""
+        return np.cumsum(np.where(self.left <= floor, 0.0, self.left))
+
+    def drawn(self, rows: Rows, at: FloatArray, floor: float) -> tuple[Any, Any, FloatArray, FloatArray]:
+        """Return the places at which sums reach some numbers, these rows, their factor and what is left."""
+        places = np.minimum(np.searchsorted(self.sums(floor), at, side="right"), len(self.left) - 1)
+        known = as_float64(self.factor[places, : self.done])
+        return places, rows_at(rows, places) if len(places) else None, known, self.left[places]
+
+
+def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:
+    diagonals = [as_float64(evaluator.diagonal(numpy_rows(block.values))) for block in rows.blocks()]
+    left = np.concatenate(diagonals)
+    return _Part(left, np.empty((len(left), columns), dtype))
+
+
+def _sum_and_largest(rows: Rows, part: _Part) -> tuple[float, float]:
+    return float(part.left.sum()), float(part.left.max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Extension:
+    """Adds columns to the factor of a part, and takes off what they explain of the diagonal.
+
+    Attributes
+    ----------
+    values : KernelValues
+        With the new pivots.
+    known : ndarray of shape (k, done)
+        The pivots' own factor.
+    lower : ndarray of shape (k, k)
+        Cholesky factor of what is left of their kernel matrix.
+    """
+
+    values: KernelValues
+    known: FloatArray
+    lower: FloatArray
+
+    def __call__(self, rows: Rows, part: _Part, spent: Indices) -> _Part:
+        """Return the part with these columns, and nothing left of the rows that are spent."""
+        n, dtype = len(part.left), part.factor.dtype
+        (count, done), left = self.known.shape, part.left.copy()
+        before = self.known.T.astype(dtype)
+        inverse = solve_triangular(self.lower, np.eye(count), lower=True).T.astype(dtype) if count else None
+        room = part.factor.shape[1] >= done + count
+        added = part.factor[:, done : done + count] if room else np.empty((n, count), dtype)
+
+        def work(some: slice) -> None:
+            G = np.empty((some.stop - some.start, count), dtype)
+            self.values(numpy_rows(rows.block(some).values), G)
+            G -= part.factor[some, :done] @ before
+            new = G @ inverse
+            added[some] = new
+            left[some] = np.maximum(left[some] - np.einsum("ij,ij->i", new, new, dtype=np.float64), 0.0)
+
+        if count:
+            parallel_map(work, slices(n, BLOCK))
+        left[spent] = 0.0
+        factor = part.factor if room else np.concatenate([part.factor, added], axis=1)
+        return _Part(left, factor, done + count)
