@@ -100,7 +100,7 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     for name, words in (
         ("components.png", "Mean and components as pictures; in a component middle grey is 0"),
         ("scores.svg", "Scores along the first components"),
-        ("variances.svg", "Variances"),
+        ("scree.svg", "Variance of the components"),
     ):
         if name in files:
             lines += ["", f"![{words}]({name})"]
