@@ -17,7 +17,7 @@ def read(path):
         return list(csv.reader(file))
 
 
-def test_a_results_folder_holds_everything(folder, gramian):
+def test_a_results_folder_holds_everything(folder, gramian, drawn):
     ran = gramian(
         "fit", "flowers.csv", "--label", "species", "--components", 2, "--scale", "unit", "-o", "results/"
     )

@@ -9,21 +9,21 @@ import numpy as np
 
 from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
-from gramian.plots.names import feature_names_of, place_of
+from gramian.plots.names import feature_names_of, numbers_of, place_of
 from gramian.plots.points import SAMPLE
 from gramian.plots.style import BLUE, VERMILION, Columns, axis, headed, limits, table, zero_lines
 
 SIDE = 270  # pixels
 
 
-def whitening(model: Any, X: Any, *, x: int = 1, y: int = 2) -> Any:
+def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     """Draw two columns before whitening, and what becomes of them.
 
     Parameters
     ----------
     model : fitted Whitener
     X : array-like of shape (n_samples, n_features)
-    x, y : int, default=1 and 2
+    x, y : int or str, default=1 and 2
         Columns, counted from 1; the whitened ones are those at the same places.
 
     Returns
@@ -35,7 +35,7 @@ def whitening(model: Any, X: Any, *, x: int = 1, y: int = 2) -> Any:
     after = as_float64(model.transform(X))
     n = len(after)
     after = after.reshape(n, -1)
-    before = as_float64(np.asarray(getattr(X, "values", X))).reshape(n, -1)
+    before = as_float64(numbers_of(X)).reshape(n, -1)
     places = [place_of(one, min(before.shape[1], after.shape[1]), name) for one, name in ((x, "x"), (y, "y"))]
     rows = np.arange(n)
     if n > SAMPLE:

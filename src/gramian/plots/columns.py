@@ -238,7 +238,7 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     titles = [f"correlation with {axis_title(model, place)}" for place in places]
     angle = np.linspace(0, 2 * np.pi, 121)
     rim = {"edge_x": np.cos(angle), "edge_y": np.sin(angle), "corner": np.arange(121)}
-    domain = [-1.08, 1.08]
+    domain = [-1.3, 1.3]
     circle = (
         alt.Chart(table(rim))
         .mark_line(color="#888888", strokeWidth=1)

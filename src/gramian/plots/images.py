@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gramian.arrays import as_float64
 from gramian.checks import check_integer
 from gramian.errors import DataError
-from gramian.plots.names import component_titles
+from gramian.plots.names import component_titles, numbers_of
 from gramian.plots.pictures import Picture, Pixels, contact_sheet, grey, signed
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
@@ -72,7 +72,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     shape, k = _shape(model), int(model.n_components_)
     default = sorted({*(d * 10**p for p in range(6) for d in (1, 2, 5) if d * 10**p < k), k})[-6:]
     chosen = [check_integer("counts", count, 1, k) for count in (default if counts is None else counts)]
-    shown = as_float64(np.asarray(X)[:MOST_REBUILT]).reshape(-1, int(np.prod(shape)))
+    shown = as_float64(numbers_of(X)[:MOST_REBUILT]).reshape(-1, int(np.prod(shape)))
     mapped = np.asarray(model.transform(shown.reshape(-1, *shape)))
     center = as_float64(model.mean_) if hasattr(model, "mean_") else as_float64(model.X_fit_).mean(axis=0)
     sizes = np.linalg.norm(shown - center.ravel(), axis=1)
@@ -84,7 +84,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
         errors = np.linalg.norm(shown - back, axis=1) / np.where(sizes > 0, sizes, 1.0)
         for texts, error in zip(captions, errors, strict=True):
             texts.append(f"r={count}: {error:.3f}")
-    edges = (0.0, 255.0) if np.asarray(X).dtype == np.uint8 else (float(shown.min()), float(shown.max()))
+    edges = (0.0, 255.0) if numbers_of(X).dtype == np.uint8 else (float(shown.min()), float(shown.max()))
     return strip(list(shown.reshape(-1, *shape)), list(np.stack(rebuilt, axis=1)), captions, edges)
 
 

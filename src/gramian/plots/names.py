@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.analysis.components import component_names
 from gramian.checks import check_integer
@@ -61,6 +62,12 @@ def feature_names_of(model: Any) -> list[str]:
     """Return the names of the columns that a model was fitted on; x0, x1, ... where they have none."""
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def numbers_of(X: Any) -> npt.NDArray[Any]:
+    """Return the numbers of an array, a data frame or a table."""
+    values = getattr(X, "values", X)
+    return np.asarray(X if callable(values) else values)
 
 
 def row_names_of(X: Any) -> Sequence[Any] | None:

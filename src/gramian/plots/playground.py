@@ -11,10 +11,11 @@ import numpy as np
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import DataError
-from gramian.plots.names import component_titles, feature_names_of
+from gramian.plots.names import component_titles, feature_names_of, numbers_of
 from gramian.plots.points import Group
 from gramian.plots.style import GREY, Lines, axis, headed, limits, table
 from gramian.records import FloatArray
+from gramian.rows.table import Table
 
 CELLS, LEVELS = 60, 9
 SIDE = 190  # pixels
@@ -35,8 +36,8 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
         Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a line of panels each.
     X : array-like of shape (n_samples, 2)
         Points drawn over the lines; of more than 400 evenly spaced ones.
-    color : array-like of shape (n_samples,), optional
-        Labels or numbers that points are coloured by.
+    color : array-like of shape (n_samples,) or str, optional
+        As for :func:`scores`.
     components : int, default=3
         Of each model, at most.
 
@@ -61,7 +62,7 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
             f"Contours are drawn in the plane of two columns, and the model has "
             f"{wrong[0].n_features_in_}. Fit it on two."
         )
-    points = as_float64(np.asarray(X))
+    points = as_float64(numbers_of(X))
     edges = [limits(points[:, 0], margin=0.15), limits(points[:, 1], margin=0.15)]
     xs, ys = (np.linspace(low, high, CELLS + 1) for low, high in edges)
     grid = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1)
@@ -69,7 +70,7 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     titles: list[list[str]] = []
     for place, model in enumerate(given, 1):
         k = min(components, int(model.n_components_))
-        found = as_float64(model.transform(grid.reshape(-1, 2)))[:, :k].reshape(*grid.shape[:2], k)
+        found = as_float64(model.transform(_rows(grid, model)))[:, :k].reshape(*grid.shape[:2], k)
         kind = type(model).__name__ if hasattr(model, "components_") else str(model.kernel_ or model.kernel)
         titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
         for j, title in enumerate(titles[-1]):
@@ -81,7 +82,8 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
                     pieces[column].extend(values.tolist())
                 pieces["panel"].extend([title] * len(ends))
                 pieces["level"].extend([float(level) / size] * len(ends))
-    over = _points(points, color, feature_names_of(given[0]), edges)
+    names = feature_names_of(given[0])
+    over = _points(points, None if color is None else Group.of(color, len(points), given[0], X), names, edges)
     lines = [alt.hconcat(*(_panel(title, over) for title in some), spacing=14) for some in titles]
     head = headed(
         "Lines of equal score",
@@ -90,6 +92,12 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
         width=2 * SIDE,
     )
     return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
+
+
+def _rows(grid: FloatArray, model: Any) -> Any:
+    """Return the points of a grid as rows under the names that a model knows."""
+    rows = grid.reshape(-1, 2)
+    return Table(rows, tuple(feature_names_of(model))) if hasattr(model, "feature_names_in_") else rows
 
 
 def _panel(title: str, over: Any) -> Any:
@@ -105,12 +113,11 @@ def _panel(title: str, over: Any) -> Any:
     return alt.LayerChart(layer=[over, lines], title=heading, width=SIDE, height=SIDE)
 
 
-def _points(points: FloatArray, color: Any, names: Sequence[str], edges: list[list[float]]) -> Any:
+def _points(points: FloatArray, group: Group | None, names: Sequence[str], edges: list[list[float]]) -> Any:
     rows = evenly(len(points), MOST_POINTS)
     columns: dict[str, Any] = {"point_x": points[rows, 0], "point_y": points[rows, 1]}
     channels: dict[str, Any] = {"fill": alt.value(GREY)}
-    if color is not None:
-        group = Group.of(color, len(points))
+    if group is not None:
         columns["group"] = group.values[rows].tolist()
         channels = group.channels("fill")
     x, y = axis(alt.X, "point_x", names[0], edges[0]), axis(alt.Y, "point_y", names[1], edges[1])

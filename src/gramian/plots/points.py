@@ -15,7 +15,7 @@ from gramian.arrays import as_float64
 from gramian.checks import check_share, listed
 from gramian.errors import ParameterError
 from gramian.plots.labels import Room
-from gramian.plots.names import axis_title, feature_names_of, place_of, row_names_of
+from gramian.plots.names import axis_title, feature_names_of, numbers_of, place_of, row_names_of
 from gramian.plots.style import (
     BLUE,
     COLOURS,
@@ -168,9 +168,9 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
     lines = [] if group is None or ellipses is None else _ellipses(cloud.values, group, ellipses)
     if lines:
         caption.append(f"Ellipses hold {100 * float(ellipses or 0):g} % of a normal distribution.")
-    tips = np.empty((0, 2)) if arrows is None else arrows.tips
+    tips = np.empty((0, 2)) if arrows is None else np.vstack([arrows.tips, [0.0, 0.0]])
     shown = np.concatenate([cloud.values, tips, *(line for _, line in lines)])
-    edges = [limits(shown[:, j], zero=arrows is not None, margin=0.05) for j in (0, 1)]
+    edges = [limits(shown[:, j], margin=0.05 if arrows is None else 0.12) for j in (0, 1)]
     room = Room(edges[0], edges[1])
     room.take(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
     marks = [*(_density(cloud.values, edges) if n > DENSE else []), *zero_lines(), *_outlines(lines, group)]
@@ -304,9 +304,7 @@ def _column(name: str, model: Any, X: Any) -> Any:
             f"color={name!r} is no column of the rows that are drawn: {listed(columns)}. Give one of these, "
             "or one label for each row."
         )
-    values = getattr(X, "values", X)
-    values = values() if callable(values) else values
-    return np.asarray(values)[:, columns.index(name)]
+    return numbers_of(X)[:, columns.index(name)]
 
 
 def _ellipses(values: FloatArray, group: Group, level: float) -> list[tuple[str, FloatArray]]:

@@ -59,10 +59,10 @@ THEME: dict[str, Any] = {
 class Drawn:
     """What our charts do beside Altair's: look alike, hold any number of rows, and are written offline."""
 
-    def to_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the Vega-Lite specification."""
+    def to_dict(self, validate: bool = False, **options: Any) -> Any:
+        """Return the Vega-Lite specification; validating it takes most of the time of a small figure."""
         with alt.data_transformers.disable_max_rows():
-            spec = super().to_dict(*args, **kwargs)  # type: ignore[misc]
+            spec = super().to_dict(validate, **options)  # type: ignore[misc]
         if "vega-lite" in spec.get("$schema", ""):  # of the chart as a whole, not of one inside another
             spec["config"] = _nested(THEME, spec.get("config", {}))
         return spec
