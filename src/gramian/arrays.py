@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -249,6 +249,19 @@ def _take_control() -> None:
 _guard = _BlasGuard()
 
 
+_alone = ContextVar("_alone", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let what runs inside use no thread but its own, because others like it run beside it."""
+    before = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(before)
+
+
 @contextmanager
 def blas_threads() -> Iterator[int]:
     """Hold BLAS at one thread and yield how many workers may run in its place.
@@ -258,7 +271,7 @@ def blas_threads() -> Iterator[int]:
     """
     workers = _guard.enter()
     try:
-        yield workers
+        yield 1 if _alone.get() else workers
     finally:
         _guard.leave()
 

@@ -10,12 +10,37 @@ import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
-from gramian.records import FloatArray
+from gramian.records import Components, FloatArray, Spectrum
 
 
 def component_names(k: int) -> list[str]:
     """Return PC1, PC2, ..., the names in every table and figure."""
     return [f"PC{j}" for j in range(1, k + 1)]
+
+
+def components_of(
+    spectrum: Spectrum, count: int | None, factor: float, total: float | None, size: int
+) -> Components:
+    """Return what eigenvalues mean.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    count : int or None
+        Number of components: beyond the rank they are 0.
+    factor : float
+        Turns eigenvalues into what they mean.
+    total : float or None
+        Sum of all eigenvalues, where it means something.
+    size : int
+        Their number.
+    """
+    k = spectrum.values.size if count is None else count
+    rank = min(spectrum.rank, k)
+    values = np.zeros(k)
+    values[:rank] = spectrum.values[:rank] * factor
+    whole = None if total is None else total * factor
+    return Components(values, whole, size, rank, spectrum.rank_tolerance, spectrum.rest * factor)
 
 
 def fixed_signs(vectors: Any) -> FloatArray:

@@ -73,7 +73,7 @@ def check_ddof(ddof: Any, n: int) -> int:
     return check_integer("ddof", ddof, 0, n - 1, "Sums are divided by n - ddof.")
 
 
-def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | None:
+def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
     """Return the scaling rule, or the given divisors as float64."""
     if scale is None:
         return None
@@ -84,8 +84,10 @@ def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | N
                 "in. Use center=True."
             )
         return check_choice("scale", scale, SCALES)
+    d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
     message = (
-        f"scale={scale!r} must hold {d} positive numbers, one for each column. "
+        f"scale={scale!r} must hold {d} positive numbers, one for each column, of at most {most:.2g} "
+        f"for data in {rows.dtype}. "
         "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots, 'genotype' by "
         "sqrt(2 p (1 - p)) for allele frequencies p."
     )
@@ -93,7 +95,7 @@ def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | N
         divisors = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(message) from error
-    if divisors.shape != (d,) or not np.isfinite(divisors).all() or not (divisors > 0).all():
+    if divisors.shape != (d,) or not ((divisors > 0) & (divisors <= most)).all():
         raise ParameterError(message)
     return divisors
 
@@ -212,9 +214,10 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
 
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
-    # Only the shape is looked at.
-    source = np.broadcast_to(np.float32(0), rows.shape) if rows.is_stored else rows.in_memory()
-    source = X if hasattr(X, "columns") and rows.table is None else source
+    # Only the number of columns is looked at, and their names.
+    source = np.broadcast_to(np.float32(0), (1, rows.shape[1])) if rows.is_stored else rows.in_memory()
+    named = hasattr(X, "columns") and rows.table is None
+    source = getattr(X, "_meta", X) if named else source
     try:
         validate_data(estimator, source, skip_check_array=True, reset=reset)
     except TypeError as error:

@@ -18,6 +18,7 @@ from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
 from gramian.arrays import (
     as_float64,
+    dense,
     from_numpy,
     memory_limit_bytes,
     namespace,
@@ -29,9 +30,8 @@ from gramian.engine.seen import (
     FREQUENT_DIRECTIONS,
     OfSeen,
     SketchProblem,
-    plan_sketch,
     problem_of,
-    solve_sketch,
+    sketch_costs,
     with_pass,
 )
 from gramian.errors import DataError, ParameterError, RankWarning
@@ -107,7 +107,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
     forgetting : float, default=1.0
         In (0, 1]: with each call of :meth:`partial_fit` the weight of all rows before is multiplied by it.
         Means and variances are then weighted ones, as of ``numpy.cov(..., aweights=w, ddof=ddof)``: sums of
-        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``.
+        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``. :meth:`fit` is one batch: nothing comes
+        before it that could be forgotten.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
 
@@ -284,8 +285,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
         rows, found = self._fit(X, checkpoint)
-        if found.scores is None:
-            return self._projection().scores(rows)
+        if found.scores is None or rows.is_spread:
+            return rows.mapped(self._projection().scores, self.n_components_)
         return self._projection().whitened(found.scores)
 
     def _rows(self, X: Any, **options: Any) -> Rows:
@@ -303,22 +304,23 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:
-        n, d = rows.shape
-        return LinearProblem(
-            rows, bool(self.center), check_scale(self.scale, d, bool(self.center)), check_ddof(self.ddof, n)
-        )
+        center = bool(self.center)
+        scale, ddof = check_scale(self.scale, rows, center), check_ddof(self.ddof, rows.shape[0])
+        return LinearProblem(rows, center, scale, ddof)
 
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])
         if size is not None:
-            return plan_sketch(rows.shape, size, ask)
+            return plan(sketch_costs(rows.shape, size), ask)
         problem = self._problem(rows)
         return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (size is not None or not isinstance(rows, StoredRows)):
+        if checkpoint is not None and (
+            size is not None or not isinstance(rows, StoredRows) or rows.is_spread
+        ):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
@@ -352,9 +354,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         target, choice = settle(self, problem, wanted, rule_rng)
         if isinstance(problem, SketchProblem):
             target = target if target.count is not None else Target(count=min(*rows.shape, problem.size))
-            solved = solve_sketch(problem, replace(ask, target=target), as_told=self.tol is not None)
-        else:
-            solved = solve(problem, replace(ask, target=target))
+            ask = ask if self.tol is not None else replace(ask, tol=np.inf)
+        solved = solve(problem, replace(ask, target=target))
         if isinstance(problem, OfSeen):
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
@@ -400,8 +401,9 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
         self._center = view.mean * 2.0**view.exponent
-        rest = np.zeros_like(view.mean) if view.rest is None else view.rest
-        self._center_rest = rest * 2.0**view.exponent
+        self.__dict__.pop("_center_rest", None)
+        if view.rest is not None:
+            self._center_rest = view.rest * 2.0**view.exponent
         self._divisor = view.data_divisor
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
         self.scale_ = (
@@ -424,7 +426,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         check_is_fitted(self)
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        return self._projection().scores(rows)
+        return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
         deviations = np.sqrt(self.explained_variance_) if self.whiten else None
@@ -443,19 +445,20 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA")
-        scores = rows.in_memory()
-        if rows.is_sparse:
-            scores = scores.toarray()
-        if scores.shape[1] != self.n_components_:
+        rows = as_rows(X, estimator="PCA", check_finite=False)
+        if rows.shape[1] != self.n_components_:
             raise DataError(
-                f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
+                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        back = self._projection().back(scores)
+        back = rows.mapped(self._back, self.n_features_in_)
         if self.picture_shape_ is None:
             return back
         return namespace(back).reshape(back, (back.shape[0], *self.picture_shape_))
+
+    def _back(self, scores: Rows) -> Any:
+        scores.require_finite()
+        return self._projection().back(dense(scores.in_memory()))
 
     # ------------------------------------------------ what the model says
 

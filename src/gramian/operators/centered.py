@@ -59,6 +59,8 @@ class CenteredRows:
         Which columns do not vary beyond the rounding of their mean.
     rest : ndarray of shape (d,) or None
         What the float64 ``mean`` leaves out of the mean; None where nothing is known to be left out.
+    among : int or None
+        Number of rows of the whole table, where this is part of it.
     """
 
     rows: Rows
@@ -71,6 +73,27 @@ class CenteredRows:
     unit_exponent: int = 0
     constant: Any = None
     rest: FloatArray | None = None
+    among: int | None = None
+
+    def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.rows.Rows.over_parts`."""
+        if not self.rows.is_spread:
+            return f(self, *aligned)
+        # What is sent to others holds no rows of its own.
+        bare = replace(self, rows=None, among=self.rows.shape[0])  # type: ignore[arg-type]
+        return self.rows.over_parts(lambda rows, *own: f(replace(bare, rows=rows), *own), combine, *aligned)
+
+    def over_columns(self, f: Callable[[CenteredRows], R], combine: Callable[[R, R], R]) -> R:
+        """Combine ``f`` of blocks of columns of C, in one place each."""
+        bare = replace(self, rows=None)  # type: ignore[arg-type]
+
+        def of_columns(rows: Rows, mean: Any, divisor: Any, squares: Any, rest: Any) -> R:
+            own = {"mean": mean, "divisor": divisor, "column_squares": squares, "rest": rest}
+            return f(replace(bare, rows=rows, **own))
+
+        return self.rows.over_columns(
+            of_columns, combine, self.mean, self.divisor, self.column_squares, self.rest
+        )
 
     @cached_property
     def _by_column(self) -> Any:
@@ -188,7 +211,7 @@ class CenteredRows:
     def _shift(self, offset: FloatArray) -> float:
         """Sum of squares that adding a number to each centred column adds to C."""
         scaled = offset if self.divisor is None else offset / self.divisor
-        return self.rows.shape[0] * float(scaled @ scaled)
+        return (self.among or self.rows.shape[0]) * float(scaled @ scaled)
 
     @property
     def forming_error(self) -> float:
@@ -254,6 +277,8 @@ class CenteredRows:
 
     def times(self, V: Any) -> Any:
         """Return ``C V`` for V of shape (d, k), in the dtype of V."""
+        if self.rows.is_spread:
+            return self.over_parts(lambda C: C.times(V), _below)
         if self.rows.is_sparse:
             return self._sparse_times(V)
         n, d = self.rows.shape
@@ -271,6 +296,8 @@ class CenteredRows:
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
+        if self.rows.is_spread:
+            return self.over_parts(lambda C, W: C.transposed_times(W), np.add, W)
         if self.rows.is_sparse:
             return self._sparse_transposed_times(W)
         n, d = self.rows.shape
@@ -329,6 +356,10 @@ class CenteredRows:
         slices = self.rows.portions
         product = in_laps(self, slices, lambda lap: sum(each_thread(share, lap)), np.add, "products", of=(V,))
         return product / self.divisor[:, None] if self.divisor is not None else product
+
+
+def _below(upper: Any, lower: Any) -> Any:
+    return np.concatenate([upper, lower])
 
 
 def in_laps(

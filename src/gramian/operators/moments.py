@@ -74,10 +74,12 @@ def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
 def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
     counts = np.array([part.count for part in parts], dtype=np.float64)
+    # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
     # Differences of means are exact where the means are large beside them.
-    gaps = np.array([(part.mean - parts[0].mean) + part.rest for part in parts])
+    origin = parts[int(counts.argmax())].mean
+    gaps = np.array([(part.mean - origin) + part.rest for part in parts])
     gap = counts @ gaps / counts.sum()
-    mean, rest = _two_sum(parts[0].mean, gap)
+    mean, rest = _two_sum(origin, gap)
     return mean, rest, np.sqrt(counts)[:, None] * (gaps - gap)
 
 
@@ -109,7 +111,12 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float, among: int
     among : int
         Number of rows that these are merged with, which the mean has to be exact enough for.
     """
-    exponent, found = _safe(rows, lambda e: moments(rows, e, center, among))
+    most = rows.shape[0] + among
+
+    def measure(exponent: int) -> Moments:
+        return rows.over_parts(lambda part: moments(part, exponent, center, most), merge_moments)
+
+    exponent, found = _safe(rows, measure)
     return from_moments(rows, found, exponent, center=center, scale=scale, ddof=ddof)
 
 
@@ -124,9 +131,12 @@ def from_moments(
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if isinstance(scale, str) and scale == "genotype":
-        if not isinstance(rows, SeenRows):  # which were looked at as they came
+        frequency = np.ldexp(mean, exponent) / 2
+        if isinstance(rows, SeenRows):
+            _require_frequencies(frequency, np.ldexp(squares / n, 2 * exponent))
+        else:
             require_counts(rows)
-        scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
+        scale = _binomial_deviation(frequency, constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
@@ -198,12 +208,27 @@ def require_counts(rows: Rows) -> None:
         )
 
 
-def _binomial_deviation(mean: FloatArray, constant: Any) -> FloatArray:
-    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p = mean / 2.
+def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
+    """Refuse moments that no counts of alleles have, of rows that came before they were to be counts.
+
+    Numbers from 0 to 2 of mean m have a variance of at most m (2 - m) (Bhatia and Davis 2000).
+    """
+    most = 4 * frequency * (1 - frequency) + 1e-9
+    wrong = np.flatnonzero(~((frequency >= 0) & (frequency <= 1) & (variance <= most)))
+    if wrong.size:
+        raise DataError(
+            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and column {wrong[0]} of the rows seen "
+            "holds others. Set scale='unit', or start again with a fresh model."
+        )
+
+
+def _binomial_deviation(frequency: FloatArray, constant: Any) -> FloatArray:
+    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p.
 
     Infinite for constant columns. Patterson, Price, Reich (2006), equations 1 to 3, leave out the factor 2.
     """
-    return np.where(constant, np.inf, np.sqrt(np.where(constant, 0.0, mean * (2.0 - mean) / 2.0)))
+    varies = np.where(constant, 0.5, frequency)
+    return np.where(constant, np.inf, np.sqrt(2.0 * varies * (1.0 - varies)))
 
 
 def _divisor(
@@ -228,10 +253,10 @@ def _divisor(
     return np.ldexp(divisor, shift), exponent + shift
 
 
-def moments(rows: Rows, exponent: int, center: bool, among: int = 0) -> Moments:
-    """Return mean and sums of squares of the columns of ``X / 2**exponent``, some of more rows."""
+def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
+    """Return mean and sums of squares of the columns of ``X / 2**exponent``, of rows among so many."""
     n = rows.shape[0]
-    most = n + among
+    most = max(most, n)
     view = uncentered(rows, exponent, double=True)
     if rows.is_sparse:
 
@@ -303,10 +328,15 @@ def scatter(
     exponent, moments : tuple
         The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``.
     """
-    among += rows.shape[0]
-    return _safe(
-        rows, lambda exponent: _scatter(uncentered(rows, exponent, double), center, workers_limit, among)
-    )
+    most = rows.shape[0] + among
+
+    def measure(exponent: int) -> Moments:
+        return rows.over_parts(
+            lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most),
+            merge_moments,
+        )
+
+    return _safe(rows, measure)
 
 
 def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:

@@ -107,6 +107,9 @@ class ScatterOperator(ABC):
         C = self.centered
         if self._whole is not None:
             return symmetric_times(self._whole, V)
+        if C.rows.is_spread:
+            kind = type(self)
+            return C.over_parts(lambda part: kind(part).matmat(V), np.add)
         if C.rows.is_sparse:
             return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         slices = C.thin_slices(self.axis)
@@ -136,6 +139,10 @@ class ScatterOperator(ABC):
         """Return the matrix as float64, accumulated over blocks of C."""
         if self._whole is not None:
             return self._whole
+        if self.centered.rows.is_spread:
+            kind, C = type(self), self.centered
+            over = C.over_parts if self.axis == 0 else C.over_columns
+            return over(lambda part: kind(part).dense(), np.add)
         slices, m = self._wide_slices(), self.size
         if not is_numpy(self.like):
             blocks = (self._cut(part, None) for part in slices)

@@ -14,6 +14,7 @@ from gramian.arrays import memory_limit_bytes, to_numpy
 from gramian.checks import counted
 from gramian.errors import DataError, InputTypeError
 from gramian.rows.array import ArrayRows
+from gramian.rows.dask import DaskRows, is_dask
 from gramian.rows.expected import Expected
 from gramian.rows.generated import column_names, table_of_blocks
 from gramian.rows.rows import Rows
@@ -92,6 +93,8 @@ def as_rows(
             )
         left = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, working)
         values = left if limit is not None else left.whole(working)
+    if is_dask(values):
+        values = DaskRows.checked(values, estimator, minimum, working)
     if isinstance(values, Rows):
         rows = values
     else:

@@ -64,6 +64,8 @@ class Rows(ABC):
         What was read, where the input was a file.
     borrowed : bool
         Whether the numbers are, or may be, in the caller's memory.
+    part : str
+        What these are rows of, where they are part of a larger table.
     """
 
     dtype: np.dtype[Any]
@@ -72,10 +74,13 @@ class Rows(ABC):
     picture_shape: tuple[int, int] | None = None
     table: Table | None = None
     borrowed: bool = True
+    part: str = ""
     is_sparse: ClassVar[bool] = False
     is_stored: ClassVar[bool] = (
         False  # whether rows are read when their turn comes, so that a pass costs that
     )
+
+    is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
 
     # --------------------------------------------------------- what a kind of data says
 
@@ -187,6 +192,27 @@ class Rows(ABC):
             found = [functools.reduce(combine, [*found, *self._each(f, parts[group])])]
         return found[0]
 
+    def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        """Combine ``f`` of the parts of the table that are in one place each: of all of it, unless spread.
+
+        Parameters
+        ----------
+        f : callable
+            Takes a part, as Rows of its own, and its rows of the arrays in ``aligned``.
+        combine : callable
+            Of what came of earlier parts and of the next ones.
+        *aligned : arrays of n rows, or None
+        """
+        return f(self, *aligned)
+
+    def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        """Combine ``f`` of blocks of columns, and of their part of arrays of d entries, in one place each."""
+        return f(self, *aligned)
+
+    def mapped(self, f: Callable[[Rows], Any], columns: int) -> Any:
+        """Return ``f`` of all rows, an array of so many columns; lazy where rows are spread."""
+        return f(self)
+
     def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
         """Return the results of ``f`` for all rows, one below the other.
 
@@ -233,7 +259,7 @@ class Rows(ABC):
         row, column, value, _ = found[0]
         count = sum(more for *_, more in found)
         what = "NaN" if np.isnan(value) else "inf (infinity)"
-        place = f"row {row}" + (f" ({self.row_names[row]})" if self.row_names else "")
+        place = f"row {row}{self.part}" + (f" ({self.row_names[row]})" if self.row_names else "")
         place += f", column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
         total = f" ({count} such values in total)" if count > 1 else ""
         way_out = (

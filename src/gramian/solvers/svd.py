@@ -60,8 +60,8 @@ class SvdRoute:
 
 
 def routes(costs: Costs, target: Target) -> Iterator[SvdRoute]:
-    """Yield the one route, for dense tables."""
-    if isinstance(costs, TableCosts) and not costs.sparse:
+    """Yield the one route, for dense tables in one place."""
+    if isinstance(costs, TableCosts) and not costs.sparse and not costs.parts:
         yield SvdRoute()
 
 

@@ -1,0 +1,65 @@
+"""Tables in Dask's chunks give what arrays give."""
+
+import numpy as np
+import pytest
+
+from gramian import PCA
+from gramian.errors import DataError, InputTypeError
+
+da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
+
+X = np.random.default_rng(0).standard_normal((500, 12)) * np.linspace(5, 1, 12) + 3
+WIDE = X.T @ np.random.default_rng(1).standard_normal((500, 900))
+
+
+@pytest.mark.parametrize(
+    "options", [{"n_components": 3}, {"n_components": 0.9}, {}, {"scale": "unit"}], ids=str
+)
+def test_pca_of_chunks_is_that_of_the_array(options):
+    for values, chunks in [
+        (X, (70, 5)),
+        (X, ((0, 500, 0), 12)),
+        (WIDE, (5, 100)),
+        (X.astype("f4"), (130, 12)),
+    ]:
+        ours = PCA(random_state=0, **options).fit(da.from_array(values, chunks=chunks))
+        whole = PCA(random_state=0, **options).fit(values)
+        rtol = 1e-10 if values.dtype == np.float64 else 1e-5
+        top = whole.explained_variance_[0]
+        np.testing.assert_allclose(
+            ours.explained_variance_, whole.explained_variance_, rtol=rtol, atol=rtol * 1e-4 * top
+        )
+        assert ours.certificate_.ok
+        lazy = ours.transform(da.from_array(values, chunks=chunks))
+        assert lazy.dtype == values.dtype
+        scale = np.sqrt(top) * 10
+        np.testing.assert_allclose(lazy.compute() / scale, ours.transform(values) / scale, atol=1e-6)
+        np.testing.assert_allclose(
+            ours.inverse_transform(lazy).compute() / scale,
+            whole.inverse_transform(whole.transform(values)) / scale,
+            atol=1e-5,
+        )
+
+
+def test_lengths_that_are_not_known_are_counted_and_chunks_of_integers_taken():
+    chunked = da.from_array(np.round(10 * X).astype(int), chunks=(70, 12))
+    unknown = chunked[chunked[:, 0] > 0]
+    assert np.isnan(unknown.shape[0])
+    found = PCA(3).fit(unknown)
+    np.testing.assert_allclose(found.explained_variance_, PCA(3).fit(unknown.compute()).explained_variance_)
+    assert np.isnan(found.transform(unknown).shape[0])
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(DataError, match="Expected 2D array"):
+        PCA().fit(da.ones(10))
+    with pytest.raises(DataError, match=r"row 71.*column 2"):
+        PCA().fit(da.where(da.arange(500, chunks=70)[:, None] * 12 + da.arange(12) == 71 * 12 + 2, np.nan, X))
+    holed = X.copy()
+    holed[71, 2] = np.nan
+    with pytest.raises(DataError, match=r"row 1 of chunk 1, column 2"):
+        PCA(2).fit(X).transform(da.from_array(holed, chunks=(70, 12))).compute()
+    with pytest.raises(DataError, match="minimum of 2 is required"):
+        PCA().fit(da.ones((1, 3)))
+    with pytest.raises(InputTypeError, match=r"to_dataframe\(\)"):
+        PCA().fit(pytest.importorskip("dask.bag").from_sequence([1, 2]))
