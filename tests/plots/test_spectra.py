@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import gramian
 from gramian import plots
@@ -55,6 +56,8 @@ def test_intervals_are_those_of_the_certificate(pca, tmp_path):
     np.testing.assert_array_equal(data["lower"], pca.certificate_.lower)
     np.testing.assert_array_equal(data["upper"], pca.certificate_.upper)
     chart.save(tmp_path / "a.png")
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        plots.eigenvalues(gramian.PCA())
     with pytest.warns(gramian.RankWarning):
         nothing = gramian.PCA(1).fit(np.ones((4, 2)))
     with pytest.raises(ParameterError, match="No eigenvalue above 0"):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gramian.arrays import as_float64
 from gramian.checks import check_integer
 from gramian.errors import DataError
-from gramian.plots.names import component_titles, numbers_of
+from gramian.plots.names import component_titles, fitted, numbers_of
 from gramian.plots.pictures import Picture, Pixels, contact_sheet, grey, signed
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
@@ -39,7 +39,7 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
     MissingExtraError
         If Pillow is not installed.
     """
-    model = getattr(model, "decomposition_", model)
+    model = fitted(model)
     shape = _shape(model)
     if not hasattr(model, "components_"):
         raise DataError("Components of a kernel PCA are no pictures. Those of gramian.PCA are.")

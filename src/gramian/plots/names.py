@@ -8,10 +8,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
+
+
+def fitted(model: Any) -> Any:
+    """Return a fitted decomposition, that of a space of faces included.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+    """
+    check_is_fitted(model)
+    return getattr(model, "decomposition_", model)
 
 
 def component_titles(model: Any, k: int) -> list[str]:
@@ -34,7 +46,7 @@ def axis_title(model: Any, place: int) -> str:
     )
 
 
-def place_of(component: int | str, count: int, name: str = "component") -> int:
+def place_of(component: int | str, count: int, name: str = "component", advice: str = "") -> int:
     """Return the place, from 0, of a component given as 3 or "PC3".
 
     Raises
@@ -55,7 +67,7 @@ def place_of(component: int | str, count: int, name: str = "component") -> int:
         if matched is None:
             raise ParameterError(f"{name}={component!r} is no component. Give PC1 to PC{count}.")
         given = int(matched[1])
-    return check_integer(name, given, 1, count, f"The model has PC1 to PC{count}.") - 1
+    return check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
 def feature_names_of(model: Any) -> list[str]:

@@ -15,6 +15,7 @@ from gramian.errors import ParameterError
 from gramian.estimators.choose_components import choose_components
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.pca import PCA
+from gramian.plots.names import fitted
 from gramian.plots.style import BLUE, INK, VERMILION, WIDTH, Layers, Lines, headed, table
 
 MOST_BARS = 40
@@ -52,7 +53,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     >>> gramian.plots.scree(gramian.PCA(2).fit(X)).data.select(["name", "kept"]).to_pylist()[1:3]
     [{'name': 'PC2', 'kept': True}, {'name': 'PC3', 'kept': False}]
     """
-    model = getattr(model, "decomposition_", model)
+    model = fitted(model)
     kept, found = int(model.n_components_), known_variances(model)
     if not kept:
         raise ParameterError("The model has no components to draw.")
@@ -177,7 +178,7 @@ def eigenvalues(model: Any) -> Any:
         ``chart.data``: number, eigenvalue, ``lower`` and ``upper`` (missing where nothing is known of
         eigenvalues that were not computed), the radius, and it relative to the largest eigenvalue.
     """
-    certificate = getattr(model, "decomposition_", model).certificate_
+    certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:
         raise ParameterError("No eigenvalue above 0 was computed, so there is no interval to draw.")
@@ -193,9 +194,9 @@ def eigenvalues(model: Any) -> Any:
             "relative": np.maximum(certificate.radii / top, 1e-18),
         }
     )
-    x = alt.X(
-        "component:Q", title=None, axis=alt.Axis(labels=False, tickMinStep=1), scale=alt.Scale(zero=False)
-    )
+    numbers = alt.Scale(domain=[0.5, len(values) + 0.5], nice=False)
+    places = list(range(1, len(values) + 1, max(1, -(-len(values) // 16))))
+    x = alt.X("component:Q", title=None, axis=alt.Axis(labels=False, values=places), scale=numbers)
     log = alt.Scale(type="log", nice=True)
     power = alt.Axis(format="~g", tickCount=6)
     rows = alt.Chart().transform_calculate(
@@ -211,7 +212,7 @@ def eigenvalues(model: Any) -> Any:
             tooltip=["component:Q", "eigenvalue:Q", "lower:Q", "upper:Q"],
         ),
     ]
-    below = x.title("component").axis(alt.Axis(tickMinStep=1))
+    below = x.title("component").axis(alt.Axis(values=places, format="d"))
     radius = alt.Y("relative:Q", title="radius / largest", scale=log, axis=alt.Axis(format="~e", tickCount=4))
     lower = [
         alt.Chart()
