@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gramian.checks import counted, duration
+from gramian.checks import counted, duration, percent
 from gramian.report.facts import (
     component_rows,
     kernel_text,
     method_name,
-    percent,
     size_text,
     validity_text,
     versions,
