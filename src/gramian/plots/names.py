@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, shares_of
+from gramian.arrays import to_numpy
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
 
@@ -29,7 +30,7 @@ def fitted(model: Any) -> Any:
 def component_titles(model: Any, k: int) -> list[str]:
     """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without the ratios where they are not known."""
     names = component_names(k)
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     if ratios is None:
         return names
     return [
@@ -79,7 +80,7 @@ def feature_names_of(model: Any) -> list[str]:
 def numbers_of(X: Any) -> npt.NDArray[Any]:
     """Return the numbers of an array, a data frame or a table."""
     values = getattr(X, "values", X)
-    return np.asarray(X if callable(values) else values)
+    return to_numpy(X if callable(values) else values)
 
 
 def row_names_of(X: Any) -> Sequence[Any] | None:

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, shares_of
 from gramian.checks import counted, percent
 from gramian.errors import ParameterError
 from gramian.estimators.choose_components import choose_components
@@ -59,7 +59,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     kept, found = int(model.n_components_), known_variances(model)
     if not kept:
         raise ParameterError("The model has no components to draw.")
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     total, of = float(found.sum()), f"the variance of {counted(kept, 'component')}"
     if ratios is not None:
         total, of = float(found[0]) / (float(ratios[0]) or 1.0), "the total variance"
