@@ -54,7 +54,7 @@ FLOOR = 1e-8
 SINGLE = 1e-2
 COLUMNS = 20
 # Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
-STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 3e-9
+STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 1.2e-9
 
 
 @dataclass(frozen=True, eq=False)
