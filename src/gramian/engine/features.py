@@ -339,7 +339,7 @@ def feature_costs(
     solver, what = ("random-features", "random features") if rule is None else ("nystroem", "landmarks")
     steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
     if rule is not None:
-        cholesky = n * m * m / 2 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
+        cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
         centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
         details = {
             "rpcholesky": (f"{m} rows by randomly pivoted Cholesky", cholesky),
