@@ -449,13 +449,16 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             if problem.spread is not None:
                 tiles, room = amount(4 * problem.rows.shape[0] ** 2), amount(problem.spread.room)
                 said += f" Tiles of the matrix take {tiles}, and {room} may be kept where the rows are."
-            raise MemoryLimitError(f"{said} {self._cheaper(problem.rows, kernel)}") from error
+            raise MemoryLimitError(
+                f"{said} {self._cheaper(problem.spread or problem.rows, kernel)}"
+            ) from error
 
     def _cheaper(self, rows: Rows, kernel: Kernel | None) -> str:
         """What takes less time than all rows, and how long, as advice."""
         advice = "A sample of the rows costs less."
         if kernel is None or not kernel.psd or isinstance(self.n_components, str) or self.repair is not None:
             return advice
+        advice = "A sample of the rows costs less, or KernelPCA(solver='nystroem') with few n_landmarks."
         other = clone(self).set_params(solver="nystroem", n_components=None, kernel=kernel)
         with suppress(GramianError):
             seconds = other._plan_features(rows, kernel).seconds
@@ -481,7 +484,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         evaluator = None if kernel is None else self._bind(kernel, X_fit)
         problem = self._problem(rows, evaluator, target, spread)
         ask = self._ask(rows, target, problem)
-        warn_of_cost(self._planned(problem, ask, kernel), lambda: self._cheaper(rows, kernel))
+        warn_of_cost(self._planned(problem, ask, kernel), lambda: self._cheaper(spread or rows, kernel))
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
         with checkpointed(self, spread or rows, checkpoint) as (problem.passes, seeds):
             solver_rng, probe_rng = streams(seeds, 2)

@@ -70,10 +70,25 @@ class SpreadTiles:
         return self._tiles.dense() if self._whole is None else self._whole
 
 
-def _sums(tile: FloatArray) -> FloatArray:
-    return np.stack([tile.sum(axis=1), np.einsum("ij,ij->i", tile, tile)], axis=1)
+def _sums(tile: FloatArray, diagonal: bool) -> tuple[FloatArray, ...]:
+    """Return sums of the rows and of their squares and, beside the diagonal, those of the columns."""
+    squares = tile * tile
+
+    def along(axis: int) -> FloatArray:
+        starts = range(0, tile.shape[axis], TILE)
+        pieces = (np.add.reduceat(values, starts, axis=axis) for values in (tile, squares))
+        return np.stack([found.sum(axis=axis) for found in pieces], axis=1)
+
+    return (along(1),) if diagonal else (along(1), along(0))
 
 
-def _times(tile: FloatArray, V: FloatArray) -> FloatArray:
-    parts = (tile[:, some] @ V[some] for some in slices(len(V), TILE))
-    return sum(parts, np.zeros((len(tile), V.shape[1])))
+def _times(tile: FloatArray, diagonal: bool, V: FloatArray, W: FloatArray) -> tuple[FloatArray, ...]:
+    """Return ``tile V`` and, beside the diagonal, ``tile.T W``, by pieces that stay in the cache for both."""
+    own, other = np.zeros((len(tile), V.shape[1])), np.zeros(V.shape)
+    for rows in slices(len(tile), TILE):
+        for columns in slices(len(V), TILE):
+            piece = tile[rows, columns]
+            own[rows] += piece @ V[columns]
+            if not diagonal:
+                other[columns] += piece.T @ W[rows]
+    return (own,) if diagonal else (own, other)

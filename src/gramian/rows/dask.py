@@ -282,18 +282,23 @@ class DaskTiles:
         self.tiles = persist(*(of_pair(f, parts[i], parts[j] if i > j else None) for i, j in self.pairs))
 
     def over(self, f: Callable[..., Any], V: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return sums along rows of tiles of what ``f`` makes of a tile and its rows of V; n rows."""
+        """Return sums, of n rows, of what ``f`` makes of each tile for its rows and for its columns.
+
+        ``f`` takes a tile, whether it is on the diagonal, and the rows of V for its columns and for its rows;
+        it returns what belongs to its rows and, beside the diagonal, what belongs to its columns.
+        """
         from dask import compute, delayed
 
         given = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
-        sums: list[list[Any]] = [[] for _ in self.places]
+        sums: list[list[tuple[Any, int]]] = [[] for _ in self.places]
         work = delayed(f, traverse=False)
-        of_tile, added = delayed(_on_tile, pure=False), delayed(_added, pure=False)
+        of_tile, added = delayed(_alone, pure=False), delayed(_added, pure=False)
         for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
-            sums[i].append(of_tile(work, tile, False, *given[j]))
+            found = of_tile(work, tile, i == j, *given[j], *given[i])
+            sums[i].append((found, 0))
             if i > j:
-                sums[j].append(of_tile(work, tile, True, *given[i]))
-        return np.concatenate(compute(*(added(found) for found in sums)))
+                sums[j].append((found, 1))
+        return np.concatenate(compute(*(added(*zip(*found, strict=True)) for found in sums)))
 
     def dense(self) -> npt.NDArray[Any]:
         """Return the matrix in memory."""
@@ -316,12 +321,9 @@ def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any)
     return _alone(f, _rows_of(chunk, dtype), *own)
 
 
-def _on_tile(f: Callable[..., Any], tile: Any, turned: bool, *given: Any) -> Any:
-    return _alone(f, tile.T if turned else tile, *given)
-
-
-def _added(found: list[Any]) -> Any:
-    return sum(found[1:], found[0])
+def _added(found: tuple[Any, ...], which: tuple[int, ...]) -> Any:
+    first, *others = (both[k] for both, k in zip(found, which, strict=True))
+    return sum(others, first)
 
 
 def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
