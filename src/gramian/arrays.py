@@ -146,8 +146,9 @@ def random_normal(rng: np.random.Generator, shape: tuple[int, int], like: Any) -
     return from_numpy(rng.standard_normal(shape).astype(numpy_dtype(like), copy=False), like)
 
 
-def rows_of(array: Any, numbers: npt.NDArray[Any]) -> Any:
-    """Return the rows of these numbers, a NumPy array of them, as ``array[numbers]``; perhaps sparse."""
+def rows_of(array: Any, numbers: Any) -> Any:
+    """Return the rows of these numbers, of any array or sparse matrix, as ``array[numbers]``."""
+    numbers = np.asarray(numbers, dtype=np.intp)
     if is_numpy(array) or sparse.issparse(array):
         return array[numbers]
     return namespace(array).take(array, from_numpy(numbers, array), axis=0)

@@ -1,5 +1,7 @@
 """Tables in Dask's chunks give what arrays give."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,15 @@ def test_pictures_of_unknown_number():
         expected = model.inverse_transform(model.transform(some.compute()))
         assert back.ndim == 3
         np.testing.assert_allclose(back.compute(), expected, atol=1e-10)
+
+
+def test_the_plan_says_how_many_tasks_a_pass_is():
+    from dask.callbacks import Callback
+
+    chunked, done = da.from_array(X, chunks=(20, 12)).astype("f8") + 1, []
+    plan = PCA(3, solver="covariance").plan(chunked)
+    said = re.search(r"25 chunks: a pass is (\d+) tasks$", plan.steps[0].detail)
+    with Callback(posttask=lambda key, *_: done.append(key)):
+        PCA(3, solver="covariance").fit(chunked)
+    assert len(done) == int(said[1])
+    assert PCA(3).plan(chunked[:, :5]).seconds < plan.seconds

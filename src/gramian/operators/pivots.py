@@ -24,8 +24,10 @@ Indices = npt.NDArray[np.intp]
 BLOCK = 1024  # rows updated at a time by one worker
 SAMPLE = 300
 PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
-CANDIDATES = 16, 200  # fewest and most that are drawn between two passes over the rows
+CANDIDATES = 16, 200  # fewest and most that are drawn at a time
 ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain
+LEAST_ACCEPTED = 0.25  # of the candidates, for going through all rows to cost more than drawing in vain
+STEP = 128  # columns of the factor made at a time
 
 
 def chosen(
@@ -91,8 +93,9 @@ def random_pivots(
 ) -> Indices:
     """Choose landmarks one after the other, each with the probability of what is unexplained of it.
 
-    Candidates are drawn in blocks and rejected as far as those accepted before them explain them, which gives
-    the same distribution as drawing one by one, with few passes over the rows.
+    Candidates are drawn by what was unexplained when the rows were last looked at, and accepted as far as
+    it still is, which gives the same distribution as drawing from what is left after every one. The rows are
+    gone through again only when few candidates are accepted.
 
     Parameters
     ----------
@@ -117,7 +120,8 @@ def random_pivots(
     References
     ----------
     Epperly, Tropp, Webber (2024), Embrace rejection: kernel matrix approximation by accelerated randomly
-    pivoted Cholesky, algorithm 2.1. Chen, Epperly, Tropp, Webber (2023), Randomly pivoted Cholesky.
+    pivoted Cholesky, algorithm 2.1, whose candidates need not be drawn anew for its rejections to be right.
+    Chen, Epperly, Tropp, Webber (2023), Randomly pivoted Cholesky.
     """
     # Elsewhere the factor grows by copies, so that what was lost there is made again.
     columns = 0 if rows.is_spread else count
@@ -126,9 +130,10 @@ def random_pivots(
     trace = _centred_trace(evaluator, rows, rng) if center else float(traces.sum())
     # What is left of a diagonal is a difference, and rounding at this size.
     floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * tops.max() + evaluator.absolute
-    chosen = np.empty(0, dtype=np.intp)
+    chosen, L, seen = np.empty(0, dtype=np.intp), np.zeros((count, count)), 0
+    nodes: Any = None
     size = int(np.clip(count // ROUNDS, *CANDIDATES))
-    while len(chosen) < count:
+    while (done := len(chosen)) < count:
         totals = np.array(parts.ask(lambda _, part: part.sums(floor)[-1]))
         ends = np.cumsum(totals)
         if not ends[-1] > tol * trace:
@@ -140,23 +145,35 @@ def random_pivots(
         # In the order in which they were drawn.
         order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
         drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, found, strict=True)])[order]
-        known, chances = (np.concatenate([f[i] for f in found])[order] for i in (2, 3))
         candidates = rows_of(stacked([f[1] for f in found if f[1] is not None]), order)
+        known = np.empty((size, done))
+        if done:
+            KernelValues(evaluator, nodes)(candidates, known)
+            known = solve_triangular(L[:done, :done], known.T, lower=True).T
         H = np.empty((size, size))
         KernelValues(evaluator, candidates)(candidates, H)
-        accepted, lower = _accepted(H - known @ known.T, chances, floor, rng)
-        accepted = accepted[: count - len(chosen)]
-        # Where nothing but rounding is left, nothing is drawn again.
-        spent = np.diag(H) - np.sum(known * known, axis=1) <= floor
+        accepted, lower = _accepted(
+            H - known @ known.T, np.concatenate([f[2] for f in found])[order], floor, rng
+        )
+        accepted = accepted[: count - done]
+        new, last = rows_of(candidates, accepted), done + len(accepted)
         chosen = np.concatenate([chosen, drawn[accepted]])
-        done = np.unique(np.concatenate([drawn[spent], chosen]))
-        cuts = np.split(done, np.searchsorted(done, parts.starts[1:]))
-        own = [cut - start for cut, start in zip(cuts, parts.starts, strict=True)]
-        picked = rows_of(candidates, np.array(accepted, dtype=np.intp))
-        pivots = KernelValues(evaluator, picked, rough=dtype == np.float32)
-        lower = lower[: len(accepted), : len(accepted)]
-        extended = _Extension(pivots, known[accepted], lower)
-        parts.update(extended, own)
+        nodes = new if nodes is None else stacked([nodes, new])
+        L[done:last, :done] = known[accepted]
+        L[done:last, done:last] = lower[: len(accepted), : len(accepted)]
+        # Where nothing but rounding is left, nothing is drawn again.
+        spent = np.unique(drawn[np.diag(H) - np.sum(known * known, axis=1) <= floor])
+        few = len(accepted) < LEAST_ACCEPTED * size
+        if last < count and last > seen and (few or ends[-1] * len(accepted) <= tol * trace * size):
+            pivots = KernelValues(evaluator, nodes[seen:, :], rough=dtype == np.float32)
+            extended, seen = _Extension(pivots, L[seen:last, :last]), last
+            spent = np.unique(np.concatenate([spent, chosen]))
+        elif len(spent):
+            extended = _Extension()
+        else:
+            continue
+        cuts = np.split(spent, np.searchsorted(spent, parts.starts[1:]))
+        parts.update(extended, [cut - start for cut, start in zip(cuts, parts.starts, strict=True)])
     return chosen
 
 
@@ -204,11 +221,10 @@ class _Part(NamedTuple):
         """Return cumulative sums of what is left and more than rounding."""
         return np.cumsum(np.where(self.left <= floor, 0.0, self.left))
 
-    def drawn(self, rows: Rows, at: FloatArray, floor: float) -> tuple[Any, Any, FloatArray, FloatArray]:
-        """Return the places at which sums reach some numbers, these rows, their factor and what is left."""
+    def drawn(self, rows: Rows, at: FloatArray, floor: float) -> tuple[Any, Any, FloatArray]:
+        """Return the places at which sums reach some numbers, these rows, and what was left of them."""
         places = np.minimum(np.searchsorted(self.sums(floor), at, side="right"), len(self.left) - 1)
-        known = as_float64(self.factor[places, : self.done])
-        return places, rows_at(rows, places) if len(places) else None, known, self.left[places]
+        return places, rows_at(rows, places) if len(places) else None, self.left[places]
 
 
 def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:
@@ -227,37 +243,41 @@ class _Extension:
 
     Attributes
     ----------
-    values : KernelValues
-        With the new pivots.
-    known : ndarray of shape (k, done)
-        The pivots' own factor.
-    lower : ndarray of shape (k, k)
-        Cholesky factor of what is left of their kernel matrix.
+    values : KernelValues or None
+        With the new pivots, if there are some.
+    lower : ndarray of shape (k, done + k)
+        Their rows of the Cholesky factor of all pivots' kernel matrix.
     """
 
-    values: KernelValues
-    known: FloatArray
-    lower: FloatArray
+    values: KernelValues | None = None
+    lower: FloatArray | None = None
 
     def __call__(self, rows: Rows, part: _Part, spent: Indices) -> _Part:
         """Return the part with these columns, and nothing left of the rows that are spent."""
-        n, dtype = len(part.left), part.factor.dtype
-        (count, done), left = self.known.shape, part.left.copy()
-        before = self.known.T.astype(dtype)
-        inverse = solve_triangular(self.lower, np.eye(count), lower=True).T.astype(dtype) if count else None
-        room = part.factor.shape[1] >= done + count
-        added = part.factor[:, done : done + count] if room else np.empty((n, count), dtype)
+        left, factor, done = part.left.copy(), part.factor, part.done
+        if self.values is not None and self.lower is not None:
+            (n, room), count = factor.shape, len(self.lower)
+            if room < done + count:
+                factor = np.concatenate([factor[:, :done], np.empty((n, count), factor.dtype)], axis=1)
+            steps = [self._step(cols, done, factor.dtype) for cols in slices(count, STEP)]
 
-        def work(some: slice) -> None:
-            G = np.empty((some.stop - some.start, count), dtype)
-            self.values(rows.block(some).values, G)
-            G -= part.factor[some, :done] @ before
-            new = G @ inverse
-            added[some] = new
-            left[some] = np.maximum(left[some] - np.einsum("ij,ij->i", new, new, dtype=np.float64), 0.0)
+            def work(some: slice) -> None:
+                G = np.empty((some.stop - some.start, count), factor.dtype)
+                self.values(rows.block(some).values, G)  # type: ignore[misc]
+                for cols, before, inverse in steps:
+                    first, last = done + cols.start, done + cols.stop
+                    new = (G[:, cols] - factor[some, :first] @ before) @ inverse
+                    factor[some, first:last] = new
+                    left[some] -= np.einsum("ij,ij->i", new, new, dtype=np.float64)
 
-        if count:
             parallel_map(work, slices(n, BLOCK))
+            done += count
         left[spent] = 0.0
-        factor = part.factor if room else np.concatenate([part.factor, added], axis=1)
-        return _Part(left, factor, done + count)
+        return _Part(np.maximum(left, 0.0), factor, done)
+
+    def _step(self, cols: slice, done: int, dtype: Any) -> tuple[slice, Any, Any]:
+        """Some of the columns, what those before are multiplied by, and the inverse of their own factor."""
+        assert self.lower is not None
+        own = self.lower[cols, done + cols.start : done + cols.stop]
+        inverse = solve_triangular(own, np.eye(len(own)), lower=True).T
+        return cols, self.lower[cols, : done + cols.start].T.astype(dtype), inverse.astype(dtype)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate
+from pickle import PickleBuffer
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -15,12 +16,14 @@ import numpy.typing as npt
 from gramian.arrays import namespace, one_thread
 from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError
+from gramian.records import Spread
 from gramian.rows.array import ArrayRows
 from gramian.rows.rows import Block, Kept, Rows
 from gramian.rows.stored import OnDisk, StoredRows
 
 R = TypeVar("R")
 MERGED = 8  # results that one task combines
+AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
 CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
 NOT_NUMPY = (
     "The chunks of X are {}, and chunks of a Dask array are taken as NumPy arrays. Make them such: "
@@ -149,7 +152,7 @@ class DaskRows(StoredRows):
             raise DataError("The Dask collection holds no rows, and at least one is needed. Give more.")
         while len(found) > 1:
             found = [merged(work, found[some]) for some in slices(len(found), MERGED)]
-        return compute(found[0])[0]  # type: ignore[no-any-return]
+        return compute(found[0])[0].value  # type: ignore[no-any-return]
 
     def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
         given, own = self.values.lazy, self.dtype  # all of what is sent along
@@ -223,6 +226,25 @@ class DaskRows(StoredRows):
         """Return the rows as an array in memory, where that may hold them."""
         kept = {name: getattr(self, name) for name in ("dtype", "feature_names", "picture_shape")}
         return ArrayRows(self.in_memory(), borrowed=False, **kept)
+
+    @cached_property
+    def spread(self) -> Spread:  # type: ignore[override]
+        """By whom the chunks are worked on now, and in how many tasks."""
+        from dask import config, optimize
+        from dask.base import get_scheduler
+        from dask.system import CPU_COUNT
+
+        parts = len(self.portions)
+        made = len(optimize(self.values.values)[0].__dask_graph__())
+        tasks, left = made + parts, parts
+        while left > 1:
+            left = -(-left // MERGED)
+            tasks += left
+        client = getattr(get_scheduler(collections=[self.values.values]), "__self__", None)
+        if client is not None and hasattr(client, "nthreads"):
+            threads = client.nthreads()
+            return Spread(parts, tasks, len(threads), max(1, sum(threads.values())))
+        return Spread(parts, tasks, 0, config.get("num_workers", None) or CPU_COUNT)
 
     @property
     def portions(self) -> list[slice]:
@@ -349,6 +371,18 @@ def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return pictures.reshape(len(pictures), -1)
 
 
+def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows, and blocks of lazy arrays in the same chunks, of which a few are computed at a time."""
+    from dask import compute
+    from dask.system import CPU_COUNT
+
+    parts, start = list(zip(*(array.to_delayed().ravel() for array in arrays), strict=True)), 0
+    for some in slices(len(parts), AT_ONCE * CPU_COUNT):
+        for blocks in compute(parts[some])[0]:
+            yield slice(start, start + len(blocks[0])), *blocks
+            start += len(blocks[0])
+
+
 class _Counting:
     """The numbers of rows, of which a part gets its own."""
 
@@ -356,8 +390,19 @@ class _Counting:
         return np.array([rows.start])
 
 
+class _Sized:
+    """What is sent between workers: Dask combines results where most of their bytes are."""
+
+    def __sizeof__(self) -> int:
+        from cloudpickle import dumps
+
+        arrays: list[PickleBuffer] = []
+        head = dumps(self.__dict__, protocol=5, buffer_callback=arrays.append)
+        return len(head) + sum(array.raw().nbytes for array in arrays)
+
+
 @dataclass(frozen=True)
-class _Work:
+class _Work(_Sized):
     """What is done with every chunk, sent once to each worker."""
 
     f: Callable[..., Any]
@@ -365,17 +410,21 @@ class _Work:
     dtype: np.dtype[Any]
 
 
-def _on_part(work: _Work, chunk: Any, *aligned: Any) -> Any:
+@dataclass(frozen=True)
+class _Result(_Sized):
+    """What was found of one chunk, or of several."""
+
+    value: Any
+
+
+def _on_part(work: _Work, chunk: Any, *aligned: Any) -> _Result:
     # Workers of Dask have a thread for each task.
     with one_thread():
-        return work.f(_rows_of(chunk, work.dtype), *aligned)
+        return _Result(work.f(_rows_of(chunk, work.dtype), *aligned))
 
 
-def _merged(work: _Work, found: list[Any]) -> Any:
-    total = found[0]
-    for more in found[1:]:
-        total = work.combine(total, more)
-    return total
+def _merged(work: _Work, found: list[_Result]) -> _Result:
+    return _Result(reduce(work.combine, [one.value for one in found]))
 
 
 def _numbers_of(frame: Any) -> Any:

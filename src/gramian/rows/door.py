@@ -87,6 +87,7 @@ def as_rows(
     values = X if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
+    values = getattr(values, "lazy", values)  # of a table in chunks
     if isinstance(values, OnDisk):
         if len(values) < minimum:
             raise DataError(

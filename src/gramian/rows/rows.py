@@ -15,6 +15,7 @@ from scipy import sparse
 from gramian.arrays import dense, is_numpy, namespace, parallel_map, to_numpy
 from gramian.checks import slices
 from gramian.errors import DataError
+from gramian.records import Spread
 from gramian.rows.table import Table
 
 R = TypeVar("R")
@@ -81,6 +82,8 @@ class Rows(ABC):
     )
 
     is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
+
+    spread: ClassVar[Spread | None] = None  # how work is shared there
 
     # --------------------------------------------------------- what a kind of data says
 
