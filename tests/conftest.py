@@ -50,9 +50,9 @@ def _read_only(X: Any) -> Any:
     return X
 
 
-def _strict(X: Any) -> Any:
+def _strict(X: Any, device: str = "CPU_DEVICE") -> Any:
     xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
-    return xp.asarray(np.array(X, dtype=np.float64))
+    return xp.asarray(np.array(X, dtype=np.float64), device=xp.Device(device))
 
 
 def _torch(X: Any, dtype: str = "float64", device: str = "cpu") -> Any:
@@ -68,6 +68,8 @@ ARRAY_KINDS = (
     ArrayKind("numpy-float32", np.dtype("f4"), lambda X: np.array(X, dtype=np.float32)),
     ArrayKind("numpy-fortran", np.dtype("f8"), lambda X: np.array(X, dtype="f8", order="F")),
     ArrayKind("array-api-strict", np.dtype("f8"), _strict),
+    # A pretended device: NumPy cannot read it, and nothing can be computed with arrays of the host.
+    ArrayKind("array-api-strict-device", np.dtype("f8"), lambda X: _strict(X, "device1")),
     ArrayKind("pytorch", np.dtype("f8"), _torch),
     ArrayKind("pytorch-float32", np.dtype("f4"), lambda X: _torch(X, "float32")),
     ArrayKind("pytorch-gpu", np.dtype("f8"), lambda X: _torch(X, device="cuda")),

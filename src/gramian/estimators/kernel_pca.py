@@ -22,10 +22,10 @@ from gramian.arrays import (
     from_numpy,
     is_numpy,
     memory_limit_bytes,
+    moved,
     numpy_dtype,
     parallel_map,
     to_float64,
-    to_numpy,
 )
 from gramian.checks import check_choice, duration
 from gramian.engine import Solved, plan, solve, warn_of_cost
@@ -554,7 +554,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             features = self.feature_map_.feature_map_
             return lambda part: features.evaluate(rows.block(part).dense) @ alpha
         held = sparse.issparse(map.nodes)
-        fitted = map.nodes if held else from_numpy(to_numpy(map.nodes), rows.like)
+        fitted = map.nodes if held else moved(map.nodes, rows.like)
         evaluator = self._bind(self.kernel_, fitted)
         _, right = evaluator.encode(fitted)
         # Sparse factors are NumPy's, wherever the new rows are.
@@ -562,7 +562,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
 
         def work(part: slice) -> Any:
             left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
-            return from_numpy(cross_times(evaluator, left, right, factors), rows.like)
+            return moved(cross_times(evaluator, left, right, factors), rows.like)
 
         return work
 

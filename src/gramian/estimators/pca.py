@@ -21,6 +21,7 @@ from gramian.arrays import (
     dense,
     from_numpy,
     memory_limit_bytes,
+    moved,
     namespace,
 )
 from gramian.checks import check_choice
@@ -361,7 +362,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=from_numpy(found.vectors, rows.like))
+        found = replace(found, vectors=moved(found.vectors, rows.like))
         solved = replace(
             solved,
             plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gramian.arrays import (
+    DEVICE_TILE,
     THIN,
     each_thread,
     from_numpy,
@@ -26,9 +27,10 @@ from gramian.checks import slices as cut
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
+from gramian.rows.device import in_turn
 
 R = TypeVar("R")
-CACHE_BYTES = 1 << 20
+CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
 LAP_BYTES = 256 << 20
 LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
 
@@ -246,18 +248,34 @@ class CenteredRows:
     def row_slices(self, least: int = 1) -> list[slice]:
         """Slices of rows whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(n, max(least, CACHE_BYTES // (d * self.arithmetic.itemsize)))
+        return _slices(n, self._length(d, least))
 
     def column_slices(self, least: int = 16) -> list[slice]:
         """Slices of columns whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(d, max(least, self.rows.least_columns, CACHE_BYTES // (n * self.arithmetic.itemsize)))
+        return _slices(d, max(self.rows.least_columns, self._length(n, least)))
 
     def thin_slices(self, axis: int) -> list[slice]:
         """Slices of rows (0) or columns (1) for products with few vectors."""
         length, other = self.rows.shape[axis], self.rows.shape[1 - axis]
-        size = min(THIN, max(16, 7 * CACHE_BYTES // 8 // (other * self.arithmetic.itemsize)))
+        size = min(self.thin, self._length(other, 16, share=7 / 8))
         return _slices(length, max(size, self.rows.least_columns) if axis else size)
+
+    @property
+    def thin(self) -> int:
+        """Most rows or columns in a product with few vectors."""
+        return THIN if is_numpy(self.rows.like) else DEVICE_TILE
+
+    def _length(self, other: int, least: int, share: float = 1.0) -> int:
+        """How many rows (or columns) of ``other`` entries make a block.
+
+        So many that it fits into the cache; on a device as many as keep it busy, but sums of float32 short.
+        """
+        row = other * self.arithmetic.itemsize
+        if is_numpy(self.rows.like):
+            return max(least, int(share * CACHE_BYTES) // row)
+        most = DEVICE_TILE if self.arithmetic == np.float32 else self.rows.shape[0] + self.rows.shape[1]
+        return max(least, min(most, DEVICE_BYTES // row))
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""
@@ -291,8 +309,7 @@ class CenteredRows:
                     np.matmul(block, V, out=out[rows])
 
             return filled(self, self.row_slices(), share, out, "scores", V)
-        parts = [block @ V for _, block in self.row_blocks(iter(self.row_slices()), None)]
-        return self.rows.xp.concat(parts, axis=0)
+        return self.rows.xp.concat(list(self.on_device(lambda C: C @ V, 0)), axis=0)
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
@@ -311,8 +328,15 @@ class CenteredRows:
                     np.matmul(block.T, W, out=out[columns])
 
             return filled(self, slices, share, out, "directions", W)
-        parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
-        return self.rows.xp.concat(parts, axis=0)
+        return self.rows.xp.concat(list(self.on_device(lambda C: C.T @ W, 1)), axis=0)
+
+    def on_device(self, work: Callable[[Any], R], axis: int) -> Iterator[R]:
+        """Yield what ``work`` makes of blocks of rows (0) or of columns (1) of C on a device, in order."""
+
+        def centred(part: slice, values: Any) -> R:
+            return work(self._centered(values, slice(None) if axis == 0 else part, None))
+
+        return in_turn(self.rows, centred, axis)
 
     def sparse_scatter_times(self, V: Any) -> Any:
         """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""

@@ -112,6 +112,11 @@ class Rows(ABC):
     # -------------------------------------------------------------- what follows from it
 
     @property
+    def home(self) -> Any:
+        """As :attr:`like`, of the kind that the user gets: not that of a device that only works for him."""
+        return self.like
+
+    @property
     def xp(self) -> Any:
         """Array namespace that results are returned in."""
         return namespace(self.like)

@@ -1,0 +1,374 @@
+"""Rows of the host that a device computes with: blocks that fit there, the next one on its way meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, TypeVar
+
+import array_api_compat
+import numpy as np
+
+from gramian.arrays import is_numpy, memory_limit_bytes, to_numpy
+from gramian.checks import amount, slices
+from gramian.errors import DataError, MemoryLimitError, MissingExtraError, ParameterError
+from gramian.rows.array import ArrayRows
+from gramian.rows.rows import Block, Rows
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+# Shares of a device's free memory that the whole table, and one block of it, may take: what is made of a
+# block in float64 takes a multiple of it.
+TABLE, BLOCK = 1 / 4, 1 / 24
+MOST_BYTES = 1 << 30  # of one block; more is not faster
+FEWEST = 64  # rows or columns below which a block is not made smaller
+SAFE = 0.9  # of the free memory, which others may take from
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRows(Rows):
+    """Rows of the host, in memory or stored, whose blocks are arrays of a device.
+
+    The whole table is moved once where it takes little of the device's memory, and else block by block in
+    every pass. What looks at the rows themselves, as the search for NaN, does so on the host.
+
+    Attributes
+    ----------
+    host : Rows
+    device : torch.device
+    """
+
+    host: Rows
+    device: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.host.shape
+
+    @cached_property
+    def like(self) -> Any:
+        return _torch().asarray(np.empty((0, 0), dtype=self.dtype), device=self.device)
+
+    @property
+    def home(self) -> Any:
+        return self.host.home
+
+    @property
+    def is_stored(self) -> bool:  # type: ignore[override]
+        return self.host.is_stored
+
+    @property
+    def cuts_columns(self) -> bool:
+        return self.host.cuts_columns
+
+    @property
+    def least_columns(self) -> int:
+        return self.host.least_columns
+
+    @property
+    def resident(self) -> bool:
+        """Whether the whole table is moved once."""
+        return not self.is_stored and self.host.stored_bytes <= TABLE * free_memory(self.device)
+
+    @cached_property
+    def _whole(self) -> Any:
+        table = _torch().empty(self.shape, dtype=self.like.dtype, device=self.device)
+        for part, block in self._moving(iter(slices(self.shape[0], block_length(self, 0))), 0):
+            table[part] = block
+        return table
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        # Where the table was moved already, its own share of the memory is no longer free.
+        if "_whole" in vars(self) or self.resident:
+            return self._whole[rows, columns]
+        return _Mover(self.device).moved(self.host.cut(rows, columns))
+
+    def block(self, rows: slice) -> Block:
+        return Block(rows, self.cut(rows, slice(None)))
+
+    def in_memory(self) -> Any:
+        """Return the whole table on the device.
+
+        Raises
+        ------
+        MemoryLimitError
+            If it takes more than the device has.
+        """
+        if self.host.stored_bytes > SAFE * free_memory(self.device) and "_whole" not in vars(self):
+            raise MemoryLimitError(_does_not_fit(self, "this needs all rows on the device at once"))
+        return self._whole
+
+    def owned(self) -> Any:
+        return self.host.owned()
+
+    def every(self, step: int) -> Any:
+        return self.host.every(step)
+
+    def reduce(
+        self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
+    ) -> R:
+        return self.host.reduce(f, combine, rows_per_block)
+
+    def require_finite(self) -> None:
+        self.host.require_finite()
+
+    def mapped(self, f: Callable[[Rows], Any], columns: int) -> Any:
+        """Return ``f`` of all rows in the host's memory, found block by block on the device."""
+        out = np.empty((self.shape[0], columns), dtype=self.dtype)
+
+        def work(rows: slice, values: Any) -> None:
+            out[rows] = to_numpy(f(ArrayRows(values, dtype=self.dtype)))
+
+        try:
+            for _ in in_turn(self, work):
+                pass
+        except DataError:
+            # Who looks at one block does not know where in the table it is.
+            self.host.require_finite()
+            raise
+        return out
+
+    def _moving(self, parts: Iterator[slice], axis: int) -> Iterator[tuple[slice, Any]]:
+        """Yield blocks for slices of rows (0) or columns (1), the next one copied while one is used."""
+        mover = _Mover(self.device)
+
+        def host(part: slice) -> Any:
+            every = slice(None)
+            return mover.sent(self.host.cut(part, every) if axis == 0 else self.host.cut(every, part))
+
+        with ThreadPoolExecutor(1) as pool:
+            waiting: deque[tuple[slice, Future[Any]]] = deque()
+            for part in parts:
+                waiting.append((part, pool.submit(host, part)))
+                if len(waiting) > 1:
+                    done, future = waiting.popleft()
+                    yield done, mover.arrived(future.result())
+            for done, future in waiting:
+                yield done, mover.arrived(future.result())
+
+
+class _Mover:
+    """Copies blocks to a device: on CUDA from pinned memory, on a stream beside the one that computes."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        cuda = device.type == "cuda"
+        self._stream = _torch().cuda.Stream(device) if cuda else None
+        self._pinned: list[Any] = [None, None]  # one is filled while the other is copied from
+        self._copied: list[Any] = [None, None]
+        self._turn = 0
+
+    def moved(self, values: Any) -> Any:
+        """Copy a block, and wait for it."""
+        return self.arrived(self.sent(values))
+
+    def sent(self, values: Any) -> tuple[Any, Any]:
+        """Begin to copy a NumPy block; return it and the event of its arrival."""
+        torch = _torch()
+        if self._stream is None:
+            return torch.asarray(np.ascontiguousarray(values), device=self.device, copy=True), None
+        self._turn = turn = 1 - self._turn
+        if self._copied[turn] is not None:
+            self._copied[turn].synchronize()
+        buffer = self._pinned[turn]
+        if buffer is None or buffer.numel() < values.size:
+            dtype = torch.float32 if values.dtype == np.float32 else torch.float64
+            buffer = self._pinned[turn] = torch.empty(values.size, dtype=dtype, pin_memory=True)
+        filled = buffer[: values.size].reshape(values.shape)
+        filled.numpy()[...] = values
+        with torch.cuda.stream(self._stream):
+            block = filled.to(self.device, non_blocking=True)
+            event = self._copied[turn] = torch.cuda.Event()
+            event.record(self._stream)
+        return block, event
+
+    def arrived(self, sent: tuple[Any, Any]) -> Any:
+        """Let the stream that computes wait for a block."""
+        block, event = sent
+        if event is not None:
+            stream = _torch().cuda.current_stream(self.device)
+            stream.wait_event(event)
+            block.record_stream(stream)
+        return block
+
+
+# ------------------------------------------------------------------ passes over a device
+
+
+def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Iterator[R]:
+    """Yield what ``work`` makes of blocks of rows (0) or of columns (1) on a device, one after the other.
+
+    Where the device has no memory left for a block, it and all that follow are made half as large.
+
+    Parameters
+    ----------
+    rows : Rows
+        On a device, or moved there.
+    work : callable
+        Takes the slice and the numbers; called once more, with less, where the memory did not do.
+
+    Raises
+    ------
+    MemoryLimitError
+        Where the device has no memory for ``FEWEST`` rows or columns.
+    """
+    length, start, size = rows.shape[axis], 0, block_length(rows, axis)
+    while start < length:
+        try:
+            for part, values in _blocks(rows, axis, start, size):
+                found = work(part, values)
+                values = None
+                yield found
+                start = part.stop
+        except _out_of_memory() as error:
+            # What the traceback holds is not free before it is gone.
+            error.__traceback__ = None
+            size = smaller(rows, size, "rows" if axis == 0 else "columns")
+
+
+def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slice, Any]]:
+    length, every = rows.shape[axis], slice(None)
+    parts = (slice(begin, min(length, begin + size)) for begin in range(start, length, size))
+    if isinstance(rows, DeviceRows) and not rows.resident and "_whole" not in vars(rows):
+        return rows._moving(parts, axis)
+    return ((part, rows.cut(part, every) if axis == 0 else rows.cut(every, part)) for part in parts)
+
+
+def smaller(rows: Any, size: int, of: str) -> int:
+    """Return half of a size that a device has no memory for.
+
+    Raises
+    ------
+    MemoryLimitError
+        Where that is too little to be worth while.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    if size // 2 < FEWEST:
+        raise MemoryLimitError(_does_not_fit(rows, f"it is out of memory with {size:,} {of} at a time"))
+    log.warning("the device is out of memory with %s %s at a time; going on with half", f"{size:,}", of)
+    return size // 2
+
+
+def _does_not_fit(rows: Rows, why: str) -> str:
+    n, d = rows.shape
+    free = free_memory(array_api_compat.device(rows.like))
+    fits = int(free * BLOCK) // (d * rows.dtype.itemsize)
+    columns = int((free / 32) ** 0.5)
+    return (
+        f"{n:,} rows x {d:,} columns do not fit on the device: {why}, and {amount(free)} of its memory are "
+        f"free. PCA would take blocks of about {fits:,} rows there, and up to about {columns:,} columns; a table that "
+        f"is needed whole may have {int(SAFE * free) // (d * rows.dtype.itemsize):,} rows. Free memory of the "
+        "device, give fewer rows or columns, or leave device out to work on the host."
+    )
+
+
+def block_length(rows: Rows, axis: int) -> int:
+    """Return how many rows (0) or columns (1) a block on a device has."""
+    n, d = rows.shape
+    size = min(MOST_BYTES, int(BLOCK * free_memory(array_api_compat.device(rows.like))))
+    length = size // max(1, rows.shape[1 - axis] * rows.dtype.itemsize)
+    return max(1, min((n, d)[axis], max(length, rows.least_columns if axis else FEWEST)))
+
+
+def _out_of_memory() -> tuple[type[BaseException], ...]:
+    torch = sys.modules.get("torch")
+    return (MemoryError,) if torch is None else (MemoryError, torch.OutOfMemoryError)
+
+
+out_of_memory = _out_of_memory
+
+
+# ------------------------------------------------------------------------ where work is done
+
+
+def sent_to(rows: Rows, device: str | None) -> Rows:
+    """Return rows that are worked on where an estimator's ``device`` says: the one place that decides it.
+
+    Parameters
+    ----------
+    rows : Rows
+    device : str or None
+        None leaves work where the rows are. "cuda" or "cuda:1", or "cpu" for PyTorch on the host.
+
+    Raises
+    ------
+    ParameterError
+        For another word, a device that is not there, and for arrays that are on another device already.
+    DataError
+        For sparse rows.
+    MissingExtraError
+        Without PyTorch.
+    """
+    if device is None or isinstance(rows, DeviceRows):
+        return rows
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        metal = device == "mps"
+        raise ParameterError(
+            f"device={device!r} is not one that can be computed on"
+            + (": it has no float64, in which means, sums and certificates are found" if metal else "")
+            + '. Write "cuda", "cuda:1" or "cpu" (PyTorch on the host), or leave it out.'
+        )
+    torch = _torch()
+    if device.startswith("cuda"):
+        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        number = int(device.partition(":")[2] or 0)
+        if number >= there:
+            raise ParameterError(
+                f"device={device!r}, and PyTorch {torch.__version__} sees {there or 'no'} CUDA "
+                f"device{'' if there == 1 else 's'} here. Leave device out to work on the host."
+            )
+        device = f"cuda:{number if ':' in device else torch.cuda.current_device()}"
+    if rows.is_sparse or rows.is_spread:
+        kind, way = ("sparse", "X.toarray()") if rows.is_sparse else ("in chunks of Dask", "a file")
+        raise DataError(
+            f"device={device!r} takes dense rows of one machine, and X is {kind}. Pass {way}, or leave device out."
+        )
+    if not is_numpy(rows.like):
+        where = str(array_api_compat.device(rows.like))
+        if where == device and array_api_compat.is_torch_array(rows.like):
+            return rows
+        raise ParameterError(
+            f"device={device!r}, and X is an array on {where!r} already: arrays are worked on where they are, and "
+            f"results stay there. Leave device out, or move it: X.to({device!r}) in PyTorch."
+        )
+    kept = {f.name: getattr(rows, f.name) for f in fields(Rows)}
+    return DeviceRows(host=rows, device=torch.device(device), **kept)
+
+
+def free_memory(device: Any) -> int:
+    """Return the bytes that are free on a device: of the host's, what may be used of it."""
+    if getattr(device, "type", None) != "cuda":
+        return memory_limit_bytes(None)
+    torch = _torch()
+    free, _ = torch.cuda.mem_get_info(device)
+    # What PyTorch keeps for later is free for it.
+    return int(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
+
+
+def working_memory(memory_limit: int | str | None, like: Any) -> int:
+    """Return the bytes that working beside the data may take where an array is, on a device or the host."""
+    limit = memory_limit_bytes(memory_limit)
+    device = None if is_numpy(like) else array_api_compat.device(like)
+    if getattr(device, "type", None) != "cuda":
+        return limit
+    free = int(SAFE * free_memory(device))
+    return free if memory_limit is None else min(limit, free)
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError("gpu", "torch", "device=...") from error
+    return torch
