@@ -33,6 +33,7 @@ DEFAULT_MEMORY_SHARE = 0.8
 THIN = 240
 SHARED_ROWS, SHARED_PRODUCT = 2048, 4_000_000
 DEVICE_TILE = 2048  # the same for arrays that are not NumPy's, in whose libraries every call takes a while
+DEVICE_PRODUCTS = 256 << 20  # bytes of products of float32 that wait to be added up
 # Order above which a matrix on a device is decomposed on the host: eigh of a device is slow, and fails from
 # about 25,000.
 MOST_ON_DEVICE = 5000
@@ -214,6 +215,22 @@ def without(W: Any, Q: Any, coefficients: Any) -> Any:
 
     parallel_map(work, slices(len(Q), SHARED_ROWS))
     return out
+
+
+def long_product(P: Any, Q: Any, terms: int) -> Any:
+    """Return ``P.T @ Q`` of arrays on a device in float64; in float32 only sums of so many rows are made."""
+    xp = namespace(P)
+    if numpy_dtype(P) == np.float64:
+        return P.T @ Q
+    (n, m), k = P.shape, Q.shape[1]
+    whole = n - n % terms
+    total = to_float64(P[whole:, :].T @ Q[whole:, :])
+    step = terms * max(1, DEVICE_PRODUCTS // (4 * m * k))
+    for start in range(0, whole, step):
+        some = slice(start, min(whole, start + step))
+        left, right = (xp.reshape(A[some, :], (-1, terms, A.shape[1])) for A in (P, Q))
+        total = total + xp.sum(xp.matrix_transpose(left) @ right, axis=0, dtype=xp.float64)
+    return total
 
 
 def power_of_two(value: float) -> int:

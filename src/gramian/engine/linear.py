@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.components import complete_basis, fixed_signs
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    is_numpy,
+    moved,
+    namespace,
+    numpy_dtype,
+    orthonormal,
+    to_dtype,
+)
 from gramian.engine.solving import Solved
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
@@ -21,6 +30,10 @@ from gramian.operators.scatter import ScatterOperator
 from gramian.records import Ask, Components, FloatArray, Spectrum
 from gramian.rows import Rows
 from gramian.solvers.route import Route
+
+FEW_ON_DEVICE = (
+    512  # columns up to which the covariance is decomposed on the host, whatever device the rows are on
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +137,10 @@ class LinearProblem:
         if self.view.divisor is not None:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
         view = replace(self.view, double=double)
-        return CovarianceOperator(view, whole=True, matrix=from_numpy(matrix, self.rows.like))
+        # A small one is decomposed sooner than it is moved.
+        if len(matrix) > FEW_ON_DEVICE:
+            matrix = from_numpy(matrix, self.rows.like)
+        return CovarianceOperator(view, whole=True, matrix=matrix)
 
     def start(self, route: Route, ask: Ask) -> None:
         """Return None: a pass costs little."""
@@ -185,7 +201,8 @@ def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[
         vectors = _orthonormal_again(vectors) if rank else vectors
     directions = complete_basis(to_dtype(vectors, rows.dtype), k)
     signs = fixed_signs(directions)
-    directions = directions * to_dtype(from_numpy(signs, rows.like), rows.dtype)[None, :]
+    directions = directions * to_dtype(from_numpy(signs, directions), rows.dtype)[None, :]
+    directions = moved(directions, rows.home)
     if scores is None:
         return directions, None
     xp = namespace(scores)
@@ -195,7 +212,7 @@ def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[
         device = {} if is_numpy(scores) else {"device": scores.device}
         empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)
         scores = xp.concat([scores, empty], axis=1)
-    return directions, scores
+    return directions, moved(scores, rows.home)
 
 
 def _lift(operator: GramOperator, B: Any, scale: FloatArray) -> tuple[Any, bool]:

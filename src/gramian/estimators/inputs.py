@@ -142,7 +142,9 @@ def checkpointed(
         yield None, seeds
         return
     if not is_numpy(rows.like):
-        raise ParameterError("checkpoint is for files and NumPy arrays. Leave it out, or convert the data.")
+        raise ParameterError(
+            "checkpoint is for files and NumPy arrays that the host works on. Leave it, or device, out."
+        )
     # What a fit may use of memory does not change what it finds.
     given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
     of = {"gramian": __version__, "the estimator": type(estimator).__name__}
@@ -213,7 +215,7 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
     # Only the number of columns is looked at, and their names.
-    source = np.broadcast_to(np.float32(0), (1, rows.shape[1])) if rows.is_stored else rows.in_memory()
+    source = np.broadcast_to(np.float32(0), (1, rows.shape[1]))
     named = hasattr(X, "columns") and rows.table is None
     source = getattr(X, "_meta", X) if named else source
     try:

@@ -61,7 +61,7 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.stored import StoredRows
+from gramian.rows.device import sent_to, working_memory
 from gramian.store import Array, Given, Shown
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
@@ -111,6 +111,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
+        Where PyTorch works on NumPy arrays and files: they are moved there, block by block where they are
+        large, and results come back as NumPy arrays; "cpu" is the host. None works where the data is.
 
     Attributes
     ----------
@@ -211,6 +214,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         max_rmse: float | None = None,
         forgetting: float = 1.0,
         sketch_size: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -224,6 +228,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         self.max_rmse = max_rmse
         self.forgetting = forgetting
         self.sketch_size = sketch_size
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
@@ -291,14 +296,15 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         limit = memory_limit_bytes(self.memory_limit)
-        return as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+        rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+        return sent_to(rows, self.device)
 
     def _ask(self, rows: Rows, target: Target) -> Ask:
         """What is asked of the engine, but for random streams, which a plan does not need."""
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
-            memory_limit_bytes(self.memory_limit) - rows.held,
+            working_memory(self.memory_limit, rows.like) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
             held=rows.held,
         )
@@ -319,9 +325,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (
-            size is not None or not isinstance(rows, StoredRows) or rows.is_spread
-        ):
+        if checkpoint is not None and (size is not None or not rows.is_stored or rows.is_spread):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
@@ -362,7 +366,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=moved(found.vectors, rows.like))
+        found = replace(found, vectors=moved(found.vectors, rows.home))
         solved = replace(
             solved,
             plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),
@@ -406,9 +410,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         rest = np.zeros_like(view.mean) if view.rest is None else view.rest
         self._center_rest = rest * 2.0**view.exponent
         self._divisor = view.data_divisor
-        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
+        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         self.scale_ = (
-            None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.like)
+            None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.home)
         )
         self.constant_features_ = np.flatnonzero(view.constant)
         self.noise_variance_ = components.noise

@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import re
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -229,7 +227,7 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Itera
                 values = None
                 yield found
                 start = part.stop
-        except _out_of_memory() as error:
+        except out_of_memory() as error:
             # What the traceback holds is not free before it is gone.
             error.__traceback__ = None
             size = smaller(rows, size, "rows" if axis == 0 else "columns")
@@ -261,15 +259,14 @@ def smaller(rows: Any, size: int, of: str) -> int:
 
 
 def _does_not_fit(rows: Rows, why: str) -> str:
-    n, d = rows.shape
-    free = free_memory(array_api_compat.device(rows.like))
-    fits = int(free * BLOCK) // (d * rows.dtype.itemsize)
+    (n, d), free = rows.shape, free_memory(array_api_compat.device(rows.like))
+    whole = int(TABLE * free) // (d * rows.dtype.itemsize)
+    # The covariance and what is made of it.
     columns = int((free / 32) ** 0.5)
     return (
         f"{n:,} rows x {d:,} columns do not fit on the device: {why}, and {amount(free)} of its memory are "
-        f"free. PCA would take blocks of about {fits:,} rows there, and up to about {columns:,} columns; a table that "
-        f"is needed whole may have {int(SAFE * free) // (d * rows.dtype.itemsize):,} rows. Free memory of the "
-        "device, give fewer rows or columns, or leave device out to work on the host."
+        f"free. What would fit: as a whole {whole:,} such rows; block by block up to about {columns:,} "
+        "columns. Free memory there, give less, or leave device out to work on the host."
     )
 
 
@@ -281,12 +278,10 @@ def block_length(rows: Rows, axis: int) -> int:
     return max(1, min((n, d)[axis], max(length, rows.least_columns if axis else FEWEST)))
 
 
-def _out_of_memory() -> tuple[type[BaseException], ...]:
+def out_of_memory() -> tuple[type[BaseException], ...]:
+    """Return what is raised where a device has no memory left."""
     torch = sys.modules.get("torch")
     return (MemoryError,) if torch is None else (MemoryError, torch.OutOfMemoryError)
-
-
-out_of_memory = _out_of_memory
 
 
 # ------------------------------------------------------------------------ where work is done
@@ -332,15 +327,16 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
     if rows.is_sparse or rows.is_spread:
         kind, way = ("sparse", "X.toarray()") if rows.is_sparse else ("in chunks of Dask", "a file")
         raise DataError(
-            f"device={device!r} takes dense rows of one machine, and X is {kind}. Pass {way}, or leave device out."
+            f"device={device!r} takes dense rows of one machine, and X is {kind}. Leave device out, or pass "
+            f"{way}."
         )
     if not is_numpy(rows.like):
         where = str(array_api_compat.device(rows.like))
         if where == device and array_api_compat.is_torch_array(rows.like):
             return rows
         raise ParameterError(
-            f"device={device!r}, and X is an array on {where!r} already: arrays are worked on where they are, and "
-            f"results stay there. Leave device out, or move it: X.to({device!r}) in PyTorch."
+            f"device={device!r}, and X is an array on {where!r} already: arrays are worked on where they "
+            f"are, and results stay there. Leave device out, or move it: X.to({device!r}) in PyTorch."
         )
     kept = {f.name: getattr(rows, f.name) for f in fields(Rows)}
     return DeviceRows(host=rows, device=torch.device(device), **kept)
