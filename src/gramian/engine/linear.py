@@ -29,6 +29,7 @@ from gramian.operators.operator import Operator
 from gramian.operators.scatter import ScatterOperator
 from gramian.records import Ask, Components, FloatArray, Spectrum
 from gramian.rows import Rows
+from gramian.rows.device import quick_double
 from gramian.solvers.route import Route
 
 FEW_ON_DEVICE = (
@@ -83,7 +84,8 @@ class LinearProblem:
         rows = self.rows
         columns = rows.cuts_columns or rows.is_spread
         parts = len(rows.portions) if rows.is_spread else 0
-        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, columns, rows.share, parts)
+        facts = (rows.is_sparse, rows.is_stored, columns, rows.share, parts, quick_double(rows.like))
+        return TableCosts(rows.shape, rows.dtype, *facts)
 
     @property
     def everything(self) -> bool:

@@ -68,6 +68,7 @@ from gramian.operators.features import FeatureSums
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
+from gramian.rows.device import sent_to, tile_length, working_memory
 from gramian.store import Array, Given
 
 SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
@@ -130,6 +131,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         How ``inverse_transform`` and ``denoise`` find rows: the iteration of Mika et al., for smooth kernels
         of x - y; descent, for every smooth kernel; or a map learned by ridge regression, for any kernel.
         "auto" takes the first that applies; the linear kernel needs none of them and is exact.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
+        As of :class:`PCA`. All rows, encoded, have to fit on the device; tiles are computed there.
 
     Attributes
     ----------
@@ -241,6 +244,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         preimage: str = "auto",
         n_landmarks: int | None = None,
         landmarks: Any = "rpcholesky",
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -257,6 +261,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         self.preimage = preimage
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
@@ -329,7 +334,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
                 "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
                 "X.toarray(), or the rows themselves with the kernel's name."
             )
-        return rows
+        return sent_to(rows, self.device)
 
     @property
     def _precomputed(self) -> bool:
@@ -405,7 +410,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
                 "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
                 "ones. Leave solver at 'auto'."
             )
-        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
+        tol, limit = check_tol(self.tol, rows.dtype), working_memory(self.memory_limit, rows.like)
         return Ask(target, tol, limit, solver)
 
     def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:
@@ -512,14 +517,15 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         limit = memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, expected=expected_columns(self), limit=limit)
         check_features(self, X, rows)
-        return self._mapped(rows)
+        return rows.mapped(self._mapped, self.n_components_)
 
     def _mapped(self, rows: Rows) -> Any:
         """Return the scores of rows that were checked."""
         xp, like, map = rows.xp, rows.like, self._projection
         work = self._block_scores(rows, map)
         n = rows.shape[0]
-        slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
+        size = BLOCK if is_numpy(like) else tile_length(like)
+        slices = [slice(start, min(n, start + size)) for start in range(0, n, size)]
         if is_numpy(like):
             parts = parallel_map(work, slices, part="block of rows")
         else:
@@ -559,10 +565,11 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         _, right = evaluator.encode(fitted)
         # Sparse factors are NumPy's, wherever the new rows are.
         factors = map.coefficients if held else alpha
+        size = 2 * BLOCK if is_numpy(rows.like) else tile_length(rows.like)
 
         def work(part: slice) -> Any:
             left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
-            return moved(cross_times(evaluator, left, right, factors), rows.like)
+            return moved(cross_times(evaluator, left, right, factors, size), rows.like)
 
         return work
 

@@ -142,6 +142,8 @@ class TableCosts:
         Of the entries of a sparse table, those that are there.
     parts : int
         Number of parts that are worked on where they are; 0 for a table in one place.
+    quick : bool
+        Whether float64 products take no longer than float32: the whole matrix is then made in float64.
     """
 
     shape: tuple[int, int]
@@ -151,6 +153,7 @@ class TableCosts:
     columns: bool = True
     share: float = SPARSE
     parts: int = 0
+    quick: bool = False
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
@@ -164,6 +167,7 @@ class TableCosts:
             form
             for form in found
             if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
+            if form.double or not (form.whole and self.quick)
         )
 
     @property

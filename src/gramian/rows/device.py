@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import array_api_compat
 import numpy as np
 
-from gramian.arrays import is_numpy, memory_limit_bytes, to_numpy
+from gramian.arrays import DEVICE_TILE, is_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import amount, slices
 from gramian.errors import DataError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.rows.array import ArrayRows
@@ -30,6 +30,9 @@ TABLE, BLOCK = 1 / 4, 1 / 24
 MOST_BYTES = 1 << 30  # of one block; more is not faster
 FEWEST = 64  # rows or columns below which a block is not made smaller
 SAFE = 0.9  # of the free memory, which others may take from
+FULL_TILES = 8 << 30  # bytes that are free where tiles of a kernel matrix are large
+# Capabilities of CUDA devices that multiply float64 at half the speed of float32 or more.
+FULL_DOUBLE = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,8 @@ class DeviceRows(Rows):
             If it takes more than the device has.
         """
         if self.host.stored_bytes > SAFE * free_memory(self.device) and "_whole" not in vars(self):
-            raise MemoryLimitError(_does_not_fit(self, "this needs all rows on the device at once"))
+            why = "this needs all of them there at once"
+            raise MemoryLimitError(_does_not_fit(_named(self), why, self.like))
         return self._whole
 
     def owned(self) -> Any:
@@ -230,7 +234,7 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Itera
         except out_of_memory() as error:
             # What the traceback holds is not free before it is gone.
             error.__traceback__ = None
-            size = smaller(rows, size, "rows" if axis == 0 else "columns")
+            size = smaller(size, rows.like, _named(rows))
 
 
 def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slice, Any]]:
@@ -241,33 +245,59 @@ def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slic
     return ((part, rows.cut(part, every) if axis == 0 else rows.cut(every, part)) for part in parts)
 
 
-def smaller(rows: Any, size: int, of: str) -> int:
-    """Return half of a size that a device has no memory for.
+def smaller(size: int, like: Any, of: str) -> int:
+    """Return half of the size of blocks that a device has no memory for.
 
     Raises
     ------
     MemoryLimitError
         Where that is too little to be worth while.
     """
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    release_unused()
     if size // 2 < FEWEST:
-        raise MemoryLimitError(_does_not_fit(rows, f"it is out of memory with {size:,} {of} at a time"))
-    log.warning("the device is out of memory with %s %s at a time; going on with half", f"{size:,}", of)
+        why = f"it is out of memory with {size:,} rows or columns at a time"
+        raise MemoryLimitError(_does_not_fit(of, why, like))
+    log.warning("the device is out of memory with blocks of %s rows or columns: they are halved", f"{size:,}")
     return size // 2
 
 
-def _does_not_fit(rows: Rows, why: str) -> str:
-    (n, d), free = rows.shape, free_memory(array_api_compat.device(rows.like))
-    whole = int(TABLE * free) // (d * rows.dtype.itemsize)
-    # The covariance and what is made of it.
-    columns = int((free / 32) ** 0.5)
+def release_unused() -> None:
+    """Let the device have back what PyTorch keeps for later."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _does_not_fit(what: str, why: str, like: Any) -> str:
+    free = free_memory(array_api_compat.device(like))
+    # In float64: the covariance and what is made of it; half of a kernel matrix beside that.
+    columns, rows = int((free / 32) ** 0.5), int((free / 8) ** 0.5)
     return (
-        f"{n:,} rows x {d:,} columns do not fit on the device: {why}, and {amount(free)} of its memory are "
-        f"free. What would fit: as a whole {whole:,} such rows; block by block up to about {columns:,} "
-        "columns. Free memory there, give less, or leave device out to work on the host."
+        f"{what} do not fit on the device: {why}, and {amount(free)} of its memory are free. What would "
+        f"fit: for PCA {columns:,} columns, of any number of rows; of a table that is needed whole "
+        f"{int(TABLE * free) // 8:,} numbers; of a kernel matrix that is kept {rows:,} rows. Free memory "
+        "there, give less, or leave device out to work on the host."
     )
+
+
+def tile_length(like: Any) -> int:
+    """Return how many rows a tile of a kernel matrix has on a device: so many that starting costs little."""
+    free = free_memory(array_api_compat.device(like))
+    cuda = getattr(array_api_compat.device(like), "type", None) == "cuda"
+    return DEVICE_TILE * (1 if not cuda or free < FULL_TILES else 4)
+
+
+def quick_double(like: Any) -> bool:
+    """Return whether float64 products are about as fast as float32 where an array is: on few devices."""
+    device = None if is_numpy(like) else array_api_compat.device(like)
+    if getattr(device, "type", None) != "cuda":
+        return False
+    return _torch().cuda.get_device_capability(device) in FULL_DOUBLE
+
+
+def _named(rows: Rows) -> str:
+    n, d = rows.shape
+    return f"{n:,} rows x {d:,} columns"
 
 
 def block_length(rows: Rows, axis: int) -> int:
