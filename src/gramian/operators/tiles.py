@@ -32,7 +32,7 @@ from gramian.arrays import (
 from gramian.checks import slices
 from gramian.operators.whole import symmetric_times
 from gramian.records import FloatArray
-from gramian.rows.device import out_of_memory, release_unused, smaller, tile_length
+from gramian.rows.device import full_precision, out_of_memory, release_unused, smaller, tile_length
 from gramian.store import Passes
 
 log = logging.getLogger(__name__)
@@ -383,7 +383,8 @@ class TileMatrix:
         todo, used = deque(self._stacks()), list[Stack]()
         while todo:
             try:
-                found = work(todo[0])
+                with full_precision():
+                    found = work(todo[0])
             except out_of_memory() as error:
                 error.__traceback__ = None  # what it holds is not free before
                 todo = deque(self._lighter(list(todo)))

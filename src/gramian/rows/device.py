@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -227,7 +228,8 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Itera
     while start < length:
         try:
             for part, values in _blocks(rows, axis, start, size):
-                found = work(part, values)
+                with full_precision():
+                    found = work(part, values)
                 values = None
                 yield found
                 start = part.stop
@@ -243,6 +245,29 @@ def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slic
     if isinstance(rows, DeviceRows) and not rows.resident and "_whole" not in vars(rows):
         return rows._moving(parts, axis)
     return ((part, rows.cut(part, every) if axis == 0 else rows.cut(every, part)) for part in parts)
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Have PyTorch multiply float32 as float32 inside: rounding bounds do not hold for TF32 and bfloat16."""
+    torch = sys.modules.get("torch")
+    kinds = [] if torch is None else [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+    if not all(hasattr(kind, "fp32_precision") for kind in kinds):  # before PyTorch 2.9
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
+        return
+    asked = [kind.fp32_precision for kind in kinds]
+    for kind in kinds:
+        kind.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        for kind, precision in zip(kinds, asked, strict=True):
+            kind.fp32_precision = precision
 
 
 def smaller(size: int, like: Any, of: str) -> int:
