@@ -58,8 +58,15 @@ def _strict(X: Any, device: str = "CPU_DEVICE") -> Any:
 def _torch(X: Any, dtype: str = "float64", device: str = "cpu") -> Any:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if device != "cpu" and not torch.cuda.is_available():
-        pytest.skip("PyTorch sees no GPU")
+        pytest.skip("PyTorch sees no GPU of CUDA")
     return torch.asarray(np.array(X, dtype=dtype), device=device)
+
+
+def _cupy(X: Any, dtype: str = "float64") -> Any:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed", exc_type=ImportError)
+    if not cupy.is_available():
+        pytest.skip("CuPy sees no GPU")
+    return cupy.asarray(np.array(X, dtype=dtype))
 
 
 ARRAY_KINDS = (
@@ -73,7 +80,11 @@ ARRAY_KINDS = (
     ArrayKind("pytorch", np.dtype("f8"), _torch),
     ArrayKind("pytorch-float32", np.dtype("f4"), lambda X: _torch(X, "float32")),
     ArrayKind("pytorch-gpu", np.dtype("f8"), lambda X: _torch(X, device="cuda")),
+    ArrayKind("pytorch-gpu-float32", np.dtype("f4"), lambda X: _torch(X, "float32", "cuda")),
+    ArrayKind("cupy", np.dtype("f8"), _cupy),
+    ArrayKind("cupy-float32", np.dtype("f4"), lambda X: _cupy(X, "float32")),
 )
+ON_A_GPU = ("pytorch-gpu", "cupy")
 
 
 SPARSE_KINDS = (
@@ -82,7 +93,13 @@ SPARSE_KINDS = (
 )
 
 
-@pytest.fixture(params=(*ARRAY_KINDS, *SPARSE_KINDS), ids=lambda kind: kind.name)
+def _params(kinds: tuple[ArrayKind, ...]) -> list[Any]:
+    """Parameters of a fixture, those that need a GPU marked as such (``pytest -m gpu``)."""
+    marks = {True: (pytest.mark.gpu,), False: ()}
+    return [pytest.param(kind, id=kind.name, marks=marks[kind.name.startswith(ON_A_GPU)]) for kind in kinds]
+
+
+@pytest.fixture(params=_params((*ARRAY_KINDS, *SPARSE_KINDS)))
 def rows_kind(request: pytest.FixtureRequest) -> ArrayKind:
     """Every kind of array and of sparse matrix in turn, as :func:`array_kind`."""
     kind: ArrayKind = request.param
@@ -90,7 +107,7 @@ def rows_kind(request: pytest.FixtureRequest) -> ArrayKind:
     return kind
 
 
-@pytest.fixture(params=ARRAY_KINDS, ids=lambda kind: kind.name)
+@pytest.fixture(params=_params(ARRAY_KINDS))
 def array_kind(request: pytest.FixtureRequest) -> ArrayKind:
     """Every kind of array in turn; the test is skipped where the library or a GPU is missing."""
     kind: ArrayKind = request.param

@@ -385,7 +385,7 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
 # --------------------------------------------------------------------- memory
 
 
-def memory_limit_bytes(memory_limit: int | float | str | None) -> int:
+def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None) -> int:
     """Return the working memory that may be used, in bytes.
 
     Parameters
@@ -393,11 +393,13 @@ def memory_limit_bytes(memory_limit: int | float | str | None) -> int:
     memory_limit : int, float, str or None
         Bytes, or text such as ``"4GB"`` or ``"512 MiB"``. None reads ``GRAMIAN_MEMORY_LIMIT``
         and otherwise takes 80 % of what the machine, or the control group, has in total.
+    like : array, optional
+        Of the kind that is computed with: the default is 80 % of what is free of a GPU where it lies on one.
     """
     if memory_limit is None:
         memory_limit = os.environ.get("GRAMIAN_MEMORY_LIMIT") or None
     if memory_limit is None:
-        return int(DEFAULT_MEMORY_SHARE * _total_memory())
+        return int(DEFAULT_MEMORY_SHARE * (device_memory(like) or _total_memory()))
     if isinstance(memory_limit, str):
         return _parse_bytes(memory_limit)
     number = isinstance(memory_limit, Real) and not isinstance(memory_limit, bool)
@@ -423,6 +425,18 @@ def _parse_bytes(text: str) -> int:
             f"memory_limit={text!r} is not an amount of memory. Give bytes or text such as '4GB' or '512MiB'."
         )
     return int(amount)
+
+
+def device_memory(like: Any) -> int | None:
+    """Return the bytes that are free on the GPU that an array lies on; None where it lies on none."""
+    if array_api_compat.is_cupy_array(like):
+        return int(like.device.mem_info[0])
+    if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
+        cuda = sys.modules["torch"].cuda
+        # What PyTorch keeps for later is free for it.
+        kept = cuda.memory_reserved(like.device) - cuda.memory_allocated(like.device)
+        return int(cuda.mem_get_info(like.device)[0] + kept)
+    return None
 
 
 def _total_memory() -> int:

@@ -885,7 +885,8 @@ def test_same_kind_out(kind):
         for array in (scores, mapped, model.eigenvectors_, model.projection_coef_):
             assert type(array) is type(values)
             assert array.dtype == getattr(xp, dtype)
-        assert isinstance(model.eigenvalues_, np.ndarray)
+        assert type(model.eigenvalues_) is type(values)
+        assert model.eigenvalues_.dtype == xp.float64
         single = dtype == "float32"
         np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-5 if single else 1e-8)
         size = math.sqrt(expected.eigenvalues_[0]) * (1e-3 if single else 1e-4)

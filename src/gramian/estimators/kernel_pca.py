@@ -40,7 +40,7 @@ from gramian.errors import (
 )
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import held, remember
+from gramian.estimators.fitted import held, on_device, remember
 from gramian.estimators.habits import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -68,7 +68,7 @@ from gramian.operators.features import FeatureSums
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.device import sent_to, tile_length, working_memory
+from gramian.rows.device import sent_to, tile_length
 from gramian.store import Array, Given
 
 SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
@@ -321,7 +321,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             rows = self._rows(X)
             return self.fit(X if rows.table is None else rows.table, checkpoint=checkpoint).transform(X)
         self._fit(X, checkpoint)
-        scale = np.sqrt(self.eigenvalues_)
+        scale = np.sqrt(as_float64(self.eigenvalues_))
         vectors = self.eigenvectors_
         return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
 
@@ -410,7 +410,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
                 "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
                 "ones. Leave solver at 'auto'."
             )
-        tol, limit = check_tol(self.tol, rows.dtype), working_memory(self.memory_limit, rows.like)
+        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit, rows.like)
         return Ask(target, tol, limit, solver)
 
     def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:
@@ -492,6 +492,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             of="the centred kernel matrix" if self.center else "the kernel matrix",
             spectrum=problem.scaled(solved.spectrum),
         )
+        on_device(self, rows.home)
 
     @property
     def gamma_(self) -> float | None:
@@ -538,13 +539,14 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
     def _projection(self) -> KernelProjection:
         """How new rows are mapped: the same for fitted rows, landmarks and random features."""
         alpha, weights = as_float64(self.projection_coef_), self._mean_weights
+        weights = None if weights is None else as_float64(weights)
         n, k = alpha.shape
         if not self.center:
             return KernelProjection(self._nodes, alpha, np.zeros(k), np.zeros(n))
         if weights is None:
             # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
             alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
-        return KernelProjection(self._nodes, alpha, self._row_means @ alpha, weights)
+        return KernelProjection(self._nodes, alpha, as_float64(self._row_means) @ alpha, weights)
 
     @property
     def _nodes(self) -> Any:
@@ -582,6 +584,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.pairwise = self._precomputed
+        tags.array_api_support = True
         with suppress(GramianError):
             tags.input_tags.sparse = (
                 not self._precomputed

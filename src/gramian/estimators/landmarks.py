@@ -35,7 +35,7 @@ from gramian.engine.features import (
 )
 from gramian.errors import DataError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import remember
+from gramian.estimators.fitted import on_device, remember
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_features,
@@ -160,6 +160,7 @@ class ByFeatures(WithPreimages):
         sums = before + functions.sums(rows)
         self._solve_features(sums, functions, rows.shape[1], began)
         self._sums = sums
+        on_device(self, rows.home)
         return self
 
     # ------------------------------------------------------------- what is asked for
@@ -302,6 +303,7 @@ class ByFeatures(WithPreimages):
         self._ridge_map = None
         self._solve_features(sums, functions, rows.shape[1], began)
         self._sums = sums if keep else None
+        on_device(self, rows.home)
 
     def _landmark_functions(
         self: Any, rows: Rows, kernel: Kernel, m: int, rng: np.random.Generator
@@ -312,7 +314,7 @@ class ByFeatures(WithPreimages):
         every = kernel.bind(_reaching_as_far(rows), self._precision(shape_only))
         landmarks, indices = self._chosen(rows, every, m, rng)
         self.landmark_indices_ = indices
-        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
+        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.home)
         found: Functions = self._of_landmarks(kernel, landmarks, rows.shape[0], rows.dtype, every)
         # Near the mean of rows, which landmarks that were given need not be near to.
         some = rows_at(rows, np.array(evenly(rows.shape[0], NEAR_MEAN)))

@@ -44,7 +44,7 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import held, remember
+from gramian.estimators.fitted import held, on_device, remember
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -61,7 +61,7 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.device import sent_to, working_memory
+from gramian.rows.device import sent_to
 from gramian.store import Array, Given, Shown
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
@@ -304,7 +304,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
-            working_memory(self.memory_limit, rows.like) - rows.held,
+            memory_limit_bytes(self.memory_limit, rows.like) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
             held=rows.held,
         )
@@ -390,6 +390,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
         self._explain(choice)
+        on_device(self, rows.home)
 
     def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
@@ -434,8 +435,13 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
-        deviations = np.sqrt(self.explained_variance_) if self.whiten else None
-        return LinearProjection(self.components_, self._center, self._divisor, deviations, self.rank_)
+        deviations = np.sqrt(as_float64(self.explained_variance_)) if self.whiten else None
+        center = as_float64(self._center)
+        return LinearProjection(self.components_, center, self._host_divisor, deviations, self.rank_)
+
+    @property
+    def _host_divisor(self) -> FloatArray | None:
+        return None if self._divisor is None else as_float64(self._divisor)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map scores back: ``mean + scale * (z . components)``.
@@ -470,11 +476,12 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
         check_is_fitted(self)
+        ratios = as_float64(self.explained_variance_ratio_)
         return Summary(
             component_names(self.n_components_),
-            np.sqrt(self.explained_variance_),
-            self.explained_variance_ratio_,
-            np.cumsum(self.explained_variance_ratio_),
+            np.sqrt(as_float64(self.explained_variance_)),
+            ratios,
+            np.cumsum(ratios),
             getattr(self, "component_choice_", None),
         )
 
@@ -514,7 +521,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         """
         return self._gaussian().precision()
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
         References
@@ -527,19 +534,20 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
-        return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+        found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+        return from_numpy(found, rows.home)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""
-        return float(self.score_samples(X).mean())
+        return float(as_float64(self.score_samples(X)).mean())
 
     def _gaussian(self) -> Gaussian:
         check_is_fitted(self)
         return Gaussian(
             as_float64(self.components_),
-            self.explained_variance_,
+            as_float64(self.explained_variance_),
             float(self.noise_variance_),
-            self._divisor,
+            self._host_divisor,
         )
 
     def __sklearn_tags__(self) -> Any:

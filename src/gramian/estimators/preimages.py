@@ -240,7 +240,7 @@ class WithPreimages:
         # In the precision of what came in; residuals are about what is handed back.
         returned = found.astype(rows.dtype)
         shape = getattr(self, "picture_shape_", None)
-        back = from_numpy(returned, rows.like)
+        back = from_numpy(returned, rows.home)
         if shape is not None:
             back = namespace(back).reshape(back, (len(Z), *shape))
         if not return_error:
@@ -254,7 +254,7 @@ class WithPreimages:
         map, r = self._projection, self.rank_
         fitted = to_numpy(map.nodes)
         if self.landmarks_ is None:
-            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(self.eigenvalues_[:r])
+            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(as_float64(self.eigenvalues_)[:r])
         else:
             scores = as_float64(self._mapped(as_rows(fitted)))[:, :r]
         return FeatureSpace(

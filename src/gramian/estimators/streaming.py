@@ -152,7 +152,7 @@ class Streaming:
                 f"Ask for at most {d}, or a fraction such as 0.95."
             )
         # As if rows enough had been seen.
-        enough = SeenRows(dtype=rows.dtype, count=max(rows.shape[0], d + 2), columns=d, kind=rows.like)
+        enough = SeenRows(dtype=rows.dtype, count=max(rows.shape[0], d + 2), columns=d, kind=rows.home)
         wanted = check_wanted(self, enough)
         rule = None if wanted.rule is None else RULES[wanted.rule]
         if rule is not None and (rule.draws or (self.forgetting != 1.0 and self.n_components is not None)):
@@ -231,12 +231,13 @@ class Streaming:
                 "(n_components=None). Call partial_fit(X) in place of fit(X), on a fresh model "
                 "(sklearn.base.clone)."
             )
-        A = self.singular_values_[:, None] * as_float64(self.components_)
-        A = A if self._divisor is None else A * self._divisor
-        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(self._center).max()) * 2.0**-1000))
+        A = as_float64(self.singular_values_)[:, None] * as_float64(self.components_)
+        A = A if self._divisor is None else A * as_float64(self._divisor)
+        center = as_float64(self._center)
+        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(center).max()) * 2.0**-1000))
         # What the rounding of a mean leaves out, which older files lack.
-        rest = self.__dict__.get("_center_rest", np.zeros(d))
-        A, center, rest = (np.ldexp(part, -exponent) for part in (A, self._center, rest))
+        rest = as_float64(self.__dict__.get("_center_rest", np.zeros(d)))
+        A, center, rest = (np.ldexp(part, -exponent) for part in (A, center, rest))
         moments, kind = Moments(n, center, A.T @ A, rest), empty_like(self.components_)
         return Seen(n, 1, bool(self.center), moments, float(n), exponent, kind, blur=blur_of(moments))
 

@@ -21,15 +21,17 @@ from gramian.analysis.whitening import (
     triangular_root,
 )
 from gramian.analysis.whitening_map import Whitening
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace
+from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, moved, namespace, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.fitted import on_device
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
+from gramian.rows.device import sent_to
 from gramian.store import Array, Given
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
@@ -69,6 +71,8 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``.
     random_state : int, RandomState, Generator or None, default=None
+        As in :class:`PCA`.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
         As in :class:`PCA`.
 
     Attributes
@@ -139,12 +143,14 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         regularization: float | str | None = None,
         ddof: int = 1,
         random_state: Any = None,
+        device: str | None = None,
     ) -> None:
         self.method = method
         self.n_components = n_components
         self.regularization = regularization
         self.ddof = ddof
         self.random_state = random_state
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
@@ -181,7 +187,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         """Find the whitening of X and return X whitened, as :meth:`transform` does."""
         refuse_metadata(self, metadata)
         rows, scores = self._fit(X, keep=self.method != "cholesky")
-        return self._shaped(self._whitening().apply(rows, scores), rows.picture_shape)
+        return self._mapped(rows, scores)
 
     def _pca(self) -> PCA:
         scale = "unit" if str(self.method).endswith("-cor") else None
@@ -218,18 +224,19 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         remember_features(self, X, rows)
         self._remember(pca, rows.shape[0])
         mapping = self._whitening()
-        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
+        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None and not rows.is_sent)
         degrees = rows.shape[0] - int(self.ddof)
         self.variances_ = found.squares / degrees
         # Rounding of the mean shows where the variance is small.
         self._center = mapping.center + found.means
-        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
+        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         if rule is None:
             settled = as_measured(self.eigenvalues_, mapping.deviations, found.products / degrees)
         else:
             view, total = mapping.centered(rows), float(pca.total_variance_)
             settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, found.fourth)
         self._settle(settled)
+        on_device(self, rows.home)
         if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
             warnings.warn(
                 f"n_components={self.n_components_} but the data has rank {self.rank_}: the last "
@@ -243,15 +250,16 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         """Keep what the decomposition found, as the map that it makes without regularization."""
         k = pca.n_components_ if self.n_components is not None else min(pca.n_components_, n - 1)
         self.components_ = orthonormal_rows(pca.components_[:k, :])
-        self.eigenvalues_ = pca.explained_variance_[:k]
-        self.explained_variance_ratio_ = pca.explained_variance_ratio_[:k]
+        self.eigenvalues_ = as_float64(pca.explained_variance_)[:k]
+        self.explained_variance_ratio_ = as_float64(pca.explained_variance_ratio_)[:k]
         self.n_components_ = k
         self.rank_ = min(pca.rank_, k)
-        for name in ("scale_", "constant_features_", "n_samples_", "picture_shape_"):
+        for name in ("scale_", "n_samples_", "picture_shape_"):
             setattr(self, name, getattr(pca, name))
         self.plan_, self.spectrum_, self.certificate_ = pca.plan_, pca.spectrum_, pca.certificate_
-        self._center = pca._center
-        self._divisor = None if pca._divisor is None else pca._divisor.copy()
+        self.constant_features_ = to_numpy(pca.constant_features_)
+        self._center = as_float64(pca._center)
+        self._divisor = None if pca._divisor is None else as_float64(pca._divisor).copy()
         if self._divisor is not None:
             # A column without variance has no standardised value.
             self._divisor[self.constant_features_] = np.inf
@@ -277,15 +285,18 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         self._triangle = triangular_root(directions, self._deviations, self._rest, self._correction)
 
     def _whitening(self) -> Whitening:
+        def host(values: Any) -> FloatArray | None:
+            return None if values is None else as_float64(values)
+
         return Whitening(
             self.components_,
-            self._center,
-            self._divisor,
-            self._deviations,
+            as_float64(self._center),
+            host(self._divisor),
+            as_float64(self._deviations),
             self._rest,
-            self._correction,
+            host(self._correction),
             self.method in ("zca", "zca-cor"),
-            self._triangle,
+            host(self._triangle),
         )
 
     # ------------------------------------------------------------ transform
@@ -306,7 +317,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X, check_finite=False, expected=expected_columns(self))
         check_features(self, X, rows)
-        return self._shaped(self._whitening().apply(rows), rows.picture_shape)
+        return self._mapped(rows)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map whitened rows back: exactly, for what lies in the directions that were kept.
@@ -330,7 +341,13 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
             )
-        return self._shaped(self._whitening().undo(rows.in_memory()), self.picture_shape_, back=True)
+        return self._shaped(
+            moved(self._whitening().undo(rows.in_memory()), rows.home), self.picture_shape_, back=True
+        )
+
+    def _mapped(self, rows: Rows, scores: Any = None) -> Any:
+        mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
+        return self._shaped(rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape)
 
     @property
     def _reduces(self) -> bool:
@@ -348,7 +365,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
                 "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
                 "Pass X.toarray(), or use PCA(whiten=True), which takes sparse data."
             )
-        return rows
+        return sent_to(rows, self.device)
 
     # ------------------------------------------------ what the model says
 
@@ -378,7 +395,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         Of all whitenings "zca" has the largest trace, and "pca" the largest sum of squares in its first rows.
         """
         self._require_few("cross_covariance_")
-        return self._whitening().cross_covariance(self.eigenvalues_)
+        return self._whitening().cross_covariance(as_float64(self.eigenvalues_))
 
     @property
     def cross_correlation_(self) -> FloatArray:
@@ -389,10 +406,10 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         self._require_few("cross_correlation_")
         covariance = self.cross_covariance_
         own = np.sqrt(np.maximum(np.sum(covariance * self.whitening_matrix_, axis=1), 0.0))
-        theirs = np.sqrt(self.variances_)
-        theirs[self.constant_features_] = 0.0
+        theirs, constant = np.sqrt(as_float64(self.variances_)), to_numpy(self.constant_features_)
+        theirs[constant] = 0.0
         if not self._reduces:
-            own[self.constant_features_] = 0.0
+            own[constant] = 0.0
         outer = own[:, None] * theirs[None, :]
         return np.where(outer > 0, covariance / np.where(outer > 0, outer, 1.0), 0.0)
 

@@ -309,7 +309,7 @@ class CenteredRows:
                     np.matmul(block, V, out=out[rows])
 
             return filled(self, self.row_slices(), share, out, "scores", V)
-        return self.rows.xp.concat(list(self.on_device(lambda C: C @ V, 0)), axis=0)
+        return self.rows.xp.concat(list(self.on_device(lambda _, C: C @ V, 0)), axis=0)
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
@@ -328,13 +328,13 @@ class CenteredRows:
                     np.matmul(block.T, W, out=out[columns])
 
             return filled(self, slices, share, out, "directions", W)
-        return self.rows.xp.concat(list(self.on_device(lambda C: C.T @ W, 1)), axis=0)
+        return self.rows.xp.concat(list(self.on_device(lambda _, C: C.T @ W, 1)), axis=0)
 
-    def on_device(self, work: Callable[[Any], R], axis: int) -> Iterator[R]:
-        """Yield what ``work`` makes of blocks of rows (0) or of columns (1) of C on a device, in order."""
+    def on_device(self, work: Callable[[slice, Any], R], axis: int) -> Iterator[R]:
+        """Yield what ``work`` makes of blocks of rows (0) or columns (1) of C on a device, in their order."""
 
         def centred(part: slice, values: Any) -> R:
-            return work(self._centered(values, slice(None) if axis == 0 else part, None))
+            return work(part, self._centered(values, slice(None) if axis == 0 else part, None))
 
         return in_turn(self.rows, centred, axis)
 

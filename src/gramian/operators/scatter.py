@@ -169,7 +169,7 @@ class ScatterOperator(ABC):
 
     def _on_device(self, product: Callable[[Any], Any]) -> Any:
         """Add up products of blocks of C, each with its long side first."""
-        blocks = self.centered.on_device(lambda C: product(C if self.axis == 0 else C.T), self.axis)
+        blocks = self.centered.on_device(lambda _, C: product(C if self.axis == 0 else C.T), self.axis)
         return sum(blocks, start=0.0)
 
     def lift(self, W: Any) -> Any:

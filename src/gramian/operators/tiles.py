@@ -403,7 +403,8 @@ class TileMatrix:
             release_unused()
             return todo
         self._kept = {}
-        size = smaller(max(todo[0].shape), self.like, f"{self.n:,} rows of a kernel matrix")
+        size = max(todo[0].shape)
+        size = smaller(size, 8 * size, self.like, f"{self.n:,} rows of a kernel matrix")
         return [part for stack in todo for part in stack.cut(size)]
 
 

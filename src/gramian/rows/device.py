@@ -11,12 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import array_api_compat
 import numpy as np
 
-from gramian.arrays import DEVICE_TILE, is_numpy, memory_limit_bytes, to_numpy
+from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import amount, slices
 from gramian.errors import DataError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.rows.array import ArrayRows
@@ -29,7 +29,7 @@ R = TypeVar("R")
 # block in float64 takes a multiple of it.
 TABLE, BLOCK = 1 / 4, 1 / 24
 MOST_BYTES = 1 << 30  # of one block; more is not faster
-FEWEST = 64  # rows or columns below which a block is not made smaller
+LEAST_BYTES = 1 << 14  # of a block, below which it is not made smaller
 SAFE = 0.9  # of the free memory, which others may take from
 FULL_TILES = 8 << 30  # bytes that are free where tiles of a kernel matrix are large
 # Capabilities of CUDA devices that multiply float64 at half the speed of float32 or more.
@@ -51,6 +51,7 @@ class DeviceRows(Rows):
 
     host: Rows
     device: Any
+    is_sent: ClassVar[bool] = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,9 +78,13 @@ class DeviceRows(Rows):
         return self.host.least_columns
 
     @property
+    def held(self) -> int:
+        return 0  # on the device
+
+    @property
     def resident(self) -> bool:
         """Whether the whole table is moved once."""
-        return not self.is_stored and self.host.stored_bytes <= TABLE * free_memory(self.device)
+        return not self.is_stored and self.host.stored_bytes <= TABLE * free_memory(self.like)
 
     @cached_property
     def _whole(self) -> Any:
@@ -89,6 +94,8 @@ class DeviceRows(Rows):
         return table
 
     def cut(self, rows: slice, columns: slice) -> Any:
+        if rows == columns == slice(None):
+            return self.in_memory()
         # Where the table was moved already, its own share of the memory is no longer free.
         if "_whole" in vars(self) or self.resident:
             return self._whole[rows, columns]
@@ -105,7 +112,7 @@ class DeviceRows(Rows):
         MemoryLimitError
             If it takes more than the device has.
         """
-        if self.host.stored_bytes > SAFE * free_memory(self.device) and "_whole" not in vars(self):
+        if self.host.stored_bytes > SAFE * free_memory(self.like) and "_whole" not in vars(self):
             why = "this needs all of them there at once"
             raise MemoryLimitError(_does_not_fit(_named(self), why, self.like))
         return self._whole
@@ -222,7 +229,7 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Itera
     Raises
     ------
     MemoryLimitError
-        Where the device has no memory for ``FEWEST`` rows or columns.
+        Where the device has no memory for ``LEAST_BYTES`` of them.
     """
     length, start, size = rows.shape[axis], 0, block_length(rows, axis)
     while start < length:
@@ -236,7 +243,7 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Itera
         except out_of_memory() as error:
             # What the traceback holds is not free before it is gone.
             error.__traceback__ = None
-            size = smaller(size, rows.like, _named(rows))
+            size = smaller(size, rows.stored_bytes // length, rows.like, _named(rows))
 
 
 def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slice, Any]]:
@@ -248,11 +255,25 @@ def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slic
 
 
 @contextmanager
+def memory_told(rows: Any) -> Iterator[None]:
+    """Say in words what would fit, where a device is out of memory in a step that cannot be smaller."""
+    try:
+        yield
+    except out_of_memory() as error:
+        if rows is None or is_numpy(rows.like):
+            raise
+        error.__traceback__ = None
+        release_unused()
+        raise MemoryLimitError(_does_not_fit(_named(rows), "it is out of memory", rows.like)) from error
+
+
+@contextmanager
 def full_precision() -> Iterator[None]:
     """Have PyTorch multiply float32 as float32 inside: rounding bounds do not hold for TF32 and bfloat16."""
     torch = sys.modules.get("torch")
     kinds = [] if torch is None else [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
-    if not all(hasattr(kind, "fp32_precision") for kind in kinds):  # before PyTorch 2.9
+    if torch is not None and not all(hasattr(kind, "fp32_precision") for kind in kinds):
+        # Before PyTorch 2.9.
         before = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")
         try:
@@ -270,8 +291,8 @@ def full_precision() -> Iterator[None]:
             kind.fp32_precision = precision
 
 
-def smaller(size: int, like: Any, of: str) -> int:
-    """Return half of the size of blocks that a device has no memory for.
+def smaller(size: int, each: int, like: Any, of: str) -> int:
+    """Return half of the number of rows, or columns, of so many bytes, that a device has no memory for.
 
     Raises
     ------
@@ -279,7 +300,7 @@ def smaller(size: int, like: Any, of: str) -> int:
         Where that is too little to be worth while.
     """
     release_unused()
-    if size // 2 < FEWEST:
+    if size == 1 or size * each < 2 * LEAST_BYTES:
         why = f"it is out of memory with {size:,} rows or columns at a time"
         raise MemoryLimitError(_does_not_fit(of, why, like))
     log.warning("the device is out of memory with blocks of %s rows or columns: they are halved", f"{size:,}")
@@ -294,7 +315,7 @@ def release_unused() -> None:
 
 
 def _does_not_fit(what: str, why: str, like: Any) -> str:
-    free = free_memory(array_api_compat.device(like))
+    free = free_memory(like)
     # In float64: the covariance and what is made of it; half of a kernel matrix beside that.
     columns, rows = int((free / 32) ** 0.5), int((free / 8) ** 0.5)
     return (
@@ -307,7 +328,7 @@ def _does_not_fit(what: str, why: str, like: Any) -> str:
 
 def tile_length(like: Any) -> int:
     """Return how many rows a tile of a kernel matrix has on a device: so many that starting costs little."""
-    free = free_memory(array_api_compat.device(like))
+    free = free_memory(like)
     cuda = getattr(array_api_compat.device(like), "type", None) == "cuda"
     return DEVICE_TILE * (1 if not cuda or free < FULL_TILES else 4)
 
@@ -328,9 +349,9 @@ def _named(rows: Rows) -> str:
 def block_length(rows: Rows, axis: int) -> int:
     """Return how many rows (0) or columns (1) a block on a device has."""
     n, d = rows.shape
-    size = min(MOST_BYTES, int(BLOCK * free_memory(array_api_compat.device(rows.like))))
+    size = min(MOST_BYTES, int(BLOCK * free_memory(rows.like)))
     length = size // max(1, rows.shape[1 - axis] * rows.dtype.itemsize)
-    return max(1, min((n, d)[axis], max(length, rows.least_columns if axis else FEWEST)))
+    return max(1, min((n, d)[axis], max(length, rows.least_columns if axis else 1)))
 
 
 def out_of_memory() -> tuple[type[BaseException], ...]:
@@ -397,24 +418,9 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
     return DeviceRows(host=rows, device=torch.device(device), **kept)
 
 
-def free_memory(device: Any) -> int:
-    """Return the bytes that are free on a device: of the host's, what may be used of it."""
-    if getattr(device, "type", None) != "cuda":
-        return memory_limit_bytes(None)
-    torch = _torch()
-    free, _ = torch.cuda.mem_get_info(device)
-    # What PyTorch keeps for later is free for it.
-    return int(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
-
-
-def working_memory(memory_limit: int | str | None, like: Any) -> int:
-    """Return the bytes that working beside the data may take where an array is, on a device or the host."""
-    limit = memory_limit_bytes(memory_limit)
-    device = None if is_numpy(like) else array_api_compat.device(like)
-    if getattr(device, "type", None) != "cuda":
-        return limit
-    free = int(SAFE * free_memory(device))
-    return free if memory_limit is None else min(limit, free)
+def free_memory(like: Any) -> int:
+    """Return the bytes that are free where an array is: of the host's, what may be used of it."""
+    return device_memory(like) or memory_limit_bytes(None)
 
 
 def _torch() -> Any:

@@ -80,6 +80,7 @@ class Rows(ABC):
         False  # whether rows are read when their turn comes, so that a pass costs that
     )
 
+    is_sent: ClassVar[bool] = False  # whether blocks are copied to a device, which works on them for the host
     is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
 
     # --------------------------------------------------------- what a kind of data says
