@@ -355,9 +355,10 @@ def block_length(rows: Rows, axis: int) -> int:
 
 
 def out_of_memory() -> tuple[type[BaseException], ...]:
-    """Return what is raised where a device has no memory left."""
-    torch = sys.modules.get("torch")
-    return (MemoryError,) if torch is None else (MemoryError, torch.OutOfMemoryError)
+    """Return what libraries that are there raise where a device has no memory left."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    of_torch = () if torch is None else (torch.OutOfMemoryError,)
+    return of_torch if cupy is None else (*of_torch, cupy.cuda.memory.OutOfMemoryError)
 
 
 # ------------------------------------------------------------------------ where work is done
