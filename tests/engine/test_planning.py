@@ -7,8 +7,8 @@ import pytest
 
 from gramian.engine.planning import plan, ranked, warn_of_cost
 from gramian.errors import CostWarning, MemoryLimitError
-from gramian.operators.costs import KernelCosts, SymmetricCosts, TableCosts
-from gramian.records import Ask, Calls, Target
+from gramian.operators.costs import KernelCosts, Substitute, SymmetricCosts, TableCosts
+from gramian.records import Ask, Calls, Cost, Step, Target
 from gramian.solvers.krylov import KrylovRoute
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
@@ -257,6 +257,21 @@ def test_a_symmetric_matrix_is_in_memory():
     assert few.solver == "krylov"
     assert plan(SymmetricCosts(3000), Ask(ALL, 1e-9, PLENTY)).solver == "dense"
     assert plan(SymmetricCosts(50), Ask(FIVE, 1e-9, PLENTY)).solver == "dense"
+
+
+def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
+    making = Cost((Step("make", "a smaller matrix", 7.0),), 10**9)
+    made = Substitute("by-name", "smaller matrix", making, "it is approximate.")
+    costs = SymmetricCosts(300, substitute=made, too_large=("A smaller matrix", "Take an even smaller one."))
+    inner, found = (plan(c, Ask(ALL, 1e-9, 2 * 10**9, "auto")) for c in (SymmetricCosts(300), costs))
+    assert (found.solver, found.operator) == ("by-name", "smaller matrix")
+    assert found.steps == (*making.steps, *inner.steps)
+    assert found.bytes == inner.bytes + 10**9
+    assert found.reason == "solver='by-name' was asked for; it is approximate."
+    with pytest.raises(
+        MemoryLimitError, match=r"A smaller matrix needs about 1 GB .* allows 1 GB. Take an even"
+    ):
+        plan(costs, Ask(ALL, 1e-9, 10**9))
 
 
 # ---------------------------------------------------------------------- words

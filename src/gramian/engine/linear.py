@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import complete_basis, fixed_signs
+from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import (
     as_float64,
     from_numpy,
@@ -18,7 +18,7 @@ from gramian.arrays import (
     orthonormal,
     to_dtype,
 )
-from gramian.engine.solving import Solved
+from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
@@ -57,7 +57,7 @@ class Directions:
 
 
 @dataclass(eq=False)
-class LinearProblem:
+class LinearProblem(Problem):
     """Directions of largest variance of a table.
 
     Attributes
@@ -86,11 +86,6 @@ class LinearProblem:
         parts = len(rows.portions) if rows.is_spread else 0
         facts = (rows.is_sparse, rows.is_stored, columns, rows.share, parts, quick_double(rows.like))
         return TableCosts(rows.shape, rows.dtype, *facts)
-
-    @property
-    def everything(self) -> bool:
-        """No: the trace is known, and an iteration can reach any share of it."""
-        return False
 
     @property
     def weight(self) -> float:
@@ -144,9 +139,6 @@ class LinearProblem:
             matrix = from_numpy(matrix, self.rows.like)
         return CovarianceOperator(view, whole=True, matrix=matrix)
 
-    def start(self, route: Route, ask: Ask) -> None:
-        """Return None: a pass costs little."""
-
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
         least = min(self.rows.shape)
@@ -167,20 +159,8 @@ class LinearProblem:
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
         spectrum, view = solved.spectrum, self.measured()
-        k = spectrum.values.size if count is None else count
-        rank = min(spectrum.rank, k)
-        values = np.zeros(k)
-        values[:rank] = spectrum.values[:rank]
-        factor = self.factor()
-        components = Components(
-            values=values * factor,
-            total=view.total * factor,
-            size=min(self.rows.shape),
-            rank=rank,
-            tolerance=spectrum.rank_tolerance,
-            rest=spectrum.rest * factor,
-        )
-        vectors, scores = _directions(solved, view, rank, k)
+        components = components_of(spectrum, count, self.factor(), view.total, min(self.rows.shape))
+        vectors, scores = _directions(solved, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
 
 

@@ -31,9 +31,8 @@ from gramian.engine.seen import (
     FREQUENT_DIRECTIONS,
     OfSeen,
     SketchProblem,
-    plan_sketch,
     problem_of,
-    solve_sketch,
+    sketch_costs,
     with_pass,
 )
 from gramian.errors import DataError, ParameterError, RankWarning
@@ -318,7 +317,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])
         if size is not None:
-            return plan_sketch(rows.shape, size, ask)
+            return plan(sketch_costs(rows.shape, size), ask)
         problem = self._problem(rows)
         return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 
@@ -359,9 +358,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         target, choice = settle(self, problem, wanted, rule_rng)
         if isinstance(problem, SketchProblem):
             target = target if target.count is not None else Target(count=min(*rows.shape, problem.size))
-            solved = solve_sketch(problem, replace(ask, target=target), as_told=self.tol is not None)
-        else:
-            solved = solve(problem, replace(ask, target=target))
+            ask = ask if self.tol is not None else replace(ask, tol=np.inf)
+        solved = solve(problem, replace(ask, target=target))
         if isinstance(problem, OfSeen):
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)

@@ -12,12 +12,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from gramian.analysis.component_rules.table import RULES
-from gramian.arrays import as_float64, memory_limit_bytes, numpy_dtype, power_of_two
-from gramian.checks import amount, check_integer, check_number, counted
+from gramian.arrays import as_float64, numpy_dtype, power_of_two
+from gramian.checks import check_integer, check_number, counted
 from gramian.engine import plan
-from gramian.engine.seen import FREQUENT_DIRECTIONS, plan_sketch, problem_of, scatter_costs
-from gramian.errors import MemoryLimitError, ParameterError
-from gramian.estimators.component_choice import Wanted, check_wanted
+from gramian.engine.seen import FREQUENT_DIRECTIONS, problem_of, scatter_costs, sketch_costs
+from gramian.errors import ParameterError
+from gramian.estimators.component_choice import check_wanted
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -48,7 +48,6 @@ AT_ONCE = {
 LEAST_SKETCH = 20
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
-register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Seen, kind=Array("_ _"), squared_weights=Array("", least=0))
 
 
@@ -168,23 +167,9 @@ class Streaming:
         check_scale(self.scale, d, bool(self.center))
         check_ddof(self.ddof, enough.count)
         if before is None:
-            self._require_memory(enough, wanted, size)
-
-    def _require_memory(self, enough: Rows, wanted: Wanted, size: int | None) -> None:
-        d = enough.shape[1]
-        ask = self._ask(enough, wanted.target)
-        if size is not None:
-            plan_sketch(enough.shape, size, ask)
-            return
-        try:
-            plan(scatter_costs(enough.shape[0], d), ask)
-        except MemoryLimitError as error:
-            limit = amount(memory_limit_bytes(self.memory_limit))
-            raise MemoryLimitError(
-                f"A stream of {d:,} columns needs several matrices of {d:,} x {d:,} numbers, "
-                f"{amount(8 * d * d)} each, and memory_limit allows {limit}. Raise memory_limit, or keep a "
-                "sketch of few rows instead: PCA(10, solver='frequent-directions').partial_fit(X)."
-            ) from error
+            n = enough.shape[0]
+            costs = scatter_costs(n, d) if size is None else sketch_costs((n, d), size)
+            plan(costs, self._ask(enough, wanted.target))  # refuses what does not fit
 
     def _sketch_size(self, d: int) -> int | None:
         """Return the number of rows of the sketch; None where none is asked for."""
