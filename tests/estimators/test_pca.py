@@ -486,6 +486,9 @@ def test_other_parameters_are_refused():
         X = np.random.default_rng(0).standard_normal((20, 9))
         with pytest.raises(ParameterError, match=re.escape(message)):
             PCA(**parameters).fit(X)
+    assert PCA(scale=[1e90] * 9).fit(X).certificate_.ok
+    with pytest.raises(ParameterError, match=r"of at most 3.4e\+38 for data in float32"):
+        PCA(scale=[1e90] * 9).fit(X.astype(np.float32))
 
 
 # --------------------------------------------------- center, scale, ddof, whiten

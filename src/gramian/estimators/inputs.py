@@ -74,7 +74,7 @@ def check_ddof(ddof: Any, n: int) -> int:
     return check_integer("ddof", ddof, 0, n - 1, "Sums are divided by n - ddof.")
 
 
-def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | None:
+def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
     """Return the scaling rule, or the given divisors as float64."""
     if scale is None:
         return None
@@ -85,8 +85,10 @@ def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | N
                 "in. Use center=True."
             )
         return check_choice("scale", scale, SCALES)
+    d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
     message = (
-        f"scale={scale!r} must hold {d} positive numbers, one for each column. "
+        f"scale={scale!r} must hold {d} positive numbers, one for each column, of at most {most:.2g} "
+        f"for data in {rows.dtype}. "
         "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots, 'genotype' by "
         "sqrt(2 p (1 - p)) for allele frequencies p."
     )
@@ -94,7 +96,7 @@ def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | N
         divisors = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(message) from error
-    if divisors.shape != (d,) or not np.isfinite(divisors).all() or not (divisors > 0).all():
+    if divisors.shape != (d,) or not ((divisors > 0) & (divisors <= most)).all():
         raise ParameterError(message)
     return divisors
 

@@ -107,7 +107,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     forgetting : float, default=1.0
         In (0, 1]: with each call of :meth:`partial_fit` the weight of all rows before is multiplied by it.
         Means and variances are then weighted ones, as of ``numpy.cov(..., aweights=w, ddof=ddof)``: sums of
-        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``.
+        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``. :meth:`fit` is one batch: nothing comes
+        before it that could be forgotten.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
@@ -309,10 +310,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:
-        n, d = rows.shape
-        return LinearProblem(
-            rows, bool(self.center), check_scale(self.scale, d, bool(self.center)), check_ddof(self.ddof, n)
-        )
+        center = bool(self.center)
+        scale, ddof = check_scale(self.scale, rows, center), check_ddof(self.ddof, rows.shape[0])
+        return LinearProblem(rows, center, scale, ddof)
 
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])
@@ -406,8 +406,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
         self._center = view.mean * 2.0**view.exponent
-        rest = np.zeros_like(view.mean) if view.rest is None else view.rest
-        self._center_rest = rest * 2.0**view.exponent
+        self.__dict__.pop("_center_rest", None)
+        if view.rest is not None:
+            self._center_rest = view.rest * 2.0**view.exponent
         self._divisor = view.data_divisor
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         self.scale_ = (

@@ -306,10 +306,10 @@ class KernelCosts(Costs):
         return self.shape[0]
 
     def spare(self, form: Form, left: int) -> Form:
-        """Return the form with as many of its tiles kept as there is room for, unless that is all of them."""
+        """Return the form with as many tiles kept as there is room for, unless that is all or hardly any."""
         share = left / self._tiles(form)
         anew = form.storage == "again" and not self.given
-        return replace(form, share=share) if anew and 0 < share < 1 else form
+        return replace(form, share=share) if anew and 0.01 <= share < 1 else form
 
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds of evaluating half of the matrix, and what is kept of it."""

@@ -177,7 +177,9 @@ def _leading_on_host(
     if _partial(m, target):
         low = m - target.count
         values, vectors = _eigh(A, subset_by_index=[low, m - 1])
-        return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]), np.empty(0)
+        # Of many equal eigenvalues LAPACK's search by index may return none.
+        if values.size == target.count:
+            return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]), np.empty(0)
     values, vectors = _eigh(A, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
     k = count_of(target, values, total)
