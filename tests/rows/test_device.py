@@ -66,6 +66,9 @@ def models():
     yield PCA(4, solver="krylov", scale="unit", random_state=0), "explained_variance_"
     yield PCA(4, solver="gram", whiten=True, random_state=0), "explained_variance_"
     yield KernelPCA(4, kernel="rbf", gamma=0.1, random_state=0), "eigenvalues_"
+    options = {"kernel": "rbf", "gamma": 0.1, "n_landmarks": 60, "random_state": 0}
+    yield KernelPCA(4, solver="nystroem", **options), "eigenvalues_"
+    yield KernelPCA(4, solver="random-features", **options), "eigenvalues_"
     yield Whitener("zca"), "eigenvalues_"
     yield Whitener("pca", n_components=3, regularization="ledoit-wolf"), "eigenvalues_"
 
@@ -87,8 +90,8 @@ def test_a_device_finds_what_the_host_finds_and_hands_back_numpy(dtype):
         # Of kernel PCA, as far as residuals are allowed.
         np.testing.assert_allclose(model.transform(X), scores, atol=1e4 * tolerance, err_msg=repr(model))
         assert model.certificate_.ok
-        back = model.inverse_transform(scores[:5])
-        assert isinstance(back, np.ndarray)
+        if getattr(model, "solver", "") != "random-features":
+            assert isinstance(model.inverse_transform(scores[:5]), np.ndarray)
 
 
 def test_more_rows_than_the_device_holds_go_there_block_by_block(small_device, tmp_path, monkeypatch):

@@ -250,7 +250,7 @@ class Material:
     @cached_property
     def matrix(self) -> tuple[Any, float]:
         """The varying columns, centred and scaled, near 1 in size; and what turns squares into variances."""
-        view = replace(self.view, rows=self.rows.host) if self.rows.is_sent else self.view  # type: ignore[attr-defined]
+        view = replace(self.view, rows=self.rows.at_home)
         C = to_numpy(view.block(slice(None), slice(None)))
         if view.constant.any():
             C = C[:, ~view.constant]

@@ -355,6 +355,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         if self._precomputed:
             return None
         kernel = self._asked_kernel()
+        rows = rows.at_home
         values = some_of(rows) if rows.is_stored else rows.in_memory()
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)

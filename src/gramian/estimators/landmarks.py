@@ -239,8 +239,8 @@ class ByFeatures(WithPreimages):
         self._plan_features(rows, kernel)
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse, nodes=self.solver == "nystroem")
         m = self._check_approximate(rows, kernel)
-        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows)
-        self._choose(rows, kernel, m, every)
+        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows.at_home)
+        self._choose(rows.at_home, kernel, m, every)
         features = self._features(kernel, rows.shape[0], rows.dtype, every)
         sums = features.sums(rows)
         remember_features(self, X, rows)
@@ -291,8 +291,8 @@ class ByFeatures(WithPreimages):
             return random_features(made.feature_map_, made.kernel_error_.bound, dtype)
         # As transform does; what a value is off by, is also what it is for all rows.
         landmarks = numpy_rows(self.landmarks_)
-        bound = kernel.bind(landmarks, self._precision(landmarks))
-        return landmark_features(bound, landmarks, n, dtype, every)
+        precision = self._precision(landmarks)
+        return landmark_features(lambda nodes: kernel.bind(nodes, precision), landmarks, n, dtype, every)
 
     def _solve_features(self: Any, sums: FeatureSums, features: Features, d: int, began: float) -> None:
         """Find the eigenpairs of the features' matrix, and set what a fitted model has."""

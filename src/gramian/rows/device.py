@@ -66,6 +66,10 @@ class DeviceRows(Rows):
         return self.host.home
 
     @property
+    def at_home(self) -> Rows:
+        return self.host
+
+    @property
     def is_stored(self) -> bool:  # type: ignore[override]
         return self.host.is_stored
 
@@ -214,7 +218,7 @@ class _Mover:
 # ------------------------------------------------------------------ passes over a device
 
 
-def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Iterator[R]:
+def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width: int = 0) -> Iterator[R]:
     """Yield what ``work`` makes of blocks of rows (0) or of columns (1) on a device, one after the other.
 
     Where the device has no memory left for a block, it and all that follow are made half as large.
@@ -225,13 +229,16 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0) -> Itera
         On a device, or moved there.
     work : callable
         Takes the slice and the numbers; called once more, with less, where the memory did not do.
+    axis : int
+    width : int
+        Numbers that are made of a row, where they are more than it has.
 
     Raises
     ------
     MemoryLimitError
         Where the device has no memory for ``LEAST_BYTES`` of them.
     """
-    length, start, size = rows.shape[axis], 0, block_length(rows, axis)
+    length, start, size = rows.shape[axis], 0, block_length(rows, axis, width)
     while start < length:
         try:
             for part, values in _blocks(rows, axis, start, size):
@@ -346,11 +353,11 @@ def _named(rows: Rows) -> str:
     return f"{n:,} rows x {d:,} columns"
 
 
-def block_length(rows: Rows, axis: int) -> int:
+def block_length(rows: Rows, axis: int, width: int = 0) -> int:
     """Return how many rows (0) or columns (1) a block on a device has."""
     n, d = rows.shape
     size = min(MOST_BYTES, int(BLOCK * free_memory(rows.like)))
-    length = size // max(1, rows.shape[1 - axis] * rows.dtype.itemsize)
+    length = size // max(1, max(rows.shape[1 - axis], width) * rows.dtype.itemsize)
     return max(1, min((n, d)[axis], max(length, rows.least_columns if axis else 1)))
 
 

@@ -123,6 +123,11 @@ class Rows(ABC):
         return namespace(self.like)
 
     @property
+    def at_home(self) -> Rows:
+        """The same rows where they are, if a device works on them for the host."""
+        return self
+
+    @property
     def least_columns(self) -> int:
         """Number of columns below which a block of columns takes as long as one of so many."""
         return 1
