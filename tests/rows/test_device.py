@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian import PCA, KernelPCA, Whitener, scan
+from gramian import PCA, KernelPCA, Whitener, load, scan
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators import tiles
 from gramian.rows import as_rows, device
@@ -54,6 +54,15 @@ def failing(monkeypatch):
         )
 
     return above
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small arrays are slow on many threads of PyTorch, and slower where others compute too."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def part_size(rows, part, columns):
@@ -185,6 +194,13 @@ def test_a_step_that_cannot_be_smaller_says_what_would_fit(monkeypatch):
         PCA(2, solver="full", device="cpu").fit(TABLE[:100])
 
 
+def test_a_saved_model_forgets_its_device(tmp_path):
+    model = PCA(2, device="cpu").fit(TABLE[:50])
+    model.save(tmp_path / "m.gramian")
+    assert load(tmp_path / "m.gramian").device is None
+    assert model.device == "cpu"
+
+
 def test_rules_and_streams_work_on_a_device():
     common = rng.standard_normal((200, 1))
     for rule in ("parallel", "cv", "mle"):
@@ -260,6 +276,15 @@ def test_few_copies_leave_the_device(monkeypatch):
     PCA(4, solver="covariance", random_state=0).fit(X)
     # One for all that the pass finds; the others are of the certificate and of the small search for NaN.
     assert len(copies) <= 4
+
+
+def test_a_device_of_fast_float64_makes_the_covariance_in_it_at_once(monkeypatch):
+    X = (10 * TABLE @ rng.standard_normal((12, 120))).astype("float32")
+    plain = PCA(2, solver="covariance", device="cpu").fit(X)
+    monkeypatch.setattr("gramian.engine.linear.quick_double", lambda like: True)
+    quick = PCA(2, solver="covariance", device="cpu").fit(X)
+    assert (plain.plan_.arithmetic, quick.plan_.arithmetic) == ("float32", "float64")
+    np.testing.assert_allclose(quick.explained_variance_, plain.explained_variance_, rtol=1e-6)
 
 
 def test_rows_say_what_they_are():

@@ -127,7 +127,8 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
 def _tell_estimator(model: Any) -> Parts:
     parameters = model.get_params(deep=False)
     state = {name: value for name, value in vars(model).items() if name not in parameters}
-    parameters.pop("device", None)  # which another machine may not have
+    if "device" in parameters:
+        parameters["device"] = None  # which another machine may not have
     return {"estimator": type(model).__name__, "parameters": parameters, "state": state}
 
 

@@ -240,6 +240,7 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width
     """
     length, start, size = rows.shape[axis], 0, block_length(rows, axis, width)
     while start < length:
+        values: Any = None
         try:
             for part, values in _blocks(rows, axis, start, size):
                 with full_precision():
@@ -248,8 +249,8 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width
                 yield found
                 start = part.stop
         except out_of_memory() as error:
-            # What the traceback holds is not free before it is gone.
-            error.__traceback__ = None
+            # What is held here, and by the traceback, is not free before it is gone.
+            values = error.__traceback__ = None
             size = smaller(size, rows.stored_bytes // length, rows.like, _named(rows))
 
 
