@@ -18,7 +18,7 @@ from gramian import (
     load,
 )
 from gramian.analysis.preimages import minimised
-from gramian.arrays import as_float64, moved, to_numpy
+from gramian.arrays import as_float64, is_numpy, moved, to_numpy
 from gramian.estimators import preimages
 from gramian.kernels import RBF
 from gramian.operators.features import KernelValues
@@ -95,11 +95,11 @@ def test_the_seconds_of_a_processor_are_no_warning_about_a_device(monkeypatch):
 
 
 def test_landmarks_and_random_features_are_fitted_where_the_rows_are(monkeypatch):
-    make, kinds = pretended(), set()
+    make, at_host = pretended(), []
     own = KernelValues.__call__
 
     def called(self, rows, out):
-        kinds.add(type(rows))
+        at_host.append(len(rows) if is_numpy(rows) else 0)
         own(self, rows, out)
 
     monkeypatch.setattr(KernelValues, "__call__", called)
@@ -117,9 +117,9 @@ def test_landmarks_and_random_features_are_fitted_where_the_rows_are(monkeypatch
         for single in (False, True):
             at_once, later = (np.asarray(part, "f4" if single else "f8") for part in (first, second))
             host = clone(model).partial_fit(at_once).partial_fit(later)
-            kinds.clear()
+            at_host.clear()
             device = clone(model).partial_fit(make(at_once)).partial_fit(make(later))
-            assert kinds <= {type(make(X))}
+            assert max(at_host, default=0) <= 64
             assert type(device.eigenvalues_) is type(make(X))
             assert device.certificate_.ok
             rtol = 1e-5 if single else 1e-10

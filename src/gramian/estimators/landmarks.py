@@ -38,7 +38,7 @@ from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import register_record
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.widths import MEDIAN_ROWS
-from gramian.operators.features import FeatureSums
+from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
@@ -108,13 +108,12 @@ class ByFeatures(WithPreimages):
         check_features(self, X, rows)
         if rows.is_spread:  # of which new ones are searched when they are mapped
             rows.require_finite()
-        dtype = np.float32 if before.single else np.float64
-        features = self._features(self.kernel_, rows, before.count, dtype)
+        features = self._features(self.kernel_, before.count, np.float32 if before.single else np.float64)
         features = replace(features, single=before.single)
         sums = before.merged(features.sums(rows))
         self._solve_features(sums, features, rows.shape[1], began, elsewhere=True)  # none is chosen again
         self._sums = sums
-        on_device(self, rows.like)
+        on_device(self, rows.home)
         return self
 
     # ------------------------------------------------------------- what is asked for
@@ -197,7 +196,7 @@ class ByFeatures(WithPreimages):
                 f"landmarks has {given.shape[1]} columns and X has {rows.shape[1]}. Landmarks are rows like "
                 "those of X."
             )
-        return alike(given.in_memory(), rows.block(slice(0, 1)).values)
+        return alike(numpy_rows(given.in_memory()), numpy_rows(rows.block(slice(0, 1)).values))
 
     def _approximate_target(self: Any, rows: Rows, m: int) -> Target:
         of = "landmarks" if self.solver == "nystroem" else "random features"
@@ -247,9 +246,9 @@ class ByFeatures(WithPreimages):
         self._plan_features(rows, kernel)
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse, nodes=self.solver == "nystroem")
         m = self._check_approximate(rows, kernel)
-        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows)
-        self._choose(rows, kernel, m, every)
-        features = self._features(kernel, rows, rows.shape[0], rows.dtype, every)
+        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows.at_home)
+        self._choose(rows.at_home, kernel, m, every)
+        features = self._features(kernel, rows.shape[0], rows.dtype, every)
         sums = features.sums(rows)
         remember_features(self, X, rows)
         self.kernel_, self.X_fit_ = kernel, None
@@ -259,7 +258,7 @@ class ByFeatures(WithPreimages):
         self._ridge_map = None
         self._solve_features(sums, features, rows.shape[1], began, elsewhere=rows.is_spread)
         self._sums = sums if keep else None
-        on_device(self, rows.like)
+        on_device(self, rows.home)
 
     def _choose(self: Any, rows: Rows, kernel: Kernel, m: int, every: Evaluator | None) -> None:
         """Choose landmarks, or draw random features."""
@@ -285,24 +284,22 @@ class ByFeatures(WithPreimages):
                 rng=rng,
                 dtype=np.float32 if single else np.float64,
             )
-        self.landmarks_ = landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.like)
+        self.landmarks_ = landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.home)
 
     def _bound_to_all(self: Any, kernel: Kernel, rows: Rows) -> Evaluator:
         # For the precision only the number of rows counts.
         precision = self._precision(np.broadcast_to(rows.dtype.type(0), rows.shape))
         return kernel.bind(_reaching_as_far(rows), precision)
 
-    def _features(
-        self: Any, kernel: Kernel, rows: Rows, n: int, dtype: Any, every: Evaluator | None = None
-    ) -> Features:
-        """What is made of rows, where they are, by what was chosen; of n rows in all."""
+    def _features(self: Any, kernel: Kernel, n: int, dtype: Any, every: Evaluator | None = None) -> Features:
+        """What is made of rows by what was chosen."""
         if self.feature_map_ is not None:
             made = self.feature_map_
             return random_features(made.feature_map_, made.kernel_error_.bound, dtype)
         # As transform does; what a value is off by, is also what it is for all rows.
-        landmarks = self.landmarks_ if sparse.issparse(self.landmarks_) else moved(self.landmarks_, rows.like)
-        bound = kernel.bind(landmarks, self._precision(landmarks))
-        return landmark_features(bound, landmarks, n, dtype, every)
+        landmarks = numpy_rows(self.landmarks_)
+        precision = self._precision(landmarks)
+        return landmark_features(lambda nodes: kernel.bind(nodes, precision), landmarks, n, dtype, every)
 
     def _solve_features(
         self: Any, sums: FeatureSums, features: Features, d: int, began: float, *, elsewhere: bool

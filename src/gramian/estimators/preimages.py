@@ -243,8 +243,8 @@ class WithPreimages:
 
     def _back(self: Any, Z: Any, start: Any, rows: Rows, return_error: bool) -> Any:
         method = self.preimage_.method
-        Z = Z[:, : self.rank_]
-        space, xp = self._space(rows.like), rows.xp
+        Z, space, xp = moved(Z[:, : self.rank_], rows.like), self._space(rows.like), rows.xp
+        start = None if start is None else moved(start, rows.like)
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._found(method, space, Z, start)
         if not bool(xp.all(xp.isfinite(found))):
@@ -256,12 +256,14 @@ class WithPreimages:
         # In the precision of what came in; residuals are about what is handed back.
         returned = to_dtype(found, rows.dtype)
         shape = getattr(self, "picture_shape_", None)
-        back = returned if shape is None else as_pictures(returned, shape)
+        back = moved(returned, rows.home)
+        back = back if shape is None else as_pictures(back, shape)
         if not return_error:
             return back
         if method == "exact":
-            return back, xp.linalg.vector_norm(to_float64(returned) - found, axis=1)
-        return back, from_numpy(residuals(space, to_float64(returned), Z), rows.like)
+            off = xp.linalg.vector_norm(to_float64(returned) - found, axis=1)
+            return back, moved(off, rows.home)
+        return back, from_numpy(residuals(space, to_float64(returned), Z), rows.home)
 
     def _space(self: Any, like: Any) -> FeatureSpace:
         """What was found, where the scores or rows are that are taken back."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from gramian.arrays import (
@@ -22,28 +23,30 @@ from gramian.arrays import (
     each_thread,
     from_numpy,
     is_numpy,
-    moved,
+    long_product,
     namespace,
-    numpy_dtype,
     rows_of,
     to_dtype,
+    to_numpy,
 )
 from gramian.checks import evenly, slices
 from gramian.kernels import Evaluator
 from gramian.operators.costs import workers_of
-from gramian.operators.moments import Moments, merge_moments
+from gramian.operators.moments import merge_moments
 from gramian.operators.scatter import CONFIDENCE
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
+from gramian.rows.device import in_turn
 from gramian.rows.stored import StoredRows
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
-DEVICE_BLOCK = 8 * BLOCK  # rows that are evaluated at a time where arrays are not NumPy's
 COLUMNS = 4 * THIN
 NEAR_MEAN = 64  # rows whose values are subtracted, on average, before products are summed
 MERGED = 8  # bounds the roundings of an entry when two parts become one
 # From rows and memory for what comes, (b, m), to kernel values or features of the rows.
 Functions = Callable[[Any, Any], None]
+# From an array on a device to what finds, of rows there, the same values and k(x, x).
+OnDevice = Callable[[Any], Callable[[Any], tuple[Any, Any]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +72,18 @@ class KernelValues:
     @cached_property
     def _right(self) -> Any:
         right = self.evaluator.encode(self.nodes)[1]
-        return right.astype(np.float32) if self.rough and self.evaluator.single is not None else right
+        return self._rounded(right)
 
-    def __call__(self, X: Any, out: Any) -> None:
-        """Write the values of rows (b, d), of the nodes' kind, into ``out`` of shape (b, m) and any kind."""
-        left, right = self.evaluator.encode(alike(X, self.nodes))[0], self._right
-        if not is_numpy(out) or not (is_numpy(left) or sparse.issparse(left)):
-            found = self.evaluator.tile(left, right) * self.factor
-            out[...] = moved(to_dtype(found, numpy_dtype(out)), out)
+    def _rounded(self, factor: Any) -> Any:
+        single = self.rough and self.evaluator.single is not None
+        return to_dtype(factor, np.dtype(np.float32)) if single else factor
+
+    def __call__(self, X: Any, out: npt.NDArray[Any]) -> None:
+        """Write the values of rows (b, d), of the nodes' kind, into ``out`` of shape (b, m)."""
+        left, right = self._rounded(self.evaluator.encode(alike(X, self.nodes))[0]), self._right
+        if not (is_numpy(left) or sparse.issparse(left)):
+            out[...] = to_numpy(self.evaluator.tile(left, right)) * self.factor
             return
-        if self.rough and self.evaluator.single is not None:
-            left = left.astype(np.float32)
         scratch = np.empty((THIN, COLUMNS), left.dtype)
         for rows in slices(left.shape[0], THIN):
             for columns in slices(right.shape[0], COLUMNS):
@@ -142,7 +146,13 @@ def rounding_of_single(count: int, total: float) -> float:
 
 
 def feature_sums(
-    rows: Rows, functions: Functions, m: int, diagonal: Callable[[Any], Any], *, single: bool
+    rows: Rows,
+    functions: Functions,
+    m: int,
+    diagonal: Callable[[Any], Any],
+    on_device: OnDevice,
+    *,
+    single: bool,
 ) -> FeatureSums:
     """Sum m functions and their products over all rows, in one pass.
 
@@ -154,60 +164,78 @@ def feature_sums(
     m : int
     diagonal : callable
         From rows to k(x, x).
+    on_device : callable
+        Returns the same for rows like an array on a device.
     single : bool
         Whether values are rounded to float32 and multiplied so.
     """
     dtype = np.dtype(np.float32 if single else np.float64)
     # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
-    some = rows_at(rows, evenly(rows.shape[0], NEAR_MEAN))
+    some = numpy_rows(rows_at(rows.at_home, evenly(rows.shape[0], NEAR_MEAN)))
     near = np.empty((some.shape[0], m))
     functions(some, near)
     shift = near.mean(axis=0).astype(dtype)
-    return rows.over_parts(lambda part: _sums(part, functions, diagonal, shift), FeatureSums.merged)
+    return rows.over_parts(
+        lambda part: _sums(part, functions, diagonal, on_device, shift), FeatureSums.merged
+    )
 
 
-def _sums(rows: Rows, functions: Functions, diagonal: Callable[[Any], Any], shift: Any) -> FeatureSums:
+def _sums(
+    rows: Rows, functions: Functions, diagonal: Callable[[Any], Any], on_device: OnDevice, shift: Any
+) -> FeatureSums:
     """Return the sums over rows in one place, of functions less their shift in its arithmetic."""
     n, m, dtype = rows.shape[0], len(shift), shift.dtype
     single = bool(dtype == np.float32)
 
-    on_host = is_numpy(rows.like)
-    height = min(BLOCK if on_host else DEVICE_BLOCK, n)
-
-    def here(array: Any) -> Any:
-        return from_numpy(array, rows.like)
-
     def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, float]]]:
-        first, second, traces = here(np.zeros(m)), here(np.zeros((m, m))), []
-        values, ones, near = here(np.empty((height, m), dtype)), here(np.ones(height, dtype)), here(shift)
-        product = np.empty((m, m), dtype) if on_host else None
+        first, second, traces = np.zeros(m), np.zeros((m, m)), []
+        values, product = np.empty((min(BLOCK, n), m), dtype), np.empty((m, m), dtype)
         for part in draw:
-            X = rows.block(part).values
-            block = values[: part.stop - part.start, :]
+            X = numpy_rows(rows.block(part).values)
+            block = values[: part.stop - part.start]
             functions(X, block)
-            block -= near
-            for some in slices(block.shape[0], BLOCK):
-                few = block[some, :]
-                first += ones[: few.shape[0]] @ few
-                # NumPy computes one triangle only.
-                second += np.matmul(few.T, few, out=product) if on_host else few.T @ few
-            own = diagonal(X)
-            traces.append((part.start, float(namespace(own).sum(own))))
-        return as_float64(first), as_float64(second), traces
+            block -= shift
+            first += np.ones(len(block), dtype) @ block
+            np.matmul(block.T, block, out=product)  # NumPy computes one triangle only
+            second += product
+            traces.append((part.start, float(np.sum(as_float64(diagonal(X))))))
+        return first, second, traces
 
-    parts, workers = slices(n, height), workers_of(m * m * dtype.itemsize) if on_host else 1
-    found = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
-    first, second, _ = found[0]
-    for other in found[1:]:
-        first += other[0]
-        second += other[1]
-    trace = sum(value for _, value in sorted(trace for part in found for trace in part[2]))
-    total, block = float(np.trace(second)), min(BLOCK, n)
+    block = min(BLOCK, n)
+    if is_numpy(rows.like) or rows.is_sparse:
+        parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
+        found = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
+        first, second, _ = found[0]
+        for other in found[1:]:
+            first += other[0]
+            second += other[1]
+        trace = sum(value for _, value in sorted(trace for part in found for trace in part[2]))
+    else:
+        first, second, trace = _sums_on_device(rows, on_device(rows.like), shift)
+        block = block if single else n
+    total = float(np.trace(second))
     rounding = (block + n / block + 6) * float(np.finfo(np.float64).eps) / 2 * total
     second -= np.outer(first, first / n)
     np.fill_diagonal(second, np.maximum(np.diag(second), 0.0))
     moments = Moments(n, as_float64(shift), second, first / n)
     return FeatureSums(moments, trace, rounding_of_single(n, total) if single else rounding, single)
+
+
+def _sums_on_device(
+    rows: Rows, functions: Callable[[Any], tuple[Any, Any]], shift: Any
+) -> tuple[FloatArray, FloatArray, float]:
+    xp, origin, totals = rows.xp, from_numpy(shift, rows.like), None
+
+    def work(_: slice, X: Any) -> list[Any]:
+        values, trace = functions(X)
+        values = to_dtype(values, shift.dtype) - origin
+        sums = xp.sum(values, axis=0, dtype=xp.float64)
+        return [sums, long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
+
+    for found in in_turn(rows, work, width=4 * len(shift)):
+        totals = found if totals is None else [a + b for a, b in zip(totals, found, strict=True)]
+    assert totals is not None
+    return as_float64(totals[0]), as_float64(totals[1]), float(totals[2])
 
 
 def rows_at(rows: Rows, indices: Any) -> Any:
@@ -228,3 +256,8 @@ def stacked(tables: list[Any]) -> Any:
     if sparse.issparse(tables[0]):
         return sparse.vstack(tables, format="csr")
     return namespace(*tables).concat(tables, axis=0)
+
+
+def numpy_rows(values: Any) -> Any:
+    """Return rows as NumPy's, or sparse."""
+    return values if hasattr(values, "tocsr") else to_numpy(values)
