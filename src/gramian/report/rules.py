@@ -1,0 +1,71 @@
+"""What every rule says about the number of components, as far as that does not take long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import clone
+
+from gramian.analysis.component_rules.resampling import REPEATS
+from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
+from gramian.checks import duration
+from gramian.errors import GramianError
+from gramian.estimators.choose_components import choose_components
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.kernel_rules import KERNEL_RULES
+from gramian.estimators.pca import PCA
+from gramian.report.pieces import is_stored
+from gramian.rows.table import Table
+
+PATIENCE = 10.0  # seconds predicted for one rule
+
+
+def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
+    """Ask the rules.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA, or one that knows no rules
+    table : Table or None
+        The data, which some rules need.
+
+    Returns
+    -------
+    choices : sequence of ComponentChoice
+    left_out : list of str
+        Rules that were not asked, each with the reason.
+    """
+    if not isinstance(model, PCA | KernelPCA) or not model.n_components_:
+        return (), []
+    linear = isinstance(model, PCA)
+    names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
+    here = table is not None and not is_stored(table)
+    waits = {name: _wait(model, table, name) for name in names} if here else {}
+    asked = [name for name, wait in waits.items() if wait <= PATIENCE]
+    said = dict(choose_components(model, table, rules=asked)) if asked else {}
+    alone = [name for name in names if linear and not RULES[name].draws and name not in said]
+    said |= choose_components(model, rules=alone) if alone else {}
+    why = {name: f"it would take {_long(wait)}" for name, wait in waits.items()}
+    left = [f"{name}: {why.get(name, 'it needs the data, in memory')}." for name in names if name not in said]
+    return [said[name] for name in names if name in said], left
+
+
+def _long(wait: float) -> str:
+    return f"about {duration(wait)}" if math.isfinite(wait) else "many fits"
+
+
+def _wait(model: Any, table: Table | None, rule: str) -> float:
+    """Return the predicted seconds; 0 for a rule that says at once why it has no answer."""
+    if isinstance(model, KernelPCA):
+        fits = {"parallel": REPEATS + 1, "fraction": 1}
+        return fits.get(rule, math.inf) * float(model.plan_.seconds)
+    # A rule of the spectrum needs all eigenvalues, as this one does.
+    named = rule if RULES[rule].draws else "gavish-donoho"
+    try:
+        steps = clone(model).set_params(n_components=named, max_rmse=None, solver="auto").plan(table).steps
+    except GramianError:
+        return 0.0
+    return math.fsum(step.seconds for step in steps if step.name == "choose")
