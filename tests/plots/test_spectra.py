@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import gramian
 from gramian import plots
@@ -22,7 +23,7 @@ def test_a_scree_has_every_known_component_and_rule(pca, X):
     np.testing.assert_allclose(data["cumulative"], 100 * np.cumsum(whole.explained_variance_ratio_))
     assert data["kept"] == [True, True, False, False]
     assert chart.title.subtitle[0].startswith(
-        f"2 components kept, {data['cumulative'][1]:.4g} % of the total"
+        f"2 components kept, {data['cumulative'][1]:.2f} % of the total"
     )
     asked = gramian.choose_components(pca, X, random_state=0)
     found = rules_of(plots.scree(pca, asked))
@@ -55,6 +56,9 @@ def test_intervals_are_those_of_the_certificate(pca, tmp_path):
     np.testing.assert_array_equal(data["lower"], pca.certificate_.lower)
     np.testing.assert_array_equal(data["upper"], pca.certificate_.upper)
     chart.save(tmp_path / "a.png")
+    assert "exact eigenvalues lies [deterministic]." in " ".join(chart.title.subtitle)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        plots.eigenvalues(gramian.PCA())
     with pytest.warns(gramian.RankWarning):
         nothing = gramian.PCA(1).fit(np.ones((4, 2)))
     with pytest.raises(ParameterError, match="No eigenvalue above 0"):

@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
+from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
 from gramian.records import Components, FloatArray, Spectrum
 
 
 def component_names(k: int) -> list[str]:
     """Return PC1, PC2, ..., the names in every table and figure."""
     return [f"PC{j}" for j in range(1, k + 1)]
+
+
+def shares_of(model: Any) -> FloatArray | None:
+    """Return the explained variance ratios of a fitted model in NumPy; None where they are not known."""
+    found = model.explained_variance_ratio_
+    return None if found is None else as_float64(found)
 
 
 def components_of(

@@ -34,8 +34,8 @@ def correlations(model: Any, data: Any) -> FloatArray:
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
-    directions = as_float64(np.asarray(model.components_).T)
-    found: FloatArray = directions * np.sqrt(model.explained_variance_) * factor[:, None]
+    directions = as_float64(model.components_).T
+    found: FloatArray = directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None]
     return found
 
 

@@ -10,10 +10,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramian.arrays import is_numpy
+from gramian.arrays import is_numpy, moved
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.operators.operator import digest
@@ -194,9 +195,23 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     Files and tables were put in order by ``as_rows`` already, as :func:`expected_columns` says.
     """
     _check_picture_shape(estimator, rows)
+    _check_kind(estimator, rows)
     if rows.table is not None and rows.feature_names is not None and hasattr(estimator, "feature_names_in_"):
         return
     _validate(estimator, X, rows, reset=False)
+
+
+def _check_kind(estimator: Any, rows: Rows) -> None:
+    """Refuse another kind of array than the fitted one, where scikit-learn is set to want the same."""
+    fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
+    given = next((array for array in fitted if array is not None), rows.like)
+    if not get_config()["array_api_dispatch"] or moved(given, rows.like) is given:
+        return
+    raise DataError(
+        f"Inputs passed to {type(estimator).__name__}.transform() must use the same namespace and the same "
+        "device as those passed to fit() while scikit-learn's array_api_dispatch is on. Move them there, or "
+        "turn it off: then whatever comes in decides where it is mapped."
+    )
 
 
 def _check_picture_shape(estimator: Any, rows: Rows) -> None:

@@ -24,7 +24,7 @@ from gramian.engine.features import (
 from gramian.engine.seen import with_pass
 from gramian.errors import DataError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import remember
+from gramian.estimators.fitted import on_device, remember
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_features,
@@ -110,6 +110,7 @@ class ByFeatures(WithPreimages):
         sums = before.merged(features.sums(rows))
         self._solve_features(sums, features, rows.shape[1], began)
         self._sums = sums
+        on_device(self, rows.like)
         return self
 
     # ------------------------------------------------------------- what is asked for
@@ -250,6 +251,7 @@ class ByFeatures(WithPreimages):
         self._ridge_map = None
         self._solve_features(sums, features, rows.shape[1], began)
         self._sums = sums if keep else None
+        on_device(self, rows.like)
 
     def _choose(self: Any, rows: Rows, kernel: Kernel, m: int, every: Evaluator | None) -> None:
         """Choose landmarks, or draw random features."""

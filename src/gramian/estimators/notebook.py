@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.components import shares_of
+from gramian.arrays import as_float64
 from gramian.checks import counted
 
 BARS, TALLEST = 40, 48  # bars of the small scree, and pixels of the first one
@@ -43,10 +45,10 @@ def summary(model: Any) -> str:
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
     """
     model = getattr(model, "decomposition_", model)
-    ratios, k = model.explained_variance_ratio_, int(model.n_components_)
+    ratios, k = shares_of(model), int(model.n_components_)
     kept = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
     lines = [f"<b>{counted(k, 'component')}{kept}</b>"]
-    variances = np.asarray(model.explained_variance_)[:BARS]
+    variances = as_float64(model.explained_variance_)[:BARS]
     if variances.size and variances[0] > 0:
         heights = np.maximum(1, TALLEST * variances / variances[0]).round().astype(int).tolist()
         bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"

@@ -21,6 +21,7 @@ from gramian.arrays import (
     dense,
     from_numpy,
     memory_limit_bytes,
+    moved,
     namespace,
 )
 from gramian.checks import check_choice
@@ -42,7 +43,7 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import held, remember
+from gramian.estimators.fitted import held, on_device, remember
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -298,7 +299,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
-            memory_limit_bytes(self.memory_limit) - rows.held,
+            memory_limit_bytes(self.memory_limit, rows.like) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
             held=rows.held,
         )
@@ -360,7 +361,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=from_numpy(found.vectors, rows.like))
+        found = replace(found, vectors=moved(found.vectors, rows.like))
         solved = replace(
             solved,
             plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),
@@ -384,6 +385,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
         self._explain(choice)
+        on_device(self, rows.like)
 
     def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
@@ -429,8 +431,13 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
-        deviations = np.sqrt(self.explained_variance_) if self.whiten else None
-        return LinearProjection(self.components_, self._center, self._divisor, deviations, self.rank_)
+        deviations = np.sqrt(as_float64(self.explained_variance_)) if self.whiten else None
+        center = as_float64(self._center)
+        return LinearProjection(self.components_, center, self._host_divisor, deviations, self.rank_)
+
+    @property
+    def _host_divisor(self) -> FloatArray | None:
+        return None if self._divisor is None else as_float64(self._divisor)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map scores back: ``mean + scale * (z . components)``.
@@ -465,11 +472,12 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
         check_is_fitted(self)
+        ratios = as_float64(self.explained_variance_ratio_)
         return Summary(
             component_names(self.n_components_),
-            np.sqrt(self.explained_variance_),
-            self.explained_variance_ratio_,
-            np.cumsum(self.explained_variance_ratio_),
+            np.sqrt(as_float64(self.explained_variance_)),
+            ratios,
+            np.cumsum(ratios),
             getattr(self, "component_choice_", None),
         )
 
@@ -509,7 +517,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         """
         return self._gaussian().precision()
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
         References
@@ -522,19 +530,20 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
-        return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+        found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+        return from_numpy(found, rows.like)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""
-        return float(self.score_samples(X).mean())
+        return float(as_float64(self.score_samples(X)).mean())
 
     def _gaussian(self) -> Gaussian:
         check_is_fitted(self)
         return Gaussian(
             as_float64(self.components_),
-            self.explained_variance_,
+            as_float64(self.explained_variance_),
             float(self.noise_variance_),
-            self._divisor,
+            self._host_divisor,
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -218,13 +218,14 @@ class Streaming:
                 "(n_components=None). Call partial_fit(X) in place of fit(X), on a fresh model "
                 "(sklearn.base.clone)."
             )
+        center = as_float64(self._center)
         # Without centring nothing is left out of the mean; older files always lack this.
-        centered = "_center_rest" in self.__dict__ or bool(self._center.any())
-        A = self.singular_values_[:, None] * as_float64(self.components_)
-        A = A if self._divisor is None else A * self._divisor
-        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(self._center).max()) * 2.0**-1000))
-        rest = self.__dict__.get("_center_rest", np.zeros(d))
-        A, center, rest = (np.ldexp(part, -exponent) for part in (A, self._center, rest))
+        centered = "_center_rest" in self.__dict__ or bool(center.any())
+        A = as_float64(self.singular_values_)[:, None] * as_float64(self.components_)
+        A = A if self._divisor is None else A * as_float64(self._divisor)
+        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(center).max()) * 2.0**-1000))
+        rest = as_float64(self.__dict__.get("_center_rest", np.zeros(d)))
+        A, center, rest = (np.ldexp(part, -exponent) for part in (A, center, rest))
         moments, kind = Moments(n, center, A.T @ A, rest), empty_like(self.components_)
         return Seen(n, 1, centered, moments, float(n), exponent, kind, blur=blur_of(moments))
 

@@ -193,7 +193,7 @@ def require_counts(rows: Rows) -> None:
 
     def first(block: Block) -> list[tuple[int, int, float]]:
         values = block.values.data if rows.is_sparse else block.values
-        if not bool(((values < 0) | (values > 2)).any()):
+        if not bool(rows.xp.any((values < 0) | (values > 2))):
             return []
         values = as_float64(block.dense)
         i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()

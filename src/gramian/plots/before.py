@@ -36,7 +36,8 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     n = len(after)
     after = after.reshape(n, -1)
     before = as_float64(numbers_of(X)).reshape(n, -1)
-    places = [place_of(one, min(before.shape[1], after.shape[1]), name) for one, name in ((x, "x"), (y, "y"))]
+    count = min(before.shape[1], after.shape[1])
+    places = [place_of(one, count, name, f"{count} are whitened.") for one, name in ((x, "x"), (y, "y"))]
     rows = np.arange(n)
     if n > SAMPLE:
         rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))

@@ -16,7 +16,7 @@ from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
 from gramian.plots.labels import Room
-from gramian.plots.names import axis_title, component_titles, feature_names_of, place_of
+from gramian.plots.names import axis_title, component_titles, feature_names_of, fitted, place_of
 from gramian.plots.points import Cloud, draw
 from gramian.plots.style import (
     BLUE,
@@ -146,7 +146,7 @@ def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int) -> A
 
 
 def _directions(model: Any) -> FloatArray:
-    if not hasattr(model, "components_"):
+    if not hasattr(fitted(model), "components_"):
         raise DataError(
             f"A {type(model).__name__} has no loadings: its components are no sums of columns. "
             "Draw its scores, or, of two columns, gramian.plots.kernel_contours."

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gramian.arrays import as_float64
 from gramian.checks import check_integer
 from gramian.errors import DataError
-from gramian.plots.names import component_titles, numbers_of
+from gramian.plots.names import component_titles, fitted, numbers_of
 from gramian.plots.pictures import Picture, Pixels, contact_sheet, grey, signed
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
@@ -39,7 +39,7 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
     MissingExtraError
         If Pillow is not installed.
     """
-    model = getattr(model, "decomposition_", model)
+    model = fitted(model)
     shape = _shape(model)
     if not hasattr(model, "components_"):
         raise DataError("Components of a kernel PCA are no pictures. Those of gramian.PCA are.")
@@ -73,7 +73,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     default = sorted({*(d * 10**p for p in range(6) for d in (1, 2, 5) if d * 10**p < k), k})[-6:]
     chosen = [check_integer("counts", count, 1, k) for count in (default if counts is None else counts)]
     shown = as_float64(numbers_of(X)[:MOST_REBUILT]).reshape(-1, int(np.prod(shape)))
-    mapped = np.asarray(model.transform(shown.reshape(-1, *shape)))
+    mapped = as_float64(model.transform(shown.reshape(-1, *shape)))
     center = as_float64(model.mean_) if hasattr(model, "mean_") else as_float64(model.X_fit_).mean(axis=0)
     sizes = np.linalg.norm(shown - center.ravel(), axis=1)
     rebuilt, captions = [], [["original"] for _ in shown]

@@ -36,7 +36,7 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     if hasattr(groups, "face_scores_"):
         own = {f"above it is no face (keeps {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
         groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
-        title = "face score (0 is the mean face)" if title == "score" else title
+        title = "unlikeness to a face (share that is left over)" if title == "score" else title
     values = {name: np.asarray(scores, dtype=float).ravel() for name, scores in groups.items()}
     marked = dict(thresholds or {})
     if not values or not all(len(scores) for scores in values.values()):

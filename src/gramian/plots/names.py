@@ -8,16 +8,29 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, shares_of
+from gramian.arrays import to_numpy
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
+
+
+def fitted(model: Any) -> Any:
+    """Return a fitted decomposition, that of a space of faces included.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+    """
+    check_is_fitted(model)
+    return getattr(model, "decomposition_", model)
 
 
 def component_titles(model: Any, k: int) -> list[str]:
     """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without the ratios where they are not known."""
     names = component_names(k)
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     if ratios is None:
         return names
     return [
@@ -34,7 +47,7 @@ def axis_title(model: Any, place: int) -> str:
     )
 
 
-def place_of(component: int | str, count: int, name: str = "component") -> int:
+def place_of(component: int | str, count: int, name: str = "component", advice: str = "") -> int:
     """Return the place, from 0, of a component given as 3 or "PC3".
 
     Raises
@@ -55,7 +68,7 @@ def place_of(component: int | str, count: int, name: str = "component") -> int:
         if matched is None:
             raise ParameterError(f"{name}={component!r} is no component. Give PC1 to PC{count}.")
         given = int(matched[1])
-    return check_integer(name, given, 1, count, f"The model has PC1 to PC{count}.") - 1
+    return check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
 def feature_names_of(model: Any) -> list[str]:
@@ -67,7 +80,7 @@ def feature_names_of(model: Any) -> list[str]:
 def numbers_of(X: Any) -> npt.NDArray[Any]:
     """Return the numbers of an array, a data frame or a table."""
     values = getattr(X, "values", X)
-    return np.asarray(X if callable(values) else values)
+    return to_numpy(X if callable(values) else values)
 
 
 def row_names_of(X: Any) -> Sequence[Any] | None:

@@ -215,7 +215,7 @@ def _mapped(model: Any, X: Any) -> Any:
     if X is not None:
         return model.transform(X)
     if hasattr(model, "eigenvectors_"):
-        return as_float64(model.eigenvectors_) * np.sqrt(model.eigenvalues_)
+        return as_float64(model.eigenvectors_) * np.sqrt(as_float64(model.eigenvalues_))
     raise ParameterError("The model does not keep the rows it was fitted on. Pass them: scores(model, X).")
 
 

@@ -9,16 +9,19 @@ import altair as alt
 import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.analysis.components import component_names
-from gramian.checks import counted
+from gramian.analysis.components import component_names, shares_of
+from gramian.checks import counted, percent
 from gramian.errors import ParameterError
 from gramian.estimators.choose_components import choose_components
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.pca import PCA
+from gramian.plots.names import fitted
 from gramian.plots.style import BLUE, INK, VERMILION, WIDTH, Layers, Lines, headed, table
 
 MOST_BARS = 40
 RULE_LINE = 17  # pixels
+LOG = alt.Scale(type="log")
+KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
 
 
 def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most: int = MOST_BARS) -> Any:
@@ -52,80 +55,64 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     >>> gramian.plots.scree(gramian.PCA(2).fit(X)).data.select(["name", "kept"]).to_pylist()[1:3]
     [{'name': 'PC2', 'kept': True}, {'name': 'PC3', 'kept': False}]
     """
-    model = getattr(model, "decomposition_", model)
+    model = fitted(model)
     kept, found = int(model.n_components_), known_variances(model)
     if not kept:
         raise ParameterError("The model has no components to draw.")
+    ratios = shares_of(model)
+    total, of = float(found.sum()), f"the variance of {counted(kept, 'component')}"
+    if ratios is not None:
+        total, of = float(found[0]) / (float(ratios[0]) or 1.0), "the total variance"
+    shares = found / (total or 1.0)
+    columns = {
+        "component": np.arange(1, len(found) + 1),
+        "name": component_names(len(found)),
+        "variance": found,
+        "share": 100 * shares,
+        "cumulative": 100 * np.cumsum(shares),
+        "kept": np.arange(len(found)) < kept,
+    }
     asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
-    ratios = model.explained_variance_ratio_
-    if ratios is None:
-        of, total = f"the variance of {counted(kept, 'component')}", float(found.sum())
-    else:
-        first = float(ratios[0])
-        of, total = "the total variance", float(found[0]) / first if first > 0 else 0.0
-    shares = 100 * found / (total or 1.0)
-    data = table(
-        {
-            "component": np.arange(1, len(found) + 1),
-            "name": component_names(len(found)),
-            "variance": found,
-            "share": shares,
-            "cumulative": np.cumsum(shares),
-            "kept": np.arange(len(found)) < kept,
-        }
-    )
-    shown = min(most, len(found))
     answers = [choice for choice in asked if choice.number is not None]
+    silent = ", ".join(choice.rule for choice in asked if choice.number is None)
+    shown = min(most, len(found))
+    title = headed(
+        "Variance of components",
+        f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
+        f"The first {shown} of {len(found)} known eigenvalues are drawn." if shown < len(found) else "",
+        f"No answer from {silent}." if silent else "",
+    )
     places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, shown + 1))
-    step = max(1, -(-shown // 16))
     x = alt.X("component:O", scale=alt.Scale(domain=places))
-    ticks = alt.Axis(values=[j for j in places if (j - 1) % step == 0 or j == 0], labelAngle=0, ticks=False)
-    bottom = x.axis(ticks).title("component")
-    names = ["kept", *(["left out"] if shown > kept else []), "cumulative"]
-    colors = [BLUE, *(["#b5cfe0"] if shown > kept else []), VERMILION]
-    legend = alt.Scale(domain=names, range=colors)
-    bars = (
-        alt.Chart()
-        .transform_filter(f"datum.component <= {shown}")
-        .transform_calculate(what="datum.kept ? 'kept' : 'left out'")
-    )
-    tooltip = [
-        "name:N",
-        "variance:Q",
-        alt.Tooltip("share:Q", format=".2f"),
-        alt.Tooltip("cumulative:Q", format=".2f"),
-    ]
-    y_title = f"share of {of} (%)"
-    marks = [
-        bars.mark_bar().encode(
-            x=bottom,
-            y=alt.Y("share:Q", title=y_title, scale=alt.Scale(domain=[0, 100])),
-            color=alt.Color("what:N", scale=legend, title=None),
-            tooltip=tooltip,
-        ),
-        bars.mark_line(color=VERMILION, strokeWidth=1.5).encode(x=bottom, y="cumulative:Q"),
-        bars.mark_point(filled=True, size=26, opacity=1).encode(
-            x=bottom, y="cumulative:Q", color=alt.ColorDatum("cumulative"), tooltip=tooltip
-        ),
-    ]
-    share = float(np.sum(shares[:kept]))
-    caption = [f"{counted(kept, 'component')} kept, {share:.4g} % of {of}."]
-    if shown < len(found):
-        caption.append(f"The first {shown} of {len(found)} known eigenvalues are drawn.")
-    silent = [choice.rule for choice in asked if choice.number is None]
-    if silent:
-        caption.append(f"No answer from {', '.join(silent)}.")
-    title = headed("Variance of components", *caption)
-    size = {"width": WIDTH, "height": 260}
+    upper = {"layer": _bars(x, places, of, kept < shown), "width": WIDTH, "height": 260}
     if not answers:
-        return Layers(data=data, layer=marks, title=title, **size)
+        return Layers(data=table(columns), title=title, **upper)
     strip = {"layer": _rules(answers, x, places), "width": WIDTH, "height": RULE_LINE * len(answers)}
-    return Lines(
-        data=data,
-        vconcat=[alt.LayerChart(layer=marks, **size), alt.LayerChart(**strip)],
-        title=title,
-        spacing=8,
+    panels = [alt.LayerChart(**upper), alt.LayerChart(**strip)]
+    return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
+
+
+def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
+    """Return bars and the cumulative line; ``more`` says whether some are left out."""
+    step = max(1, -(-places[-1] // 16))
+    labelled = [place for place in places if (place - 1) % step == 0 or place == 0]
+    x = x.axis(alt.Axis(values=labelled, labelAngle=0, ticks=False)).title("component")
+    names = ["kept", *(["left out"] if more else []), "cumulative"]
+    legend = alt.Scale(domain=names, range=[BLUE, *(["#b5cfe0"] if more else []), VERMILION])
+    two = [alt.Tooltip(name, type="quantitative", format=".2f") for name in ("share", "cumulative")]
+    base = (
+        alt.Chart()
+        .transform_filter(f"datum.component <= {places[-1]}")
+        .transform_calculate(what="datum.kept ? 'kept' : 'left out'")
+        .encode(x=x, tooltip=["name:N", "variance:Q", *two])
     )
+    y = alt.Y("share:Q", title=f"share of {of} (%)", scale=alt.Scale(domain=[0, 100]))
+    dots = base.mark_point(filled=True, size=26, opacity=1)
+    return [
+        base.mark_bar().encode(y=y, color=alt.Color("what:N", scale=legend, title=None)),
+        base.mark_line(color=VERMILION, strokeWidth=1.5).encode(y="cumulative:Q"),
+        dots.encode(y="cumulative:Q", color=alt.ColorDatum("cumulative")),
+    ]
 
 
 def _default_choices(model: Any) -> list[ComponentChoice]:
@@ -177,65 +164,70 @@ def eigenvalues(model: Any) -> Any:
         ``chart.data``: number, eigenvalue, ``lower`` and ``upper`` (missing where nothing is known of
         eigenvalues that were not computed), the radius, and it relative to the largest eigenvalue.
     """
-    certificate = getattr(model, "decomposition_", model).certificate_
+    certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:
         raise ParameterError("No eigenvalue above 0 was computed, so there is no interval to draw.")
-    top = float(values[0])
-    least = float(values[values > 0].min()) / 10
-    data = table(
-        {
-            "component": np.arange(1, len(values) + 1),
-            "eigenvalue": np.where(values > 0, values, np.nan),
-            "lower": certificate.lower,
-            "upper": certificate.upper,
-            "radius": certificate.radii,
-            "relative": np.maximum(certificate.radii / top, 1e-18),
-        }
+    k, top = len(values), float(values[0])
+    columns = {
+        "component": np.arange(1, k + 1),
+        "eigenvalue": np.where(values > 0, values, np.nan),
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "radius": certificate.radii,
+        "relative": np.maximum(certificate.radii / top, 1e-18),  # 0 is nowhere on a logarithmic axis
+    }
+    bounds = [part for part in (certificate.completeness, certificate.approximation) if part is not None]
+    weakest = max([certificate.widening_kind, *(part.kind for part in bounds)], key=KINDS.index)
+    from_below = "" if np.isfinite(certificate.upper).all() else ", as far as it is known from below"
+    title = headed(
+        "Eigenvalues and their certificate",
+        f"Bars: where each of the {k} largest exact eigenvalues lies{from_below} [{weakest}].",
+        f"Largest radius {float(certificate.radii.max()) / top:.1e} of the largest eigenvalue, {top:.6g}; "
+        f"the dashed line is the tolerance asked for, {certificate.tol:.1e}.",
+        "" if certificate.ok else "The certificate does not hold.",
+        f"The matrix is an approximation by {certificate.approximation.by}."
+        if certificate.approximation
+        else "",
     )
-    x = alt.X(
-        "component:Q", title=None, axis=alt.Axis(labels=False, tickMinStep=1), scale=alt.Scale(zero=False)
-    )
-    log = alt.Scale(type="log", nice=True)
-    power = alt.Axis(format="~g", tickCount=6)
-    rows = alt.Chart().transform_calculate(
-        low=f"max(datum.lower, {least})", high="isValid(datum.upper) ? datum.upper : datum.eigenvalue"
-    )
-    upper = [
-        rows.mark_errorbar(ticks=alt.MarkConfig(color=BLUE), color=BLUE, thickness=1).encode(
-            x=x, y=alt.Y("low:Q", title=certificate.unit, scale=log, axis=power), y2="high:Q"
+    scale = alt.Scale(domain=[0.5, k + 0.5], nice=False)
+    labelled = list(range(1, k + 1, max(1, -(-k // 16))))
+    x = alt.X("component:Q", title=None, axis=alt.Axis(labels=False, values=labelled), scale=scale)
+    below = x.title("component").axis(alt.Axis(values=labelled, format="d"))
+    upper = _intervals(x, float(values[values > 0].min()) / 10, certificate.unit)
+    panels = [
+        alt.LayerChart(layer=upper, width=WIDTH, height=230),
+        alt.LayerChart(layer=_radii(below, certificate.tol), width=WIDTH, height=100),
+    ]
+    return Lines(data=table(columns), vconcat=panels, title=title, spacing=6)
+
+
+def _intervals(x: Any, least: float, unit: str) -> list[Any]:
+    """Return eigenvalues and their intervals, which end at the axis where they go down to 0."""
+    ends = {
+        "low": f"max(datum.lower, {least})",
+        "high": "isValid(datum.upper) ? datum.upper : datum.eigenvalue",
+    }
+    base = alt.Chart().transform_calculate(**ends).encode(x=x)
+    y = alt.Y("low:Q", title=unit, scale=LOG, axis=alt.Axis(format="~g", tickCount=6))
+    dots = base.mark_point(filled=True, color=BLUE, opacity=1, size=28)
+    return [
+        base.mark_errorbar(ticks=alt.MarkConfig(color=BLUE), color=BLUE, thickness=1).encode(
+            y=y, y2="high:Q"
         ),
-        rows.mark_point(filled=True, color=BLUE, opacity=1, size=28).encode(
-            x=x,
-            y=alt.Y("eigenvalue:Q", scale=log),
+        dots.encode(
+            y=alt.Y("eigenvalue:Q", scale=LOG),
             tooltip=["component:Q", "eigenvalue:Q", "lower:Q", "upper:Q"],
         ),
     ]
-    below = x.title("component").axis(alt.Axis(tickMinStep=1))
-    radius = alt.Y("relative:Q", title="radius / largest", scale=log, axis=alt.Axis(format="~e", tickCount=4))
-    lower = [
-        alt.Chart()
-        .mark_point(filled=True, color=BLUE, opacity=1, size=28)
-        .encode(x=below, y=radius, tooltip=["component:Q", alt.Tooltip("relative:Q", format=".1e")]),
-        alt.Chart(table({"tol": [certificate.tol]}))
-        .mark_rule(color=VERMILION, strokeDash=[5, 3])
-        .encode(y=alt.Y("tol:Q", scale=log)),
+
+
+def _radii(x: Any, tol: float) -> list[Any]:
+    """Return radii relative to the largest eigenvalue, and the tolerance."""
+    y = alt.Y("relative:Q", title="radius / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
+    dots = alt.Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
+    line = alt.Chart(table({"tol": [tol]})).mark_rule(color=VERMILION, strokeDash=[5, 3])
+    return [
+        dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"]),
+        line.encode(y=alt.Y("tol:Q", scale=LOG)),
     ]
-    known = bool(np.isfinite(certificate.upper).all())
-    caption = [
-        f"Bars: where each of the {len(values)} largest exact eigenvalues is proven to lie"
-        f"{'' if known else ' from below; nothing is known of eigenvalues that were not computed'}.",
-        f"Largest radius {float(certificate.radii.max()) / top:.1e} of the largest eigenvalue, {top:.6g}; "
-        f"the dashed line is the tolerance asked for, {certificate.tol:.1e}.",
-    ]
-    if certificate.approximation is not None:
-        caption.append(f"The matrix is an approximation by {certificate.approximation.by}.")
-    return Lines(
-        data=data,
-        vconcat=[
-            alt.LayerChart(layer=upper, width=WIDTH, height=230),
-            alt.LayerChart(layer=lower, width=WIDTH, height=100),
-        ],
-        title=headed("Eigenvalues and their certificate", *caption),
-        spacing=6,
-    )

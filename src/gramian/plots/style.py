@@ -173,8 +173,13 @@ def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float
 
 def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = None, **more: Any) -> Any:
     """Return an encoding channel of numbers with a title and limits of its own."""
-    scale = alt.Scale(domain=domain, nice=False, zero=False) if domain is not None else alt.Scale(zero=False)
-    return kind(field, type="quantitative", title=title, scale=more.pop("scale", scale), **more)
+    scale = alt.Scale(zero=False)
+    if domain is not None:
+        scale = alt.Scale(domain=domain, nice=False, zero=False)
+        largest = max(map(abs, domain))
+        if not 1e-3 < largest < 1e6:
+            more.setdefault("axis", alt.Axis(format=".3~e", labelFlush=False))
+    return kind(field, type="quantitative", title=title, scale=scale, **more)
 
 
 def zero_lines() -> list[Any]:

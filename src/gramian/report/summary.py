@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, duration
+from gramian.analysis.components import shares_of
+from gramian.checks import counted, duration, percent
 from gramian.report.facts import (
     component_rows,
     kernel_text,
     method_name,
-    percent,
     size_text,
     validity_text,
     versions,
@@ -71,7 +71,7 @@ def headline(model: Any) -> str:
     k = model.n_components_
     n, size = model.n_samples_, _size(model)
     count = counted(k, "component")
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     if ratios is None:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
     where = " in feature space" if hasattr(model, "kernel") else ""
@@ -264,7 +264,7 @@ def _treatment(model: Any) -> str:
 
 
 def _selection(model: Any) -> str:
-    k, ratios = model.n_components_, model.explained_variance_ratio_
+    k, ratios = model.n_components_, shares_of(model)
     where = " in feature space" if hasattr(model, "kernel") else ""
     what = ("variance" if getattr(model, "center", True) else "second moments") + where
     kept = f"{counted(k, 'component was', 'components were')} kept"
