@@ -39,8 +39,6 @@ def report(
     figures, unusual rows, the columns that count, a paragraph for a paper, and what repeats it. The page
     loads nothing from elsewhere. Without DATA it says what needs the data.
     """
-    import numpy as np
-
     from gramian.arrays import memory_limit_bytes
     from gramian.report.page import write_report
     from gramian.report.summary import Fitted
@@ -67,12 +65,16 @@ def report(
     same = table is not None and table.values.shape[0] == fitted.n_samples_
     reading = _as_fitted(reading, fitted)
     options = _options(fitted) if same or table is None else None
-    command = ("gramian", "fit", data or "DATA", *as_arguments(reading), *as_arguments(options), "-o", model)
+    command = () if options is None else _command(data or "DATA", reading, options, model)
     given = read_arguments(data, reading) if data is not None and same and data != "-" else None
     with progress("writing"):
-        told = Fitted(fitted, table, np.empty((0, 0)), command if options else (), reading=given)
+        told = Fitted(fitted, table, command=command, reading=given)
         write_report(out, told, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
+
+
+def _command(data: str, reading: Reading, options: Model, model: str) -> tuple[str, ...]:
+    return ("gramian", "fit", data, *as_arguments(reading), *as_arguments(options), "-o", model)
 
 
 def read_arguments(data: str, reading: Reading) -> dict[str, Any]:

@@ -83,13 +83,15 @@ class Figures:
         if len(svg) > LARGEST:
             pixels = io.BytesIO()
             chart.save(pixels, format="png")
-            return _picture(pixels.getvalue())
+            return _picture(pixels.getvalue(), dots=2)
         # Names inside one .svg are those of the whole page.
         return SHARED.sub(rf"\1f{self.drawn}-", svg)
 
 
-def _picture(png: bytes) -> str:
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+def _picture(png: bytes, dots: int = 1) -> str:
+    """Return a picture of so many dots a pixel of the page."""
+    width = int.from_bytes(png[16:20], "big") // dots
+    return f'<img alt="" width="{width}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
 
 
 def rebuilt_pictures(model: Any, table: Table | None) -> bool:

@@ -6,8 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from gramian.errors import shortened
-
+LONGEST = 60  # letters of a name
 CODE = re.compile(r"(``|`)(.+?)\1")
 
 
@@ -24,11 +23,10 @@ def text(value: object) -> str:
 
 def name(value: object) -> str:
     """Return the name of a row or column, which may be long, and be written from right to left."""
-    return (
-        f'<bdi title="{html.escape(whole)}">{html.escape(shortened(whole))}</bdi>'
-        if (len(whole := str(value)) > len(shortened(whole)))
-        else f"<bdi>{html.escape(whole)}</bdi>"
-    )
+    whole = str(value)
+    if len(whole) <= LONGEST:
+        return f"<bdi>{html.escape(whole)}</bdi>"
+    return f'<bdi title="{html.escape(whole[:1000])}">{html.escape(whole[: LONGEST - 3])}...</bdi>'
 
 
 def paragraphs(lines: Iterable[str]) -> str:

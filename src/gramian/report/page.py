@@ -7,8 +7,8 @@ import inspect
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
-from functools import partial
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -18,9 +18,9 @@ import numpy as np
 from gramian import plots
 from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.checks import counted, listed
+from gramian.checks import counted, listed, percent
 from gramian.plots.names import component_titles, feature_names_of
-from gramian.report.facts import component_rows, kernel_text, method_name, percent, size_text, versions
+from gramian.report.facts import component_rows, kernel_text, method_name, size_text, versions
 from gramian.report.figures import Figures, rebuilt_pictures, scores_chart
 from gramian.report.markup import code, folded, paragraphs, table, text
 from gramian.report.rules import rules_said
@@ -104,7 +104,7 @@ class _Page:
         if self.table is not None and self.model.n_components_ and not (self.faces or self.whitens):
             limit = memory_limit_bytes(getattr(self.model, "memory_limit", None))
             self.seen = survey(self.model, self.table, limit)
-        self.choices, self.left_out = ((), []) if self.faces else rules_said(self.model, self.table)
+        self.choices, self.left_out = rules_said(self.model, self.table)
         what = "Faces: " if self.faces else ""
         of = (
             f" of {os.path.basename(self.table.source) or self.table.source}"
@@ -143,10 +143,11 @@ class _Page:
             "certificate": "holds" if ok else "DOES NOT HOLD",
         }
         items = "".join(f"<li><b>{v}</b><span>{k}</span></li>" for k, v in tiles.items() if v)
+        notes = "".join(f'<p class="soft">{text(note)}</p>' for note in self.figures.notes)
         warning = "" if ok else '<p class="bad">The certificate does not hold: see what is guaranteed.</p>'
         return (
             f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(headline(model))}</p>\n{warning}'
-            f'<ul class="tiles">{items}</ul>'
+            f'<ul class="tiles">{items}</ul>{notes}'
         )
 
     def components(self) -> str:
@@ -159,8 +160,8 @@ class _Page:
         if k > FIRST:
             rest = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
             parts.append(folded(rest, table(head, rows[FIRST:], "rnnnn")))
-        draw = partial(plots.scree, model, self.choices or None)
-        parts.append(self.figures.show("the variance of the components", draw))
+        words = "the variance of the components"
+        parts.append(self.figures.show(words, lambda: plots.scree(model, self.choices or None)))
         return "\n".join(parts)
 
     def rules(self) -> str:
@@ -204,7 +205,7 @@ class _Page:
     def _unusual(self, seen: Survey) -> str:
         """Return the rows that are farthest from the middle, and from what the components can tell."""
         _, names = row_names(self.table)
-        title = "row" if self.table.row_names is None else "name"
+        title = "row, from 0" if self.table.row_names is None else "name"
         far = "Far from the middle: Hotelling's T squared, the sum over components of score² / variance"
         parts = [_largest(far, title, names, seen.distances, "T squared")]
         if seen.errors is None:
@@ -224,19 +225,17 @@ class _Page:
             return show("the components as pictures", lambda: plots.components(self.given))
         names = feature_names_of(model)
         count = min(LOADED, model.n_components_, max(1, model.rank_))
-        titles = component_titles(model, count)
-        rows = []
-        for title, direction in zip(titles, as_float64(model.components_[:count]), strict=True):
-            top = np.argsort(-np.abs(direction), kind="stable")[:TOP]
-            rows += [
-                (title if place == 0 else "", names[j], f"{direction[j]:+.3f}")
-                for place, j in enumerate(top.tolist())
-            ]
-        head = ("component", "column", "loading")
+        tables = []
+        for title, direction in zip(
+            component_titles(model, count), as_float64(model.components_[:count]), strict=True
+        ):
+            top = np.argsort(-np.abs(direction), kind="stable")[:TOP].tolist()
+            rows = [(names[j], f"{direction[j]:+.3f}") for j in top]
+            tables.append(table(("column", "loading"), rows, "rn", title))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
-        top_table = table(head, rows, "rrn", f"The {of} with the largest loadings, entries of unit vectors")
+        said = f"<p>The {of} with the largest loadings, entries of unit vectors, of each component:</p>"
         figure = show("the loadings", lambda: plots.loadings(model)) if len(names) > 1 else ""
-        return figure + top_table
+        return f'{figure}{said}<div class="pair small">{"".join(tables)}</div>'
 
     def data(self) -> str:
         model, seen = self.model, self.seen
@@ -266,7 +265,7 @@ class _Page:
         model = self.model
         attempts = getattr(model, "attempts_", ())
         ran = "\n".join(["", "What was run:", *(f"  {a}" for a in attempts)]) if attempts else ""
-        lines = computed_lines(Fitted(model, None, self.fitted.scores, (), self.fitted.seconds))
+        lines = computed_lines(replace(self.fitted, model=model))
         return paragraphs(lines) + folded("The plan in full", code(f"{model.plan_}{ran}"))
 
     def guaranteed(self) -> str:
@@ -296,9 +295,7 @@ class _Page:
         return f"{shell}{said}<p>In Python:</p>{code(_python(self.given, self.fitted.reading))}"
 
     def versions(self) -> str:
-        lines = [f"- {package} {number}" for package, number in self.used.items()]
-        notes = dict.fromkeys(self.figures.notes)
-        return paragraphs(lines) + "".join(f'<p class="soft">{text(note)}</p>' for note in notes)
+        return paragraphs(f"- {package} {number}" for package, number in self.used.items())
 
 
 def _largest(caption: str, title: str, names: Any, values: Any, head: str) -> str:

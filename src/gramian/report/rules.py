@@ -6,13 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.base import clone
-
 from gramian.analysis.component_rules.resampling import REPEATS
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.table import RULES
 from gramian.checks import duration
-from gramian.errors import GramianError
 from gramian.estimators.choose_components import choose_components
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES
@@ -21,6 +18,10 @@ from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 PATIENCE = 10.0  # seconds predicted for one rule
+SECONDS, PASSING = (
+    1e-9,
+    1e-7,
+)  # of a number, for each of the smaller side to find eigenvalues; to draw it again
 
 
 def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
@@ -42,8 +43,8 @@ def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoic
         return (), []
     linear = isinstance(model, PCA)
     names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
-    here = table is not None and not is_stored(table)
-    waits = {name: _wait(model, table, name) for name in names} if here else {}
+    here = None if table is None or is_stored(table) else table
+    waits = {} if here is None else {name: _wait(model, here, name) for name in names}
     asked = [name for name, wait in waits.items() if wait <= PATIENCE]
     said = dict(choose_components(model, table, rules=asked)) if asked else {}
     alone = [name for name in names if linear and not RULES[name].draws and name not in said]
@@ -57,15 +58,11 @@ def _long(wait: float) -> str:
     return f"about {duration(wait)}" if math.isfinite(wait) else "many fits"
 
 
-def _wait(model: Any, table: Table | None, rule: str) -> float:
-    """Return the predicted seconds; 0 for a rule that says at once why it has no answer."""
+def _wait(model: Any, table: Table, rule: str) -> float:
+    """Return the predicted seconds."""
     if isinstance(model, KernelPCA):
         fits = {"parallel": REPEATS + 1, "fraction": 1}
         return fits.get(rule, math.inf) * float(model.plan_.seconds)
-    # A rule of the spectrum needs all eigenvalues, as this one does.
-    named = rule if RULES[rule].draws else "gavish-donoho"
-    try:
-        steps = clone(model).set_params(n_components=named, max_rmse=None, solver="auto").plan(table).steps
-    except GramianError:
-        return 0.0
-    return math.fsum(step.seconds for step in steps if step.name == "choose")
+    n, d = table.values.shape[0], math.prod(table.values.shape[1:])
+    times = REPEATS + 1 if RULES[rule].draws else 1
+    return float(times * n * d * (SECONDS * min(n, d) + PASSING))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Fitted:
     table : Table
         What it was fitted on.
     scores : ndarray of shape (n_samples, n_components)
-        Empty where the table is in a file: they are found while they are written.
+        Empty where they are not at hand, as of a table in a file: they are found while they are written.
     command : tuple of str
         What repeats it, as arguments.
     seconds : float
@@ -58,8 +58,8 @@ class Fitted:
 
     model: Any
     table: Any
-    scores: npt.NDArray[Any]
-    command: tuple[str, ...]
+    scores: npt.NDArray[Any] = field(default_factory=lambda: np.empty((0, 0)))
+    command: tuple[str, ...] = ()
     seconds: float | None = None
     loadings: str = "unit"
     format: str = "csv"
@@ -252,12 +252,12 @@ def _treatment(model: Any) -> str:
         "pareto": "divided by the square root of their standard deviations",
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
-    scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
     if hasattr(model, "method"):
         by = model.regularization_
         added = "" if by is None else f", regularised by {model.regularization} ({by:.4g})"
         return f"The data were centred; variances divide by {divisor}{added}."
+    scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
     whitened = "; scores were scaled to unit variance" if model.whiten else ""
     centred = f"{'' if model.center else 'not '}centred{scaled}"
     return f"The data were {centred}; variances divide by {divisor}{whitened}."
