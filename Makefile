@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test attack compat lint bench docs clean
+.PHONY: help demo faces-figure test cluster attack compat lint bench docs clean
 FITS = 10000
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
+	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
 	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint   style, types and the import layers"
@@ -29,6 +30,9 @@ faces-figure: .venv/installed-core
 # Compiled modules are kept, whatever the shell says: workers and subprocesses would compile them again.
 test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+cluster: .venv/installed-dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider .ci/cluster
 
 attack: .venv/installed-dev
 	$(BIN)/python benchmarks/attack.py --fits $(FITS)

@@ -149,6 +149,9 @@ class Whitening:
         DataError
             For NaN and infinity, and where a result is beyond the range of the dtype.
         """
+        if rows.is_spread:
+            k, d = self.directions.shape
+            return rows.mapped(self.apply, d if self.turned or self.triangle is not None else k)
         view = self.centered(rows)
         factors = self._factors(view)
 
@@ -238,9 +241,28 @@ class Whitening:
         keep : bool
             Whether the scores are kept for :meth:`apply`.
         """
-        n, d = rows.shape
-        k, view, xp = self.directions.shape[0], self.centered(rows), rows.xp
+        n = rows.shape[0]
+        keep = keep and not rows.is_spread
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
+        (left, squares, norms, products), S = rows.over_parts(
+            lambda part: self._sums(part, inverse, scores=scores, keep=keep),
+            lambda one, other: ([a + b for a, b in zip(one[0], other[0], strict=True)], None),
+        )
+        left = left / n
+        shift = as_float64(self.directions) @ left
+        products = products - n * np.outer(shift * inverse, shift * inverse)
+        kept = None if S is None else S - from_numpy(shift.astype(numpy_dtype(S)), S)[None, :]
+        unit = self._unscaled
+        with np.errstate(over="ignore", under="ignore"):
+            squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
+        fourth = float(norms[1]) / float(norms[0]) ** 2 if norms[0] > 0 else 0.0
+        return Measured(left * unit, squares, fourth, products, kept)
+
+    def _sums(
+        self, rows: Rows, inverse: FloatArray, *, scores: bool, keep: bool
+    ) -> tuple[list[FloatArray], Any]:
+        """Return sums of what :meth:`measure` wants over rows in one place, and their scores if kept."""
+        d, xp, k, view = rows.shape[1], rows.xp, len(inverse), self.centered(rows)
         directions = self._factors(view)[0]
         blocks = view.row_slices(LEAST_ROWS)
 
@@ -261,21 +283,8 @@ class Whitening:
             return sums, kept
 
         found = each_thread(share, blocks)
-        left, squares, norms, products = (
-            np.sum(parts, axis=0) for parts in zip(*(f for f, _ in found), strict=True)
-        )
-        left = left / n
-        shift = as_float64(self.directions) @ left
-        products = products - n * np.outer(shift * inverse, shift * inverse)
-        kept = None
-        if keep:
-            S = _in_order(rows, found)
-            kept = S - from_numpy(shift.astype(numpy_dtype(S)), S)[None, :]
-        unit = self._unscaled
-        with np.errstate(over="ignore", under="ignore"):
-            squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
-        fourth = float(norms[1]) / float(norms[0]) ** 2 if norms[0] > 0 else 0.0
-        return Measured(left * unit, squares, fourth, products, kept)
+        totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in found), strict=True)]
+        return totals, _in_order(rows, found) if keep else None
 
     # ------------------------------------------------------------ as matrices
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from gramian.checks import check_choice
-from gramian.cli.inputs import read_table
+from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, JsonFlag, Model, Reading, as_arguments, option, out
+from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, option, out
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
@@ -46,6 +46,7 @@ def fit(
         bool,
         typer.Option("--report", help="Write also report.html, one page for a browser, into the folder."),
     ] = False,
+    engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
     """Find components; write model, tables, pictures.
@@ -70,12 +71,20 @@ def fit(
             check_file(out)
     limit = memory_limit_bytes(model.memory_limit)
     keep = checkpoint is not None and model.kernel is None
-    table = read_table(data, reading, limit=limit, in_place=keep)
+    table = read_table(data, reading, limit=limit, in_place=keep, engine=engine)
     given = ["--loadings", loadings] if loadings else []
     given += ["--format", table_format] if table_format else []
     given += ["--report"] if report else []
     given += ["-o", out] if out else []
-    command = ("gramian", "fit", data, *as_arguments(reading), *as_arguments(model), *given)
+    command = (
+        "gramian",
+        "fit",
+        data,
+        *as_arguments(reading),
+        *as_arguments(model),
+        *as_arguments(engine),
+        *given,
+    )
     fitted = fit_table(
         made, table, command, loadings or "unit", table_format or "csv", to_folder, checkpoint=checkpoint
     )
@@ -97,7 +106,9 @@ def fit(
     _report(fitted, files, as_json)
 
 
-def plan(data: Data, reading: Reading, model: Model, as_json: JsonFlag = False) -> None:
+def plan(
+    data: Data, reading: Reading, model: Model, engine: Engine = HERE, as_json: JsonFlag = False
+) -> None:
     """Say how fit would compute, and why.
 
     The data is read where it fits into memory, nothing is computed.
@@ -106,7 +117,7 @@ def plan(data: Data, reading: Reading, model: Model, as_json: JsonFlag = False) 
     from gramian.report.facts import data_facts, plan_facts
 
     made = estimator(model)
-    table = read_table(data, reading, limit=memory_limit_bytes(model.memory_limit))
+    table = read_table(data, reading, limit=memory_limit_bytes(model.memory_limit), engine=engine)
     chosen = made.plan(table)
     answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
 

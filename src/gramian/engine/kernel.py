@@ -15,6 +15,7 @@ from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
 from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few
 from gramian.operators.operator import Operator
+from gramian.operators.spread_tiles import SpreadTiles
 from gramian.operators.tiles import TileMatrix
 from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
@@ -72,6 +73,8 @@ class KernelProblem(Problem):
         Whether values may be evaluated in float32.
     passes : Passes or None
         Where what passes over the matrix give is kept.
+    spread : DaskRows or None
+        The same rows where they are spread: tiles are made, and stay, there.
     """
 
     rows: Rows
@@ -85,6 +88,7 @@ class KernelProblem(Problem):
     single: bool = False
     unit: str = "eigenvalues of Kc"
     passes: Passes | None = None
+    spread: Any = None
     _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
     @property
@@ -98,7 +102,8 @@ class KernelProblem(Problem):
         n, width = self.rows.shape
         if self.rows.is_sparse:
             width = SPARSE_WIDTH + SPARSE_ENTRY * int(self.rows.in_memory().nnz) // n
-        return KernelCosts((n, width), self.calls, self.given, self.psd, self.single)
+        elsewhere = None if self.spread is None else self.spread.room
+        return KernelCosts((n, width), self.calls, self.given, self.psd, self.single, elsewhere)
 
     def operator(self, route: Route) -> CenteredKernelOperator:
         """Build the matrix that a route works on; the one built last is used again."""
@@ -111,16 +116,20 @@ class KernelProblem(Problem):
         if form.storage == "again" and not form.double and isinstance(exact, KernelSource) and self.single:
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        tiles = TileMatrix(
-            rows.shape[0],
-            source,
-            _empty(rows),
-            form.arithmetic,
-            share=1.0 if kept else form.share,
-            exact=None if source is exact else exact,
-            whole=form.whole,
-            passes=self.passes,
-        )
+        tiles: TileMatrix | SpreadTiles
+        if self.spread is not None and isinstance(source, KernelSource):
+            tiles = SpreadTiles(self.spread, source, whole=form.whole)
+        else:
+            tiles = TileMatrix(
+                rows.shape[0],
+                source,
+                _empty(rows),
+                form.arithmetic,
+                share=1.0 if kept else form.share,
+                exact=None if source is exact else exact,
+                whole=form.whole,
+                passes=self.passes,
+            )
         operator = CenteredKernelOperator(
             tiles,
             source.diagonal,

@@ -69,8 +69,8 @@ class LinearProblem(Problem):
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
         columns = rows.cuts_columns or rows.is_spread
-        parts = len(rows.portions) if rows.is_spread else 0
-        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, columns, rows.share, parts)
+        share, spread = rows.share, rows.spread
+        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, columns, share, spread)
 
     @property
     def weight(self) -> float:

@@ -136,7 +136,7 @@ def checkpointed(
     Raises
     ------
     ParameterError
-        For data that is not NumPy's, and for a checkpoint of another fit.
+        For data that is not NumPy's or spread over a cluster, and for a checkpoint of another fit.
     FileError
         For a folder that cannot be used.
     """
@@ -144,6 +144,11 @@ def checkpointed(
     if checkpoint is None:
         yield None, seeds
         return
+    if rows.is_spread:
+        raise ParameterError(
+            f"checkpoint={os.fspath(checkpoint)!r} is for data in one place: Dask computes again what a "
+            "worker has lost. Leave it out."
+        )
     if not is_numpy(rows.like):
         raise ParameterError("checkpoint is for files and NumPy arrays. Leave it out, or convert the data.")
     # What a fit may use of memory does not change what it finds.

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gramian.arrays import alike, dense, from_numpy, memory_limit_bytes
 from gramian.checks import check_choice, check_integer
-from gramian.engine import plan, solve
+from gramian.engine import plan, require_memory, solve
 from gramian.engine.features import (
     FeatureProblem,
     Features,
@@ -42,6 +42,7 @@ from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
+from gramian.rows.dask import DaskRows
 from gramian.store import Array
 
 APPROXIMATE = ("nystroem", "random-features")
@@ -105,10 +106,12 @@ class ByFeatures(WithPreimages):
         began = time.perf_counter()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        if rows.is_spread:  # of which new ones are searched when they are mapped
+            rows.require_finite()
         features = self._features(self.kernel_, before.count, np.float32 if before.single else np.float64)
         features = replace(features, single=before.single)
         sums = before.merged(features.sums(rows))
-        self._solve_features(sums, features, rows.shape[1], began)
+        self._solve_features(sums, features, rows.shape[1], began, elsewhere=True)  # none is chosen again
         self._sums = sums
         on_device(self, rows.like)
         return self
@@ -212,7 +215,11 @@ class ByFeatures(WithPreimages):
         m = self._check_approximate(rows, kernel)
         target = self._approximate_target(rows, m)
         single = rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
-        costs = feature_costs(rows.shape, m, self._rule, single=single)
+        costs = feature_costs(rows.shape, m, self._rule, single=single, elsewhere=rows.is_spread)
+        if isinstance(rows, DaskRows) and self._rule == "rpcholesky":
+            need = rows.shape[0] * m * (4 if single else 8)
+            way_out = "Take a smaller n_landmarks, landmarks='uniform', or more workers."
+            require_memory(f"Choosing {m} landmarks where the rows are", need, rows.room, way_out)
         return plan(costs, self._feature_ask(target, rows.dtype))
 
     @property
@@ -249,7 +256,7 @@ class ByFeatures(WithPreimages):
         self.picture_shape_ = rows.picture_shape
         self.component_choice_ = self.repair_ = None
         self._ridge_map = None
-        self._solve_features(sums, features, rows.shape[1], began)
+        self._solve_features(sums, features, rows.shape[1], began, elsewhere=rows.is_spread)
         self._sums = sums if keep else None
         on_device(self, rows.like)
 
@@ -294,12 +301,15 @@ class ByFeatures(WithPreimages):
         bound = kernel.bind(landmarks, self._precision(landmarks))
         return landmark_features(bound, landmarks, n, dtype, every)
 
-    def _solve_features(self: Any, sums: FeatureSums, features: Features, d: int, began: float) -> None:
+    def _solve_features(
+        self: Any, sums: FeatureSums, features: Features, d: int, began: float, *, elsewhere: bool
+    ) -> None:
         """Find the eigenpairs of the features' matrix, and set what a fitted model has."""
         solver_rng, probe_rng = generators(self.random_state)
         dtype = np.dtype(np.float32 if sums.single else np.float64)
         m, rank = features.basis.shape
-        costs = feature_costs((sums.count, d), m, self._rule, single=sums.single, rank=rank)
+        shape, single = (sums.count, d), sums.single
+        costs = feature_costs(shape, m, self._rule, single=single, rank=rank, elsewhere=elsewhere)
         problem = FeatureProblem(sums, features, bool(self.center), costs)
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
         asked = check_target(self.n_components, sys.maxsize, (sums.count, m))

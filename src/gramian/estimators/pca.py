@@ -61,6 +61,8 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import as_pictures
+from gramian.rows.expected import Expected
 from gramian.rows.stored import StoredRows
 from gramian.store import Array, Given, Shown
 
@@ -255,7 +257,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. Also an iterator of blocks
-            of rows, such as a generator. Files, memory maps and blocks may be larger than memory.
+            of rows, such as a generator. Files, memory maps and blocks may be larger than memory. Chunks of a
+            Dask array or frame are worked on where they are.
         y : ignored
         checkpoint : path, optional
             A folder in which what passes over a file have found is kept: at the end of each, and once a
@@ -319,9 +322,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (
-            size is not None or not isinstance(rows, StoredRows) or rows.is_spread
-        ):
+        if checkpoint is not None and (size is not None or not isinstance(rows, StoredRows)):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
@@ -452,20 +453,15 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA", check_finite=False)
+        rows = as_rows(X, estimator="PCA", expected=Expected())
         if rows.shape[1] != self.n_components_:
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        back = rows.mapped(self._back, self.n_features_in_)
-        if self.picture_shape_ is None:
-            return back
-        return namespace(back).reshape(back, (back.shape[0], *self.picture_shape_))
-
-    def _back(self, scores: Rows) -> Any:
-        scores.require_finite()
-        return self._projection().back(dense(scores.in_memory()))
+        projection = self._projection()
+        back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
+        return back if self.picture_shape_ is None else as_pictures(back, self.picture_shape_)
 
     # ------------------------------------------------ what the model says
 
@@ -520,6 +516,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
     def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
+        It is lazy for Dask's collections.
+
         References
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
@@ -527,11 +525,16 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         gaussian = self._gaussian()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        rows.require_finite()
-        view = self._projection().centered(rows)
-        blocks = (view.block(part, slice(None)) for part in view.row_slices())
-        found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
-        return from_numpy(found, rows.like)
+        projection = self._projection()
+
+        def densities(part: Rows) -> Any:
+            part.require_finite()
+            view = projection.centered(part)
+            blocks = (view.block(some, slice(None)) for some in view.row_slices())
+            found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+            return from_numpy(found, part.like)[:, None]
+
+        return rows.mapped(densities, 1, np.float64)[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""

@@ -21,7 +21,7 @@ from gramian.analysis.whitening import (
     triangular_root,
 )
 from gramian.analysis.whitening_map import Whitening
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace, to_numpy
+from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.fitted import on_device
@@ -32,6 +32,8 @@ from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import as_pictures
+from gramian.rows.expected import Expected
 from gramian.store import Array, Given
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
@@ -331,13 +333,15 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = self._rows(X)
+        rows = self._rows(X, expected=Expected())
         width = self.n_components_ if self._reduces else self.n_features_in_
         if rows.shape[1] != width:
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
             )
-        return self._shaped(self._whitening().undo(rows.in_memory()), self.picture_shape_, back=True)
+        mapping = self._whitening()
+        back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
+        return self._shaped(back, self.picture_shape_, back=True)
 
     @property
     def _reduces(self) -> bool:
@@ -346,7 +350,7 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
     def _shaped(self, Z: Any, shape: tuple[int, int] | None, *, back: bool = False) -> Any:
         if shape is None or (self._reduces and not back):
             return Z
-        return namespace(Z).reshape(Z, (Z.shape[0], *shape))
+        return as_pictures(Z, shape)
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import from_numpy, is_numpy, namespace
+from gramian.operators.spread_tiles import SpreadTiles
 from gramian.operators.tiles import TileMatrix
 from gramian.records import BoundKind, FloatArray
 
@@ -20,7 +21,7 @@ class CenteredKernelOperator:
 
     Parameters
     ----------
-    tiles : TileMatrix
+    tiles : TileMatrix or SpreadTiles
         K.
     diagonal : ndarray of shape (n,)
         k(x_i, x_i).
@@ -46,7 +47,7 @@ class CenteredKernelOperator:
 
     def __init__(
         self,
-        tiles: TileMatrix,
+        tiles: TileMatrix | SpreadTiles,
         diagonal: FloatArray,
         *,
         relative: float,

@@ -141,13 +141,19 @@ def feature_sums(
     single : bool
         Whether values are rounded to float32 and multiplied so.
     """
-    n = rows.shape[0]
     dtype = np.dtype(np.float32 if single else np.float64)
     # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
-    some = rows_at(rows, evenly(n, NEAR_MEAN))
+    some = rows_at(rows, evenly(rows.shape[0], NEAR_MEAN))
     near = np.empty((some.shape[0], m))
     functions(some, near)
     shift = near.mean(axis=0).astype(dtype)
+    return rows.over_parts(lambda part: _sums(part, functions, diagonal, shift), FeatureSums.merged)
+
+
+def _sums(rows: Rows, functions: Functions, diagonal: Callable[[Any], Any], shift: Any) -> FeatureSums:
+    """Return the sums over rows in one place, of functions less their shift in its arithmetic."""
+    n, m, dtype = rows.shape[0], len(shift), shift.dtype
+    single = bool(dtype == np.float32)
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, float]]]:
         first, second, traces = np.zeros(m), np.zeros((m, m)), []

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from gramian.arrays import as_float64, each_thread, from_numpy, is_numpy, namespace, power_of_two
 from gramian.checks import slices as cut
@@ -163,10 +164,12 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
         return
 
     def ends(block: Block) -> tuple[Any, Any]:
-        if rows.is_sparse:
-            found = (find(axis=0).toarray().ravel() for find in (block.values.max, block.values.min))
+        values = block.values
+        if issparse(values):
+            found = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
         else:
-            found = (as_float64(find(block.values, axis=0)) for find in (rows.xp.max, rows.xp.min))
+            xp = namespace(values)
+            found = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
         return tuple(found)
 
     if isinstance(rows, SeenRows):
@@ -192,8 +195,8 @@ def require_counts(rows: Rows) -> None:
     """
 
     def first(block: Block) -> list[tuple[int, int, float]]:
-        values = block.values.data if rows.is_sparse else block.values
-        if not bool(rows.xp.any((values < 0) | (values > 2))):
+        values = block.values.data if issparse(block.values) else block.values
+        if not bool(namespace(values).any((values < 0) | (values > 2))):
             return []
         values = as_float64(block.dense)
         i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()

@@ -182,8 +182,14 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
         sketch = before.sketch.scaled(math.sqrt(forgetting), shift)
         correction = [_correction(before, batch, whole, forgetting)] if center else []
     # One row less its own mean is nothing.
-    blocks = () if center and n == 1 else _blocks(view, view.exponent - whole.exponent)
-    return replace(whole, sketch=sketch.with_rows(chain(correction, blocks)))
+    if center and n == 1:
+        return replace(whole, sketch=sketch.with_rows(correction))
+    shift = view.exponent - whole.exponent
+    if not rows.is_spread:
+        return replace(whole, sketch=sketch.with_rows(chain(correction, _blocks(view, shift))))
+    empty = Sketch(size, np.empty((0, d)))
+    of_parts = view.over_parts(lambda part: empty.with_rows(_blocks(part, shift)), Sketch.joined)
+    return replace(whole, sketch=sketch.with_rows(correction).joined(of_parts))
 
 
 def _blocks(view: CenteredRows, shift: int) -> Iterator[FloatArray]:

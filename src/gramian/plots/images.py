@@ -67,15 +67,18 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     Raises
     ------
     DataError
-        If the model was not fitted on pictures.
+        If the model was not fitted on pictures; for a FaceSpace, which has ``reconstruct``.
     """
-    shape, k = _shape(model), int(model.n_components_)
+    if hasattr(model, "reconstruct"):
+        raise DataError(
+            "A space of faces treats light first: use its reconstruct, or gramian faces reconstruct."
+        )
+    shape, k = _shape(fitted(model)), int(model.n_components_)
     default = sorted({*(d * 10**p for p in range(6) for d in (1, 2, 5) if d * 10**p < k), k})[-6:]
     chosen = [check_integer("counts", count, 1, k) for count in (default if counts is None else counts)]
     shown = as_float64(numbers_of(X)[:MOST_REBUILT]).reshape(-1, int(np.prod(shape)))
     mapped = as_float64(model.transform(shown.reshape(-1, *shape)))
-    center = as_float64(model.mean_) if hasattr(model, "mean_") else as_float64(model.X_fit_).mean(axis=0)
-    sizes = np.linalg.norm(shown - center.ravel(), axis=1)
+    sizes = np.linalg.norm(shown - _center(model), axis=1)
     rebuilt, captions = [], [["original"] for _ in shown]
     for count in chosen:
         back = as_float64(model.inverse_transform(np.where(np.arange(k) < count, mapped, 0.0)))
@@ -86,6 +89,15 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
             texts.append(f"r={count}: {error:.3f}")
     edges = (0.0, 255.0) if numbers_of(X).dtype == np.uint8 else (float(shown.min()), float(shown.max()))
     return strip(list(shown.reshape(-1, *shape)), list(np.stack(rebuilt, axis=1)), captions, edges)
+
+
+def _center(model: Any) -> npt.NDArray[Any]:
+    """Return the mean that a PCA subtracts, or that of the rows that a kernel PCA keeps."""
+    if hasattr(model, "mean_"):
+        return as_float64(model.mean_).ravel()
+    kept = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
+    center: npt.NDArray[Any] = kept.reshape(len(kept), -1).mean(axis=0)
+    return center
 
 
 def _shape(model: Any) -> tuple[int, int]:

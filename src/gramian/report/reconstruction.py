@@ -17,6 +17,7 @@ from gramian.plots.pictures import grey
 from gramian.report.pictures import grey_limits, write_picture_folder
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import feature_names, row_table, write_pieces
+from gramian.rows.dask import DaskTable, computed
 from gramian.rows.table import Table
 
 LIST = "reconstruction.csv"
@@ -90,6 +91,13 @@ def rebuilt(
     rows : slice
     back : ndarray of shape (rows, n_features)
     """
+    if isinstance(table.values, DaskTable):
+        lazy = model.transform(table)
+        lazy[:, count:] = 0
+        for part, original, back in computed(table.values.lazy, model.inverse_transform(lazy)):
+            errors.add(original, back)
+            yield part, back
+        return
     for part, piece in pieces_of(table, limit):
         if found is None:
             scores = np.array(model.transform(piece))
