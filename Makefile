@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test cluster attack compat lint bench docs clean
+.PHONY: help demo faces-figure test cluster attack compat lint bench bench-gpu docs clean
 FITS = 10000
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint   style, types and the import layers"
 	@echo "make bench  speed and accuracy side by side with the peers"
+	@echo "make bench-gpu  the rows on a GPU of CUDA; where there is none it says so"
 	@echo "make docs   runs the code in the docstrings, the README and docs/"
 	@echo "make clean  removes .venv and everything generated"
 
@@ -53,6 +54,10 @@ lint: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks
+
+# PyTorch is not installed by this file: take the build that fits the driver.
+bench-gpu: .venv/installed-dev
+	$(BIN)/python benchmarks/gpu.py
 
 docs: .venv/installed-dev
 	$(BIN)/python -m pytest src tests/test_documentation.py

@@ -599,3 +599,17 @@ def _completeness_sentence(c: Completeness | None) -> str:
     if c.probability:
         how += f", except with probability {c.probability:.1e}"
     return f"{how} [{c.kind}]."
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count (or sum of weights), mean and sums of squares about the mean, in float64.
+
+    ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d). The mean is
+    ``mean + rest``: ``rest`` is what its rounding leaves out.
+    """
+
+    count: float
+    mean: FloatArray
+    squares: FloatArray
+    rest: FloatArray | float = 0.0

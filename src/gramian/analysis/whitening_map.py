@@ -19,6 +19,7 @@ from gramian.arrays import (
     as_float64,
     each_thread,
     from_numpy,
+    is_numpy,
     numpy_dtype,
     power_of_two,
     to_dtype,
@@ -266,23 +267,38 @@ class Whitening:
         directions = self._factors(view)[0]
         blocks = view.row_slices(LEAST_ROWS)
 
-        def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
+        # Blocks in the cache are short.
+        wide = {} if is_numpy(rows.like) else {"dtype": xp.float64}
+
+        def of_block(part: slice, C: Any) -> tuple[list[Any], list[tuple[int, Any]]]:
             # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
-            sums, kept = [np.zeros(d), np.zeros(d), np.zeros(2), np.zeros((k, k))], []
-            for part, C in view.row_blocks(draw, view.scratch(blocks[0].stop, d)):
-                if scores:
-                    S = C @ directions.T
-                    P = to_float64(S) * from_numpy(inverse, S)[None, :]
-                    sums[3] += as_float64(P.T @ P)
-                    kept += [(part.start, S)] if keep else []
-                sums[0] += as_float64(xp.sum(C, axis=0))
-                C = C * C
-                norms = as_float64(xp.sum(C, axis=1))
-                sums[1] += as_float64(xp.sum(C, axis=0))
-                sums[2] += [norms.sum(), norms @ norms]
+            sums: list[Any] = []
+            kept: list[tuple[int, Any]] = []
+            if scores:
+                S = C @ directions.T
+                P = to_float64(S) * from_numpy(inverse, S)[None, :]
+                kept = [(part.start, S)] if keep else []
+            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
+            C = C * C
+            norms = as_float64(xp.sum(C, axis=1))
+            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
+            sums.append(np.array([norms.sum(), norms @ norms]))
+            sums.append(as_float64(P.T @ P) if scores else np.zeros((k, k)))
             return sums, kept
 
-        found = each_thread(share, blocks)
+        def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
+            totals: list[Any] = []
+            found: list[tuple[int, Any]] = []
+            for part, C in view.row_blocks(draw, view.scratch(blocks[0].stop, d)):
+                sums, kept = of_block(part, C)
+                totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
+                found += kept
+            return totals, found
+
+        if is_numpy(rows.like):
+            found = [of for of in each_thread(share, blocks) if of[0]]
+        else:
+            found = list(view.on_device(of_block, 0))
         totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in found), strict=True)]
         return totals, _in_order(rows, found) if keep else None
 

@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 from gramian.checks import check_integer
 from gramian.cli.inputs import HERE, model_path, read_model, read_new_data, refuse_folder
-from gramian.cli.options import Data, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
+from gramian.cli.options import (
+    Data,
+    Device,
+    Engine,
+    JsonFlag,
+    MemoryLimit,
+    ModelFile,
+    Reading,
+    option,
+    out,
+)
 from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
@@ -26,6 +36,7 @@ def transform(
     ] = "-",
     memory_limit: MemoryLimit = None,
     engine: Engine = HERE,
+    device: Device = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write the scores of new rows.
@@ -38,6 +49,12 @@ def transform(
 
     target, kind = table_target(out, as_json, *reading.inputs(data), str(model_path(model)))
     fitted = read_model(model)
+    if device is not None:
+        if "device" not in fitted.get_params(deep=False):
+            raise ParameterError(
+                f"--device belongs to PCA, kernel PCA and whitening. {model} is another model."
+            )
+        fitted.set_params(device=device)
     limit = memory_limit_bytes(memory_limit)
     table = read_new_data(data, reading, fitted, limit, engine)
     names, n = fitted.get_feature_names_out(), table.values.shape[0]

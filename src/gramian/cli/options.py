@@ -48,6 +48,10 @@ Seed = Annotated[
     ),
 ]
 Text = str | None
+Device = Annotated[
+    Text,
+    option("--device", "NAME", "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]"),
+]
 MemoryLimit = Annotated[
     Text,
     option(
@@ -192,6 +196,7 @@ class Model:
             "Working memory, such as 4GB; the data and the results come on top. [80 % of the machine's]",
         ),
     ] = None
+    device: Device = None
     repair: Annotated[
         Text,
         option("--repair", "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]"),

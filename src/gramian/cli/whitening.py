@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table, refuse_folder
 from gramian.cli.models import number_or_name, read_components
-from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, option, out
+from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option, out
 from gramian.cli.outputs import TABLES, answer, check_file, check_not_input, check_place, table_target
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -42,6 +42,7 @@ def whiten(
     ddof: Annotated[int, option("--ddof", "NUMBER", "Variances divide by rows - ddof. [1]")] = 1,
     seed: Seed = 0,
     engine: Engine = HERE,
+    device: Device = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make columns uncorrelated, with variance 1.
@@ -59,6 +60,7 @@ def whiten(
         regularization=number_or_name("--regularization", regularization, SHRINKAGE),
         ddof=ddof,
         random_state=seed,
+        device=device,
     )
     kind, target = _target(out, method, as_json, *reading.inputs(data))
     limit = memory_limit_bytes(None)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
-from gramian.arrays import from_numpy, is_numpy, to_dtype
+from gramian.arrays import from_numpy, is_numpy, moved, to_dtype
 from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
@@ -153,7 +153,7 @@ class KernelProblem(Problem):
         """Return what a few rows say of the leading vectors, where tiles are made again in every pass."""
         if not isinstance(route, KrylovRoute) or not isinstance(self.source, KernelSource):
             return None
-        if route.form.storage != "again" or not self.single:
+        if route.form.storage != "again" or not self.single or not is_numpy(self.rows.like):
             return None
         # The other columns of a block are random: nothing is out of reach.
         return leading_from_few(self.source, 3 * route.block // 4, ask.solver_rng)
@@ -195,13 +195,13 @@ class KernelProblem(Problem):
         components = components_of(spectrum, count, factor, total, rows.shape[0])
         values, rank, k = components.values, components.rank, components.values.size
         vectors = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k)
-        vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), rows.like), rows.dtype)[None, :]
+        vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), vectors), rows.dtype)[None, :]
         inverse = np.zeros(k)
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
         return Coefficients(
             components,
-            vectors,
-            vectors * to_dtype(from_numpy(inverse, rows.like), rows.dtype)[None, :],
+            moved(vectors, rows.home),
+            moved(vectors * to_dtype(from_numpy(inverse, vectors), rows.dtype)[None, :], rows.home),
             operator.row_means * factor,
             operator.mean * factor,
             self._clipped(spectrum, operator) if self.clip else None,

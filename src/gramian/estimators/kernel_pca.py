@@ -70,6 +70,7 @@ from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_ti
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import DaskRows, is_dask
+from gramian.rows.device import sent_to, tile_length
 from gramian.store import Array, Given
 
 SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
@@ -132,6 +133,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         How ``inverse_transform`` and ``denoise`` find rows: the iteration of Mika et al., for smooth kernels
         of x - y; descent, for every smooth kernel; or a map learned by ridge regression, for any kernel.
         "auto" takes the first that applies; the linear kernel needs none of them and is exact.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
+        As of :class:`PCA`. All rows, encoded, have to fit on the device; tiles are computed there.
 
     Attributes
     ----------
@@ -243,6 +246,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         preimage: str = "auto",
         n_landmarks: int | None = None,
         landmarks: Any = "rpcholesky",
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -259,6 +263,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         self.preimage = preimage
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
@@ -335,7 +340,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
                 "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
                 "X.toarray(), or the rows themselves with the kernel's name."
             )
-        return rows
+        return sent_to(rows, self.device)
 
     @property
     def _precomputed(self) -> bool:
@@ -356,6 +361,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         if self._precomputed:
             return None
         kernel = self._asked_kernel()
+        rows = rows.at_home
         values = some_of(rows) if rows.is_stored else rows.in_memory()
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)
@@ -515,7 +521,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
             of="the centred kernel matrix" if self.center else "the kernel matrix",
             spectrum=problem.scaled(solved.spectrum),
         )
-        on_device(self, rows.like)
+        on_device(self, rows.home)
 
     @property
     def gamma_(self) -> float | None:
@@ -548,7 +554,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         xp, like, map = rows.xp, rows.like, self._projection
         work = self._block_scores(rows, map)
         n = rows.shape[0]
-        slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
+        size = BLOCK if is_numpy(like) else tile_length(like)
+        slices = [slice(start, min(n, start + size)) for start in range(0, n, size)]
         if is_numpy(like):
             parts = parallel_map(work, slices, part="block of rows")
         else:
@@ -589,10 +596,11 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         _, right = evaluator.encode(fitted)
         # Sparse factors are NumPy's, wherever the new rows are.
         factors = map.coefficients if held else alpha
+        size = 2 * BLOCK if is_numpy(rows.like) else tile_length(rows.like)
 
         def work(part: slice) -> Any:
             left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
-            return moved(cross_times(evaluator, left, right, factors), rows.like)
+            return moved(cross_times(evaluator, left, right, factors, size), rows.like)
 
         return work
 

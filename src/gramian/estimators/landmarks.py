@@ -113,7 +113,7 @@ class ByFeatures(WithPreimages):
         sums = before.merged(features.sums(rows))
         self._solve_features(sums, features, rows.shape[1], began, elsewhere=True)  # none is chosen again
         self._sums = sums
-        on_device(self, rows.like)
+        on_device(self, rows.home)
         return self
 
     # ------------------------------------------------------------- what is asked for
@@ -246,8 +246,8 @@ class ByFeatures(WithPreimages):
         self._plan_features(rows, kernel)
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse, nodes=self.solver == "nystroem")
         m = self._check_approximate(rows, kernel)
-        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows)
-        self._choose(rows, kernel, m, every)
+        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows.at_home)
+        self._choose(rows.at_home, kernel, m, every)
         features = self._features(kernel, rows.shape[0], rows.dtype, every)
         sums = features.sums(rows)
         remember_features(self, X, rows)
@@ -258,7 +258,7 @@ class ByFeatures(WithPreimages):
         self._ridge_map = None
         self._solve_features(sums, features, rows.shape[1], began, elsewhere=rows.is_spread)
         self._sums = sums if keep else None
-        on_device(self, rows.like)
+        on_device(self, rows.home)
 
     def _choose(self: Any, rows: Rows, kernel: Kernel, m: int, every: Evaluator | None) -> None:
         """Choose landmarks, or draw random features."""
@@ -284,7 +284,7 @@ class ByFeatures(WithPreimages):
                 rng=rng,
                 dtype=np.float32 if single else np.float64,
             )
-        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
+        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.home)
 
     def _bound_to_all(self: Any, kernel: Kernel, rows: Rows) -> Evaluator:
         # For the precision only the number of rows counts.
@@ -298,8 +298,8 @@ class ByFeatures(WithPreimages):
             return random_features(made.feature_map_, made.kernel_error_.bound, dtype)
         # As transform does; what a value is off by, is also what it is for all rows.
         landmarks = numpy_rows(self.landmarks_)
-        bound = kernel.bind(landmarks, self._precision(landmarks))
-        return landmark_features(bound, landmarks, n, dtype, every)
+        precision = self._precision(landmarks)
+        return landmark_features(lambda nodes: kernel.bind(nodes, precision), landmarks, n, dtype, every)
 
     def _solve_features(
         self: Any, sums: FeatureSums, features: Features, d: int, began: float, *, elsewhere: bool

@@ -62,8 +62,8 @@ from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import as_pictures
+from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
-from gramian.rows.stored import StoredRows
 from gramian.store import Array, Given, Shown
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
@@ -114,6 +114,9 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         before it that could be forgotten.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
+        Where PyTorch works on NumPy arrays and files: they are moved there, block by block where they are
+        large, and results come back as NumPy arrays; "cpu" is the host. None works where the data is.
 
     Attributes
     ----------
@@ -214,6 +217,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         max_rmse: float | None = None,
         forgetting: float = 1.0,
         sketch_size: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -227,6 +231,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         self.max_rmse = max_rmse
         self.forgetting = forgetting
         self.sketch_size = sketch_size
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
@@ -295,7 +300,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         limit = memory_limit_bytes(self.memory_limit)
-        return as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+        rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+        return sent_to(rows, self.device)
 
     def _ask(self, rows: Rows, target: Target) -> Ask:
         """What is asked of the engine, but for random streams, which a plan does not need."""
@@ -322,7 +328,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (size is not None or not isinstance(rows, StoredRows)):
+        if checkpoint is not None and (size is not None or not rows.is_stored):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
@@ -362,7 +368,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=moved(found.vectors, rows.like))
+        found = replace(found, vectors=moved(found.vectors, rows.home))
         solved = replace(
             solved,
             plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),
@@ -386,7 +392,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
         self._explain(choice)
-        on_device(self, rows.like)
+        on_device(self, rows.home)
 
     def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
@@ -408,9 +414,9 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         if view.rest is not None:
             self._center_rest = view.rest * 2.0**view.exponent
         self._divisor = view.data_divisor
-        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
+        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         self.scale_ = (
-            None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.like)
+            None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.home)
         )
         self.constant_features_ = np.flatnonzero(view.constant)
         self.noise_variance_ = components.noise

@@ -256,7 +256,7 @@ class WithPreimages:
         # In the precision of what came in; residuals are about what is handed back.
         returned = found.astype(rows.dtype)
         shape = getattr(self, "picture_shape_", None)
-        back = from_numpy(returned, rows.like)
+        back = from_numpy(returned, rows.home)
         if shape is not None:
             back = as_pictures(back, shape)
         if not return_error:

@@ -77,7 +77,7 @@ class CenteredKernelOperator:
             exact = promoted or (relative, absolute)
             self.promoted_bound = n * exact[1] + exact[0] * norm + rounding
             unit, least = np.finfo(np.float32).eps / 2, float(np.finfo(np.float32).tiny)
-            rounding += (side + 3) * float(unit) * norm + n * least
+            rounding += (min(n, tiles.terms) + 3) * float(unit) * norm + n * least
         # Rounding of the sum of squares and of what centring takes off it, which can be nearly all of it.
         self._lost = (side**2 + (n / side) ** 2 + 8 * terms) * EPS / 2 * tiles.squares
         if tiles.single:

@@ -184,6 +184,8 @@ class TableCosts(Costs):
         Of the entries of a sparse table, those that are there.
     spread : Spread or None
         Where its parts are worked on; None for a table in one place.
+    quick : bool
+        Whether float64 products take no longer than float32: the whole matrix is then made in float64.
     """
 
     shape: tuple[int, int]
@@ -193,6 +195,7 @@ class TableCosts(Costs):
     columns: bool = True
     share: float = SPARSE
     spread: Spread | None = None
+    quick: bool = False
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
@@ -206,6 +209,7 @@ class TableCosts(Costs):
             form
             for form in found
             if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
+            if form.double or not (form.whole and self.quick)
         )
 
     @property

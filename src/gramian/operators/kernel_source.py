@@ -15,6 +15,7 @@ from gramian.arrays import (
     namespace,
     parallel_map,
     power_of_two,
+    to_dtype,
     to_float64,
 )
 from gramian.checks import slices
@@ -58,7 +59,8 @@ class KernelSource:
         """Return a source of float32 tiles, with their error, from rows encoded in float64."""
         assert self.evaluator.single is not None
         other = copy(self)
-        other.left, other.right = (factor.astype(np.float32) for factor in (self.left, self.right))
+        single = np.dtype(np.float32)
+        other.left, other.right = (to_dtype(factor, single) for factor in (self.left, self.right))
         other.relative, absolute = self.evaluator.single
         other.absolute = math.ldexp(absolute, -self.exponent)
         return other

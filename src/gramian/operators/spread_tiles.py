@@ -12,10 +12,8 @@ from gramian.operators.tiles import TILE
 from gramian.operators.whole import symmetric_times
 from gramian.records import FloatArray
 
-LARGEST, LEAST = (
-    10,
-    4,
-)  # tiles of TILE rows in one on a cluster, and parts of the rows that make work for some
+# Tiles of TILE rows in one on a cluster, and parts of the rows that make work for some workers.
+LARGEST, LEAST = 10, 4
 
 
 class SpreadTiles:
@@ -34,7 +32,7 @@ class SpreadTiles:
     storage = np.dtype(np.float64)
     single = False
     is_whole = False
-    most = TILE
+    most = terms = TILE
 
     def __init__(self, rows: Any, source: KernelSource, *, whole: bool = False) -> None:
         self.n, self.like = rows.shape[0], np.empty(0)

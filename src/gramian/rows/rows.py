@@ -81,6 +81,7 @@ class Rows(ABC):
         False  # whether rows are read when their turn comes, so that a pass costs that
     )
 
+    is_sent: ClassVar[bool] = False  # whether blocks are copied to a device, which works on them for the host
     is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
 
     spread: ClassVar[Spread | None] = None  # how work is shared there
@@ -115,9 +116,19 @@ class Rows(ABC):
     # -------------------------------------------------------------- what follows from it
 
     @property
+    def home(self) -> Any:
+        """As :attr:`like`, of the kind that the user gets: not that of a device that only works for him."""
+        return self.like
+
+    @property
     def xp(self) -> Any:
         """Array namespace that results are returned in."""
         return namespace(self.like)
+
+    @property
+    def at_home(self) -> Rows:
+        """The same rows where they are, if a device works on them for the host."""
+        return self
 
     @property
     def least_columns(self) -> int:
