@@ -24,6 +24,7 @@ help:
 demo: .venv/installed-core
 	$(BIN)/gramian demo
 	$(BIN)/gramian faces demo -o gramian-demo/faces
+	@echo "Open gramian-demo/summary.md, and in a browser gramian-demo/pca/report.html."
 
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py
@@ -74,7 +75,7 @@ clean:
 
 # Two stamps: the demo needs less, and a newcomer should not wait for the linters.
 .venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[images]"
+	$(BIN)/python -m pip install --quiet -e ".[images,plots]"
 	@touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg

@@ -25,11 +25,13 @@ def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     assert ran.code == 0, ran.err
     assert "Why:" in ran.out
     assert "Certificate:" in ran.out
+    assert ran.out.rstrip().endswith("report.html.")
     page = (tmp_path / "demo" / "summary.md").read_text()
     assert "| features | linear (ridge) | 5 nearest neighbours |" in page
     for part in (
         "pca/components.png",
         "pca/summary.md",
+        "pca/report.html",
         "kernel-pca/scores.svg",
         "data/genes.csv",
         "data/faces/p01/1.png",

@@ -6,7 +6,8 @@ from gramian import plots
 from gramian.errors import MissingExtraError
 from gramian.plots.pictures import signed
 from gramian.report import results
-from gramian.report.results import grey_limits, loadings, write_results
+from gramian.report.pictures import grey_limits
+from gramian.report.results import loadings, write_results
 from gramian.report.summary import Fitted
 from gramian.rows.table import Table
 

@@ -68,7 +68,7 @@ def test_unknown_shares_are_called_so():
     model = gramian.PCA(1).fit(X)
     model.explained_variance_ratio_ = None
     assert component_lines(model)[-1].endswith("| not known | not known |")
-    assert headline(model, TABLE) == "PCA of 40 rows x 12 columns: 1 component."
+    assert headline(model) == "PCA of 40 rows x 12 columns: 1 component."
 
 
 def test_remarks_are_listed():

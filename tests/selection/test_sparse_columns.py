@@ -82,10 +82,10 @@ def test_scores_of_sparse_rows_are_kept():
 
 
 def test_noise_that_would_fill_memory_is_drawn_for_few_columns(monkeypatch):
-    columns = RNG.standard_normal((400, 3))
+    columns = RNG.standard_normal((400, 20))
     y = (columns[:, 0] + RNG.standard_normal(400) > 0).astype(int)
     dense = mutual_information(columns, y, random_state=0)
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1kB")
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "30kB")
     apart = [mutual_information(sp.csc_array(columns), y, random_state=0, n_jobs=jobs) for jobs in (1, 2)]
     np.testing.assert_array_equal(*(found.values for found in apart))
     # No two values are equal here, so that the noise decides nothing.

@@ -49,7 +49,10 @@ def demo(
     for note in notes:
         say(f"gramian: {note}")
     print(f"Example files to try commands on: {folder / 'data'}")
-    print(f"Done in {time.perf_counter() - start:.0f} seconds. Open {folder / 'summary.md'}.")
+    print(
+        f"Done in {time.perf_counter() - start:.0f} seconds. Open {folder / 'summary.md'}, "
+        f"and in a browser {folder / 'pca' / 'report.html'}."
+    )
 
 
 def digits_table() -> Any:
@@ -79,10 +82,10 @@ def _fit_part(model: Any, table: Any, folder: Path, part: str) -> None:
     from gramian.report.summary import headline
 
     fitted = fit_table(model, table, ("gramian", "demo", "-o", str(folder.parent)))
-    print("\n".join([headline(model, table), "", *component_table(model, 5), "", str(model.plan_), ""]))
+    print("\n".join([headline(model), "", *component_table(model, 5), "", str(model.plan_), ""]))
     print(f"{model.certificate_}\n")
     with progress(f"writing {part}"):
-        write_results(folder, fitted)
+        write_results(folder, fitted, report=True)
 
 
 def compare(X: Any, y: Any, models: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -156,8 +159,8 @@ def _page(table: Any, models: dict[str, Any], comparison: list[str]) -> str:
 
     lines = ["# Handwritten digits, by PCA and kernel PCA", "", f"Data: {table.source}.", ""]
     lines += [
-        f"- [PCA](pca/summary.md): {headline(models['pca'], table)}",
-        f"- [Kernel PCA](kernel-pca/summary.md): {headline(models['kernel-pca'], table)}",
+        f"- [PCA](pca/summary.md): {headline(models['pca'])}",
+        f"- [Kernel PCA](kernel-pca/summary.md): {headline(models['kernel-pca'])}",
         "",
         f"Both keep {100 * RATIO:g} % of the variance. The kernel is {models['kernel-pca'].kernel_}, whose "
         "width is the median distance between two pictures.",

@@ -1,8 +1,11 @@
 """The commands that fit: ``fit`` and ``plan``."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
+
+import typer
 
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
@@ -10,6 +13,7 @@ from gramian.cli.models import estimator
 from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, option, out
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
+from gramian.cli.reporting import read_arguments
 from gramian.errors import ParameterError
 
 LOADINGS = ("unit", "correlation")
@@ -38,6 +42,10 @@ def fit(
             "same command goes on; the folder goes when results are written. [nothing is kept]",
         ),
     ] = None,
+    report: Annotated[
+        bool,
+        typer.Option("--report", help="Write also report.html, one page for a browser, into the folder."),
+    ] = False,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
@@ -53,7 +61,7 @@ def fit(
 
     made = estimator(model)
     to_folder = out is not None and not is_model_file(out)
-    _check_writing(model, loadings, table_format, to_folder)
+    _check_writing(model, loadings, table_format, report, to_folder)
     if out is not None:
         check_not_input(out, *reading.inputs(data))
         if to_folder:
@@ -66,6 +74,7 @@ def fit(
     table = read_table(data, reading, limit=limit, in_place=keep, engine=engine)
     given = ["--loadings", loadings] if loadings else []
     given += ["--format", table_format] if table_format else []
+    given += ["--report"] if report else []
     given += ["-o", out] if out else []
     command = (
         "gramian",
@@ -79,12 +88,13 @@ def fit(
     fitted = fit_table(
         made, table, command, loadings or "unit", table_format or "csv", to_folder, checkpoint=checkpoint
     )
+    fitted = replace(fitted, reading=None if data == "-" else read_arguments(data, reading))
     files: list[str] = []
     notes: list[str] = []
     if out is not None:
         with progress("writing"):
             if to_folder:
-                written = write_results(Path(out), fitted)
+                written = write_results(Path(out), fitted, report)
                 files, notes = [str(Path(out) / name) for name in written.files], written.notes
             else:
                 made.save(out)
@@ -142,7 +152,13 @@ def fit_table(
     return Fitted(fitted, table, np.asarray(mapped), command, seconds, loadings, table_format)
 
 
-def _check_writing(options: Model, loadings: str | None, table_format: str | None, to_folder: bool) -> None:
+def _check_writing(
+    options: Model, loadings: str | None, table_format: str | None, report: bool, to_folder: bool
+) -> None:
+    if report and not to_folder:
+        raise ParameterError(
+            "--report goes into a folder of results. Name one with -o, or see gramian report."
+        )
     for name, value, allowed in (("--loadings", loadings, LOADINGS), ("--format", table_format, FORMATS)):
         if value is not None:
             check_choice(name, value, allowed)
@@ -171,5 +187,5 @@ def _report(fitted: Any, files: list[str], as_json: bool) -> None:
     }
     others = f", and {len(files) - 1} other files beside it" if len(files) > 1 else ""
     written = ["", f"Written: {files[-1]}{others}"] if files else []
-    lines = [headline(fitted.model, fitted.table), "", *model_lines(fitted.model), *written]
+    lines = [headline(fitted.model), "", *model_lines(fitted.model), *written]
     answer(as_json, facts, "\n".join(lines))

@@ -153,6 +153,8 @@ def validity_text(model: Any) -> str:
 def method_name(model: Any) -> str:
     """Return what was computed, in words."""
     text = kernel_text(model)
+    if hasattr(model, "method"):
+        return f"Whitening by {model.method}"
     return f"Kernel PCA with {text}" if text else "PCA"
 
 

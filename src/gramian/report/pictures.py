@@ -10,17 +10,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import memory_limit_bytes
 from gramian.checks import evenly
 from gramian.errors import FileError
 from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow
-from gramian.report.results import grey_limits
 from gramian.report.tables import row_names, write_table
+from gramian.rows import as_rows
 from gramian.rows.pictures import PICTURE_SUFFIXES
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, finish_folder
 
 SHEET = "comparison.png"
 COMPARED = 8
+
+
+def grey_limits(table: Table) -> tuple[float, float]:
+    """Return the numbers shown as black and as white: 0 and 255 for bytes, else the smallest and largest."""
+    if table.values.dtype == np.uint8:
+        return 0.0, 255.0
+    rows = as_rows(table, limit=memory_limit_bytes(None))
+    return rows.reduce(
+        lambda block: (float(block.values.min()), float(block.values.max())),
+        lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    )
 
 
 def check_picture_folder(folder: Path, listing: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,20 @@ from gramian.errors import FileError, MissingExtraError
 from gramian.plots.names import component_titles
 from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.report.facts import component_facts
+from gramian.report.figures import MOST_DRAWN, scores_chart
+from gramian.report.page import write_report
+from gramian.report.pictures import grey_limits
 from gramian.report.pieces import is_stored, mapped
 from gramian.report.summary import Fitted, summary_page
 from gramian.report.tables import feature_names, row_table, write_pieces, write_table
-from gramian.rows import as_rows
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, atomic_write, finish_folder
 
-MODEL, PAGE = "model.gramian", "summary.md"
+MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
-MOST_DRAWN = 1_000_000  # rows of a table in a file
 OWN = re.compile(
-    r"(model\.gramian|summary\.md|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|scree)\.svg"
+    r"(model\.gramian|summary\.md|report\.html|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|scree)\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
 )
 
@@ -70,7 +71,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def write_results(folder: Path, fitted: Fitted) -> Written:
+def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written:
     """Write model, tables, charts, pictures and the page that explains them.
 
     They take the place of the results of an earlier fit in the same folder when all of them are written;
@@ -81,6 +82,8 @@ def write_results(folder: Path, fitted: Fitted) -> Written:
     folder : Path
         Created if it is not there.
     fitted : Fitted
+    report : bool, default=False
+        Also as one page that opens in a browser.
     """
     check_folder(folder)
     with atomic_folder(folder, _own_files(folder), last=PAGE) as place:
@@ -92,6 +95,8 @@ def write_results(folder: Path, fitted: Fitted) -> Written:
             _write_figures(written, fitted, scores, shown)
             if fitted.table.picture_shape is not None and hasattr(fitted.model, "components_"):
                 _write_pictures(written, fitted)
+        if report:
+            written.add(REPORT, lambda path: write_report(path, fitted))
         with atomic_write(place / PAGE) as file:
             file.write(summary_page(fitted, written.files, written.notes).encode())
     return Written(folder, [*written.files, PAGE], written.notes)
@@ -131,18 +136,9 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
 def _write_figures(
     written: Written, fitted: Fitted, scores: npt.NDArray[Any], shown: list[int] | None
 ) -> None:
-    table = fitted.table
-    if shown is not None:
-        labels, names = table.labels, table.row_names
-        table = replace(
-            table,
-            labels=None if labels is None else labels[shown],
-            row_names=None if names is None else tuple(names[row] for row in shown),
-        )
-    color = None if table.labels is None else table.label_name or table.labels
     try:
         written.add("scree.svg", plots.scree(fitted.model).save)
-        written.add("scores.svg", plots.scores(fitted.model, table, mapped=scores, color=color).save)
+        written.add("scores.svg", scores_chart(fitted.model, fitted.table, scores, shown).save)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
 
@@ -184,17 +180,6 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
 
 
 # ------------------------------------------------------------------- pictures
-
-
-def grey_limits(table: Table) -> tuple[float, float]:
-    """Return the numbers shown as black and as white: 0 and 255 for bytes, else the smallest and largest."""
-    if table.values.dtype == np.uint8:
-        return 0.0, 255.0
-    rows = as_rows(table, limit=memory_limit_bytes(None))
-    return rows.reduce(
-        lambda block: (float(block.values.min()), float(block.values.max())),
-        lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
-    )
 
 
 def _write_pictures(written: Written, fitted: Fitted) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import shares_of
@@ -22,6 +23,7 @@ from gramian.report.facts import (
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
+PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 NO_HASH = "SHA-256: none, since the data was not read byte by byte from first to last"
 METHODS = {
     "parallel": "parallel analysis with permuted columns (Horn 1965)",
@@ -43,40 +45,44 @@ class Fitted:
     table : Table
         What it was fitted on.
     scores : ndarray of shape (n_samples, n_components)
-        Empty where the table is in a file: they are found while they are written.
+        Empty where they are not at hand, as of a table in a file: they are found while they are written.
     command : tuple of str
         What repeats it, as arguments.
     seconds : float
         How long fitting took.
     loadings : {"unit", "correlation"}
     format : {"csv", "parquet"}
+    reading : mapping of str to object, or None
+        What :func:`gramian.scan` is given to read the table; None where it is not from a file.
     """
 
     model: Any
-    table: Table
-    scores: npt.NDArray[Any]
-    command: tuple[str, ...]
-    seconds: float
+    table: Any
+    scores: npt.NDArray[Any] = field(default_factory=lambda: np.empty((0, 0)))
+    command: tuple[str, ...] = ()
+    seconds: float | None = None
     loadings: str = "unit"
     format: str = "csv"
+    reading: Mapping[str, Any] | None = None
 
 
-def headline(model: Any, table: Table) -> str:
+def headline(model: Any) -> str:
     """Return what was found, in a sentence."""
     k = model.n_components_
-    n, size = table.values.shape[0], _size(table)
+    n, size = model.n_samples_, _size(model)
     count = counted(k, "component")
     ratios = shares_of(model)
     if ratios is None:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
     where = " in feature space" if hasattr(model, "kernel") else ""
-    what = "variance" if model.center else "energy (second moments: no mean was subtracted)"
+    centred = getattr(model, "center", True)
+    what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     kept = f"{percent(float(sum(ratios)))} of the {what}{where}"
     return f"{method_name(model)} of {n:,} rows x {size}: {count}, {kept}."
 
 
-def _size(table: Table) -> str:
-    return size_text(table.values.shape[1], table.picture_shape)
+def _size(model: Any) -> str:
+    return size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
 
 
 def component_lines(model: Any, count: int = ROWS_SHOWN) -> list[str]:
@@ -93,7 +99,7 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     model = fitted.model
     holds = "holds" if model.certificate_.ok else "DOES NOT HOLD: see below"
     lines = [f"# {method_name(model)} of {_code(fitted.table.source)}", ""]
-    lines += [headline(model, fitted.table), "", f"The certificate {holds}.", "", *component_lines(model)]
+    lines += [headline(model), "", f"The certificate {holds}.", "", *component_lines(model)]
     if model.n_components_ > ROWS_SHOWN:
         table = next(name for name in files if name.startswith("eigenvalues"))
         lines += ["", f"The other {model.n_components_ - ROWS_SHOWN:,} are in [{table}]({table})."]
@@ -108,11 +114,17 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
         "",
         *_files(fitted, files, notes),
         "",
-        *_data(fitted),
+        "## Data",
         "",
-        *_computed(fitted),
+        *data_lines(fitted.table),
         "",
-        *_guaranteed(model),
+        "## How it was computed",
+        "",
+        *computed_lines(fitted),
+        "",
+        "## What is guaranteed",
+        "",
+        *guaranteed_lines(model),
     ]
     lines += ["", "## For a methods section", "", methods_paragraph(model, fitted.table)]
     lines += ["", *_repeat(fitted), "", "## Versions", ""]
@@ -132,6 +144,7 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "scores": "one row for each row of the data: its coordinates along the components",
         "eigenvalues": "a row for each component: variance, explained variance ratio, residual, radius",
         "loadings": f"one row for each column of the data: the components ({kind})",
+        "report": "all of this with figures, unusual rows and what all rules say, one page for a browser",
         "mean": "the mean picture",
         "components": "the components as pictures, one file each in [components/](components/)",
     }
@@ -144,12 +157,13 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
     return lines + [f"- {note}" for note in notes]
 
 
-def _data(fitted: Fitted) -> list[str]:
-    table = fitted.table
-    lines = ["## Data", "", f"- Source: {_code(table.source)}"]
+def data_lines(table: Table) -> list[str]:
+    """Return what was read, as a Markdown list."""
+    lines = [f"- Source: {_code(table.source)}"]
+    size = size_text(int(np.prod(table.values.shape[1:])), table.picture_shape)
     covered = f" of {table.hashed}" if table.hashed else ""
     lines.append(f"- SHA-256{covered}: `{table.sha256}`" if table.sha256 else f"- {NO_HASH}")
-    lines.append(f"- Used: {table.values.shape[0]:,} rows x {_size(table)}, stored as {table.values.dtype}")
+    lines.append(f"- Used: {table.values.shape[0]:,} rows x {size}, stored as {table.values.dtype}")
     if table.row_numbers is not None:
         rows = table.row_numbers
         step = f", every {rows.step}th" if rows.step != 1 else ""
@@ -159,10 +173,11 @@ def _data(fitted: Fitted) -> list[str]:
     return lines + [f"- {note[:1].upper()}{note[1:]}" for note in table.notes]
 
 
-def _computed(fitted: Fitted) -> list[str]:
+def computed_lines(fitted: Fitted) -> list[str]:
+    """Return parameters, kernel, route and the number of components, as a Markdown list."""
     model = fitted.model
     given = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
-    lines = ["## How it was computed", "", f"- {type(model).__name__}({', '.join(given)})"]
+    lines = [f"- {type(model).__name__}({', '.join(given)})"]
     if kernel_text(model):
         lines.append(f"- Kernel, with every parameter a number: {_code(kernel_text(model))}")
         if "'median'" in repr(model.kernel) + repr(model.gamma):
@@ -186,30 +201,37 @@ def _computed(fitted: Fitted) -> list[str]:
         lines.append(
             f"- The numerical rank is {model.rank_}: the components beyond it have variance 0 and scores 0"
         )
-    return [*lines, f"- It took {duration(fitted.seconds)}"]
+    seconds = plan.took if fitted.seconds is None else fitted.seconds
+    return lines if seconds is None else [*lines, f"- It took {duration(seconds)}"]
 
 
-def _guaranteed(model: Any) -> list[str]:
+def guaranteed_lines(model: Any) -> list[str]:
+    """Return the certificate in words: a sentence, and a Markdown list of why."""
     first, *others = str(model.certificate_).splitlines()
     repair = getattr(model, "repair_", None)
     changed = [] if repair is None else [f"- Repair: {repair}"]
-    return ["## What is guaranteed", "", first, "", *(f"- {sentence}" for sentence in others), *changed]
+    return [first, "", *(f"- {sentence}" for sentence in others), *changed]
 
 
-def methods_paragraph(model: Any, table: Table) -> str:
-    """Return what a paper says about how this was computed."""
-    used = versions()
+def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str, str] | None = None) -> str:
+    """Return what a paper says about how this was computed, and with its table about how that was read.
+
+    ``used`` are the versions that computed it, by default those that are installed.
+    """
+    gramian, *others = [f"{PACKAGES.get(name, name)} {n}" for name, n in (used or versions()).items()]
     kernel = kernel_text(model)
     what = (
         f"Kernel principal component analysis with the kernel {kernel}"
         if kernel
+        else f"Whitening ({model.method})"
+        if hasattr(model, "method")
         else "Principal component analysis"
     )
+    read = "" if table is None else _reading(table)
     plan = model.plan_
     return (
-        f"{what} of {table.values.shape[0]:,} samples with {_size(table)} was computed with "
-        f"gramian {used['gramian']} (Python {used['python']}, NumPy {used['numpy']}, SciPy {used['scipy']}, "
-        f"scikit-learn {used['scikit-learn']}). {_reading(table)}{_treatment(model)} {_selection(model)} "
+        f"{what} of {model.n_samples_:,} samples with {_size(model)} was computed with "
+        f"{gramian} ({', '.join(others)}). {read}{_treatment(model)} {_selection(model)} "
         f"Eigenpairs were found by the {plan.solver} route on the {plan.matrix}.{_bound(model)}"
     )
 
@@ -230,8 +252,12 @@ def _treatment(model: Any) -> str:
         "pareto": "divided by the square root of their standard deviations",
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
-    scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
+    if hasattr(model, "method"):
+        by = model.regularization_
+        added = "" if by is None else f", regularised by {model.regularization} ({by:.4g})"
+        return f"The data were centred; variances divide by {divisor}{added}."
+    scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
     whitened = "; scores were scaled to unit variance" if model.whiten else ""
     centred = f"{'' if model.center else 'not '}centred{scaled}"
     return f"The data were {centred}; variances divide by {divisor}{whitened}."
@@ -240,7 +266,7 @@ def _treatment(model: Any) -> str:
 def _selection(model: Any) -> str:
     k, ratios = model.n_components_, shares_of(model)
     where = " in feature space" if hasattr(model, "kernel") else ""
-    what = ("variance" if model.center else "second moments") + where
+    what = ("variance" if getattr(model, "center", True) else "second moments") + where
     kept = f"{counted(k, 'component was', 'components were')} kept"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
@@ -259,9 +285,10 @@ def _bound(model: Any) -> str:
     if not len(certificate.values) or not certificate.values[0] > 0:
         return ""
     radius = float(certificate.radii.max()) / float(certificate.values[0])
+    near = certificate.approximation
     return (
         f" Each eigenvalue was certified to be within {radius:.1e}, relative to the largest, "
-        "of an eigenvalue of the exact matrix."
+        f"of an eigenvalue of the {'exact matrix' if near is None else f'approximation by {near.by}'}."
     )
 
 

@@ -14,7 +14,7 @@ from gramian.arrays import memory_limit_bytes, to_numpy
 from gramian.checks import counted
 from gramian.errors import DataError, InputTypeError
 from gramian.rows.array import ArrayRows
-from gramian.rows.dask import DaskRows, is_dask
+from gramian.rows.dask import DaskRows, DaskTable, is_dask
 from gramian.rows.expected import Expected
 from gramian.rows.generated import column_names, table_of_blocks
 from gramian.rows.rows import Rows
@@ -87,7 +87,8 @@ def as_rows(
     values = X if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
-    values = getattr(values, "lazy", values)  # of a table in chunks
+    if isinstance(values, DaskTable):
+        values = values.lazy
     if isinstance(values, OnDisk):
         if len(values) < minimum:
             raise DataError(

@@ -1,0 +1,111 @@
+"""The command that explains a saved model on one page: ``report``."""
+
+import inspect
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gramian.cli.inputs import model_path, read_model, read_new_data
+from gramian.cli.models import LANDMARKS, estimator
+from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, as_arguments, out
+from gramian.cli.outputs import answer, check_file, check_not_input
+from gramian.cli.progress import progress
+from gramian.errors import GramianError, ParameterError
+
+MOST_NAMES = 30
+SHELL = {python: shell for shell, python in LANDMARKS.items()}
+SHELL |= {"n_components": "components", "random_state": "seed"}
+
+
+def report(
+    model: ModelFile,
+    reading: Reading,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="What it was fitted on, or new rows; read as by transform.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[str, out("FILE", "A .html file. [report.html]")] = "report.html",
+    as_json: JsonFlag = False,
+) -> None:
+    """Explain a saved model on one page for a browser.
+
+    What was computed, how and why, what is guaranteed, what every rule for the number of components says,
+    figures, unusual rows, the columns that count, a paragraph for a paper, and what repeats it. The page
+    loads nothing from elsewhere. Without DATA it says what needs the data.
+    """
+    from gramian.arrays import memory_limit_bytes
+    from gramian.report.page import write_report
+    from gramian.report.summary import Fitted
+    from gramian.store import read_model as stored_model
+
+    if Path(out).suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"-o {out}: report writes a page. Name a file that ends in .html.")
+    check_file(out)
+    check_not_input(out, model, *(reading.inputs(data) if data is not None else ()))
+    fitted = read_model(model)
+    if not hasattr(fitted, "certificate_"):
+        kind = type(fitted).__name__
+        raise ParameterError(
+            f"{model} is a {kind}, which has no components. Name a PCA, KernelPCA or Whitener."
+        )
+    table = None
+    if data is not None:
+        if hasattr(fitted, "decomposition_"):
+            raise ParameterError(
+                "Of faces report needs no DATA. Leave it out; gramian faces evaluate says how well they do."
+            )
+        limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
+        table = read_new_data(data, reading, fitted, limit=limit)
+    same = table is not None and table.values.shape[0] == fitted.n_samples_
+    reading = _as_fitted(reading, fitted)
+    options = _options(fitted) if same or table is None else None
+    command = () if options is None else _command(data or "DATA", reading, options, model)
+    given = read_arguments(data, reading) if data is not None and same and data != "-" else None
+    with progress("writing"):
+        told = Fitted(fitted, table, command=command, reading=given)
+        write_report(out, told, stored_model(model_path(model)).versions)
+    answer(as_json, {"files": [out]}, f"Written: {out}")
+
+
+def _command(data: str, reading: Reading, options: Model, model: str) -> tuple[str, ...]:
+    return ("gramian", "fit", data, *as_arguments(reading), *as_arguments(options), "-o", model)
+
+
+def read_arguments(data: str, reading: Reading) -> dict[str, Any]:
+    """Return what :func:`gramian.scan` is given to read the same in Python."""
+    given = {field.name: getattr(reading, field.name) for field in fields(reading)}
+    return {"path": data} | {name: value for name, value in given.items() if value not in (None, False)}
+
+
+def _as_fitted(reading: Reading, model: Any) -> Reading:
+    """Name the columns that the model was fitted on, where that takes no page: the file may have others."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    chosen = reading.columns or reading.drop or reading.transpose
+    short = 0 < len(names) <= MOST_NAMES and not any("," in name or name.startswith("@") for name in names)
+    return replace(reading, columns=",".join(names)) if short and not chosen else reading
+
+
+def _options(model: Any) -> Model | None:
+    """Return the options of fit that make such a model; None where there are none that do."""
+    takes = inspect.signature(type(model)).parameters
+    all_given = model.get_params(deep=False)
+    if "method" in all_given or hasattr(model, "decomposition_"):
+        return None
+    given = {SHELL.get(n, n): v for n, v in all_given.items() if repr(v) != repr(takes[n].default)}
+    given["no_center"] = not given.pop("center", True)
+    kernel = given.get("kernel")
+    texts = {name: str(given[name]) for name in ("components", "gamma", "memory_limit") if name in given}
+    texts |= {} if kernel is None else {"kernel": kernel if isinstance(kernel, str) else repr(kernel)}
+    try:
+        told = Model(**given | texts)
+        made = estimator(told).get_params(deep=False)
+    except (GramianError, TypeError):  # a parameter that only Python has
+        return None
+    free = {"kernel", "memory_limit"} | ({"random_state"} if all_given["random_state"] is None else set())
+    return told if all(repr(made[name]) == repr(all_given[name]) for name in made.keys() - free) else None

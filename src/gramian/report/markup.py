@@ -1,0 +1,82 @@
+"""HTML from texts: whatever comes in is text, and nothing in it is markup."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+LONGEST = 60  # letters of a name
+CODE = re.compile(r"(``|`)(.+?)\1")
+
+
+def text(value: object) -> str:
+    """Return text as HTML; what stands between backticks is set as code.
+
+    Examples
+    --------
+    >>> text("Source: `<b>.csv`")
+    'Source: <code dir="auto">&lt;b&gt;.csv</code>'
+    """
+    return CODE.sub(r'<code dir="auto">\2</code>', html.escape(str(value)))
+
+
+def name(value: object) -> str:
+    """Return the name of a row or column, which may be long, and be written from right to left."""
+    whole = str(value)
+    if len(whole) <= LONGEST:
+        return f"<bdi>{html.escape(whole)}</bdi>"
+    return f'<bdi title="{html.escape(whole[:1000])}">{html.escape(whole[: LONGEST - 3])}...</bdi>'
+
+
+def paragraphs(lines: Iterable[str]) -> str:
+    """Return the lines of Markdown that summaries consist of: sentences, and lists inside of lists."""
+    parts, items = list[str](), list[str]()
+    for line in [*lines, ""]:
+        words = line.lstrip()
+        depth = min((len(line) - len(words)) // 2, 3)
+        if words.startswith("- ") or depth:
+            items.append(f'<li class="in{depth}">{text(words.removeprefix("- "))}</li>')
+            continue
+        parts += ["<ul>", *items, "</ul>"] if items else []
+        items = []
+        parts += [f"<p>{text(words)}</p>"] if words else []
+    return "\n".join(parts)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, caption: str = "") -> str:
+    """Return a table.
+
+    Parameters
+    ----------
+    head : sequence of str
+    rows : iterable of sequences of str
+    kinds : str
+        A letter for each column: "n" for numbers, "r" for names of rows and columns, "t" for text.
+    caption : str
+    """
+    classes = {"n": ' class="n"', "r": ' class="name"', "t": ' class="say"'}
+    show = {"n": text, "r": name, "t": text}
+    titles = "".join(
+        f"<th{classes['n'] if kind == 'n' else ''}>{text(title)}</th>"
+        for title, kind in zip(head, kinds, strict=True)
+    )
+    lines = (
+        "".join(f"<td{classes[k]}>{show[k](cell)}</td>" for cell, k in zip(row, kinds, strict=True))
+        for row in rows
+    )
+    inside = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    said = f'<p class="soft">{text(caption)}</p>' if caption else ""
+    stacked = ' class="stack"' if "t" in kinds else ""  # on a phone text needs the whole width
+    body = f"<thead><tr>{titles}</tr></thead><tbody>\n{inside}\n</tbody>"
+    return f'<div>{said}<div class="wide"><table{stacked}>{body}</table></div></div>'
+
+
+def code(lines: str) -> str:
+    """Return lines of a program or of its output."""
+    return f"<pre>{html.escape(lines)}</pre>"
+
+
+def folded(summary: str, inside: str) -> str:
+    """Return what is there for who wants it."""
+    return f"<details><summary>{text(summary)}</summary>\n{inside}\n</details>"

@@ -1,0 +1,87 @@
+"""One look at all rows through a fitted model: where they lie, and which are unlike the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import as_float64, dense
+from gramian.checks import evenly, slices
+from gramian.report.figures import MOST_DRAWN
+from gramian.report.pieces import pieces_of
+from gramian.report.reconstruction import BLOCK_BYTES, Errors, center_of
+from gramian.rows.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What was seen.
+
+    Attributes
+    ----------
+    scores : ndarray
+        The first two of all rows, or of those in ``shown``.
+    shown : list of int or None
+    distances : ndarray of shape (n_samples,)
+        Hotelling's T squared: the sum over components of ``score ** 2 / variance``.
+    errors : Errors or None
+        Of rows rebuilt from all components, in the units of scaled columns; None under a kernel, where that
+        takes a pre-image.
+    repeated : int or None
+        Rows that are equal to an earlier one; None where there are too many to keep in mind.
+    """
+
+    scores: npt.NDArray[Any]
+    shown: list[int] | None
+    distances: npt.NDArray[np.float64]
+    errors: Errors | None
+    repeated: int | None
+
+
+def survey(model: Any, table: Table, limit: int) -> Survey:
+    """Map all rows of a table, piece by piece where it is in a file.
+
+    Parameters
+    ----------
+    model : fitted PCA or KernelPCA
+    table : Table
+    limit : int
+        Bytes of working memory.
+
+    References
+    ----------
+    Jackson and Mudholkar (1979), Control procedures for residuals associated with principal component
+    analysis, Technometrics 21.
+    """
+    n = table.values.shape[0]
+    kept = np.array(evenly(n, MOST_DRAWN))
+    variances = np.asarray(model.explained_variance_)[: model.rank_]
+    variances = np.ones(len(variances)) if getattr(model, "whiten", False) else variances
+    scale = getattr(model, "scale_", None)
+    divisor = 1.0 if scale is None else as_float64(scale)
+    errors = Errors(center_of(model) / divisor) if hasattr(model, "components_") else None
+    drawn, distances = [], []
+    different: set[int] = set()
+    for part, piece in pieces_of(table, limit):
+        scores = np.asarray(model.transform(piece)).reshape(part.stop - part.start, -1)
+        first, last = np.searchsorted(kept, [part.start, part.stop])
+        drawn.append(scores[kept[first:last] - part.start, :2])
+        distances.append((as_float64(scores[:, : len(variances)]) ** 2 / variances).sum(axis=1))
+        flat = piece.flat
+        for rows in slices(flat.shape[0], max(1, BLOCK_BYTES // (8 * flat.shape[1]))):
+            values = np.ascontiguousarray(dense(flat[rows]))
+            if errors is not None:
+                back = np.asarray(model.inverse_transform(scores[rows]))
+                errors.add(as_float64(values) / divisor, back.reshape(values.shape) / divisor)
+            if n <= MOST_DRAWN:
+                different.update(hash(row.tobytes()) for row in values)
+    return Survey(
+        np.concatenate(drawn),
+        kept.tolist() if len(kept) < n else None,
+        np.concatenate(distances),
+        errors,
+        n - len(different) if n <= MOST_DRAWN else None,
+    )

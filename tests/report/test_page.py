@@ -1,0 +1,173 @@
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian.report import figures, rules
+from gramian.report.page import report_page
+from gramian.report.summary import Fitted
+from gramian.report.survey import survey
+from gramian.rows.table import Table
+
+RNG = np.random.default_rng(0)
+HOSTILE = ("<script>alert(1)</script>", '"><img src=https://evil.example/x.png>', "عمود", 300 * "L")
+SECTIONS = [
+    "Components",
+    "How many components",
+    "Rows",
+    "Columns",
+    "Data",
+    "How it was computed",
+    "What is guaranteed",
+    "For a methods section",
+    "To repeat it",
+    "Versions",
+]
+
+
+class Read(HTMLParser):
+    """What a browser would see: sections, text, and all that it would fetch or run."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.loads, self.sections, self.text, self.open = [], [], [], "", []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.open.append(tag)
+        for name, value in attributes:
+            assert not name.startswith("on")
+            loads = name in ("src", "href", "xlink:href", "action", "data", "srcset")
+            if loads and not value.startswith(("#", "data:")):
+                self.loads.append(value)
+            self.loads += [u for u in re.findall(r"url\((.*?)\)", value or "") if not u.startswith("#")]
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        self.text += data
+        if "h2" in self.open[-1:]:
+            self.sections.append(data)
+
+
+@pytest.fixture
+def few_figures(monkeypatch):
+    """Figures are tested where they are drawn; here the page around them is."""
+    monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
+
+
+def hostile(n=30, **options):
+    X = RNG.normal(size=(n, 5))
+    X[3], X[7], X[:, 4] = X[2], 9.0, 2.0
+    names = tuple(f"<i>{i}</i>" for i in range(n))
+    return Table(X, (*HOSTILE, "flat`s"), row_names=names, source="<b>.csv", sha256="ab" * 32, **options)
+
+
+def read(model, table=None, **options):
+    page = report_page(Fitted(model, table, command=("gramian", "fit", "<b>.csv"), **options))
+    found = Read(page)
+    assert found.loads == []
+    assert not {"script", "link", "iframe", "object", "form", "i", "b.csv"} & set(found.tags)
+    return found
+
+
+def test_a_page_has_everything_and_loads_nothing():
+    pytest.importorskip("vl_convert")
+    table = hostile(labels=np.array(["<u>a", "b"] * 15), label_name="<kind>")
+    model = gramian.PCA(2, scale="unit", random_state=0).fit(table)
+    page = report_page(Fitted(model, table, reading={"path": "<b>.csv", "id": "x"}))
+    found = Read(page)
+    assert found.sections == SECTIONS
+    assert found.loads == []
+    assert not {"script", "i", "u"} & set(found.tags)
+    assert "default-src 'none'" in page
+    assert found.tags.count("svg") == 4
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(ids)
+    for part in (
+        "<script>alert(1)</script>",
+        "Certificate: holds",
+        "parallel",
+        "1 column: 'flat`s'",
+        "1 row is a repetition of an earlier row",
+        "X = gramian.scan('<b>.csv', id='x').read()",
+        "gramian.PCA(n_components=2, random_state=0, scale='unit').fit(X)",
+        "Jackson, J. E.",
+    ):
+        assert part in found.text, part
+    assert len(page) < 1_000_000
+
+
+def test_without_data_a_page_says_what_needs_it(few_figures):
+    model = gramian.PCA(2).fit(hostile())
+    found = read(model)
+    assert found.sections == SECTIONS
+    assert "unusual rows need the data" in found.text
+    assert "parallel: it needs the data" in found.text
+    assert "kaiser" in found.text
+    for name in ("attempts_", "component_choice_", "column_means_"):
+        delattr(model, name)  # as of an older file
+    assert read(model).sections == SECTIONS
+
+
+def test_pages_of_other_models(few_figures, monkeypatch):
+    table = hostile()
+    monkeypatch.setattr(rules, "PATIENCE", 0.0)
+    kernel = read(gramian.KernelPCA(3, kernel="rbf", random_state=0).fit(table), table)
+    assert "Schölkopf" in kernel.text
+    assert "parallel: it would take about" in kernel.text
+    whitened = read(gramian.Whitener().fit(table), table)
+    assert "Whitening (zca) of 30 samples" in whitened.text
+    assert "Kessy" in whitened.text
+    space = gramian.faces.FaceSpace(4).fit(gramian.faces.drawn_faces(5, 3, size=(24, 28)))
+    faces = read(space)
+    assert "Turk" in faces.text
+    assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in faces.text
+    flat = Table(np.ones((4, 2)))
+    with pytest.warns(gramian.RankWarning, match="rank"):
+        nothing = gramian.PCA(1).fit(flat)
+    assert "with variance" in read(nothing, flat).text
+
+
+def test_a_certificate_that_fails_is_not_hidden(few_figures):
+    model = gramian.PCA(2).fit(hostile())
+    object.__setattr__(model.certificate_, "ok", False)
+    assert "DOES NOT HOLD" in read(model).text
+
+
+def test_a_page_without_figures_says_which_command_brings_them(monkeypatch):
+    def missing(*_):
+        raise gramian.MissingExtraError("plots", "altair", "Drawing figures")
+
+    monkeypatch.setattr(figures.Figures, "_chart", missing)
+    found = read(gramian.PCA(2).fit(hostile()), hostile())
+    assert found.text.count('pip install "gramian[plots]"') == 1
+    assert "figure" not in found.tags
+
+
+def test_figures_of_many_points_are_pictures(monkeypatch):
+    pytest.importorskip("vl_convert")
+    monkeypatch.setattr(figures, "LARGEST", 10)
+    model = gramian.PCA(2).fit(hostile())
+    shown = figures.Figures().show("scree", lambda: gramian.plots.scree(model))
+    assert re.search(r'<img alt="" width="\d{3}" src="data:image/png;base64,', shown)
+
+
+def test_unusual_rows_are_those_of_the_definitions():
+    X = RNG.normal(size=(20, 4)) * [5, 3, 2, 1e-3] + 1e4
+    for model in (gramian.PCA(2), gramian.PCA(2, whiten=True), gramian.PCA(2, scale="unit")):
+        model.fit(X)
+        seen = survey(model, Table(X), 1 << 30)
+        C = (X - X.mean(axis=0)) / (1.0 if model.scale is None else X.std(axis=0, ddof=1))
+        values, V = np.linalg.eigh(C.T @ C / 19)
+        Z = C @ V[:, ::-1][:, :2]
+        np.testing.assert_allclose(seen.distances, (Z**2 / values[::-1][:2]).sum(axis=1), rtol=1e-6)
+        left = (C**2).sum(axis=1) - (Z**2).sum(axis=1)
+        np.testing.assert_allclose(seen.errors.squares, left, rtol=1e-5, atol=1e-7)
+        assert seen.repeated == 0
