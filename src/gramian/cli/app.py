@@ -13,6 +13,7 @@ from gramian.cli.kernels import kernels
 from gramian.cli.options import help_alone, spread
 from gramian.cli.relating import relations
 from gramian.cli.selecting import select
+from gramian.cli.serving import serve
 from gramian.cli.showing import info
 from gramian.cli.whitening import whiten
 from gramian.version import __version__
@@ -45,6 +46,7 @@ for command in (fit, transform, reconstruct, denoise, whiten, info, plan, relati
     app.command()(spread(command))
 app.command()(select)
 app.command()(choose_kernel)
+app.command()(serve)
 app.command()(spread(demo))
 app.add_typer(kernels, name="kernels")
 app.add_typer(faces, name="faces")

@@ -103,7 +103,7 @@ def rebuilt(
             yield slice(part.start + rows.start, part.start + rows.stop), back
 
 
-def _center(model: Any) -> npt.NDArray[Any]:
+def center_of(model: Any) -> npt.NDArray[Any]:
     """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
     if hasattr(model, "mean_"):
         return as_float64(model.mean_)
@@ -115,7 +115,7 @@ def write_rows(
     target: Any, kind: str, model: Any, table: Table, count: int, found: Any = None, limit: int = 0
 ) -> Errors:
     """Write rebuilt rows as a table with the names of rows and columns."""
-    errors, names = Errors(_center(model)), feature_names(table)
+    errors, names = Errors(center_of(model)), feature_names(table)
     blocks = rebuilt(model, table, count, errors, found, limit)
     write_pieces(
         target, (row_table(table, back, names, rows) for rows, back in blocks), table.values.shape[0], kind
@@ -133,7 +133,7 @@ def write_pictures(folder: Path, model: Any, table: Table, count: int, found: An
     MissingExtraError
         If Pillow is not installed.
     """
-    errors, limits = Errors(_center(model)), grey_limits(table)
+    errors, limits = Errors(center_of(model)), grey_limits(table)
     blocks = rebuilt(model, table, count, errors, found)
     pictures = (grey(row.reshape(table.picture_shape or ()), *limits) for _, back in blocks for row in back)
     write_picture_folder(

@@ -1,0 +1,183 @@
+"""Lets requests in, or not: names of the host, origins, the token, sizes and times; and strict headers."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import socket
+import time
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gramian.service.logs import LOG
+from gramian.service.problems import Refusal, busy
+from gramian.service.settings import Settings, is_loopback
+
+PASS = "gramian_pass"  # the name of the cookie that stands for the token
+OPEN = ("/", "/healthz", "/api/v1/login")  # paths that need no token, and what begins with STATIC
+STATIC = "/static/"
+SMALL = 1 << 20  # bytes of a request that sends no data
+SENDS_DATA = tuple(f"/api/v1/{what}" for what in ("data", "models", "galleries", "faces"))
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+
+def pass_of(token: str) -> str:
+    """Return what a browser keeps in place of the token, which cannot be found from it."""
+    return hmac.new(token.encode(), b"gramian pass", hashlib.sha256).hexdigest()
+
+
+def same(given: str, wanted: str) -> bool:
+    """Compare two secrets in a time that tells nothing about them."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
+
+
+class Guard:
+    """Wraps a whole application."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app, self.settings = app, settings
+        self._receiving = 0
+        self._pass = None if settings.token is None else pass_of(settings.token)
+        names = {name.lower() for name in settings.hosts}
+        if settings.token is not None:
+            names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        headers, started = Headers(scope=scope), False
+
+        async def guarded(message: Message) -> None:
+            nonlocal started
+            started = True
+            if message["type"] == "http.response.start":
+                found = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    found[name] = value
+                for cookie in scope.get("state", {}).get("cookies", ()):
+                    found.append("Set-Cookie", cookie)
+            await send(message)
+
+        reading = False
+        try:
+            self._check(scope, headers)
+            reading = "content-length" in headers or "transfer-encoding" in headers
+            limit = self._limit(scope["path"], headers)
+            if reading and self._receiving >= self.settings.limits.uploads:
+                reading = False
+                raise busy("Too much is being uploaded", 1)
+            self._receiving += reading
+            await self.app(scope, self._limited(receive, limit), guarded)
+        except Refusal as refusal:
+            await refusal.response()(scope, receive, guarded)
+        except Exception:
+            LOG.exception("failed")
+            if started:
+                raise
+            await Refusal(500, "The server failed; its log says how.").response()(scope, receive, guarded)
+        finally:
+            self._receiving -= reading
+
+    # ------------------------------------------------------------ who asks
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+            raise Refusal(
+                400,
+                "This server is not called by that Host.",
+                "Use its address, or name it in `hosts` of create_app or with --allow-host.",
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() != f"{scope['scheme']}://{hosts[0]}".lower():
+            raise Refusal(403, "Pages of another origin may not ask this server.")
+        if self.settings.token is None:
+            server = scope.get("server")
+            if server is not None and server[1] is not None and not is_loopback(server[0]):
+                raise Refusal(
+                    403,
+                    "This server has no token, so it answers on the loopback only.",
+                    "Set GRAMIAN_TOKEN, or give a token to create_app.",
+                )
+        elif scope["path"] not in OPEN and not scope["path"].startswith(STATIC):
+            self._check_token(scope, self.settings.token)
+
+    def _is_ours(self, host: str) -> bool:
+        name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host.lower()
+        if is_loopback(name) or name in self._names:
+            return True
+        # No name of another's can be made to lead to an address that is written out.
+        try:
+            ip_address(name.strip("[]"))
+        except ValueError:
+            return False
+        return self.settings.token is not None
+
+    def _check_token(self, scope: Scope, token: str) -> None:
+        asked = HTTPConnection(scope)
+        kind, _, given = asked.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and same(given.strip(), token):
+            return
+        held = asked.cookies.get(PASS)
+        if held is None or self._pass is None or not same(held, self._pass):
+            refusal = Refusal(
+                401, "This server needs its token.", "Send it as: Authorization: Bearer TOKEN; or log in."
+            )
+            refusal.headers["WWW-Authenticate"] = "Bearer"
+            raise refusal
+
+    # ------------------------------------------------------------ how much
+
+    def _limit(self, path: str, headers: Headers) -> int:
+        limit = self.settings.limits.upload_bytes if path.startswith(SENDS_DATA) else SMALL
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > limit:
+            raise Refusal(413, f"The body has {int(length):,} bytes, and {limit:,} are taken.", "Send less.")
+        return limit
+
+    def _limited(self, receive: Receive, limit: int) -> Receive:
+        """Count the bytes and the seconds of a body, and end what is too much."""
+        taken, until, done = 0, time.monotonic() + self.settings.limits.upload_seconds, False
+
+        async def limited() -> Message:
+            nonlocal taken, done
+            if done:  # what follows a body is that the client has gone, whenever that is
+                return await receive()
+            try:
+                async with asyncio.timeout(until - time.monotonic()):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, "The body took too long to arrive.") from None
+            taken += len(message.get("body", b""))
+            done = not message.get("more_body", False)
+            if taken > limit:
+                raise HTTPException(413, f"The body has more than the {limit:,} bytes that are taken.")
+            return message
+
+        return limited
+
+
+def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> None:
+    """Let an answer set a cookie that scripts cannot read and other sites cannot send."""
+    text = f"{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}"
+    if scope["scheme"] == "https":
+        text += "; Secure"
+    scope.setdefault("state", {}).setdefault("cookies", []).append(text)
