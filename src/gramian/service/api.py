@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
-from gramian.service.guard import PASS, pass_of, same, set_cookie
+from gramian.service.guard import PASS, pass_of, same, sends_body, set_cookie
 from gramian.service.jobs import Job, JobFacts
 from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted
 from gramian.service.problems import Refusal, responses
@@ -267,7 +267,7 @@ async def ask_of_data(
     if asked.data is None:
         async with received(request, kinds, here.work) as path:
             return await here.quick.ask(order | {"data": sent_part(path, "the data", asked)})
-    if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+    if sends_body(request.headers):
         raise Refusal(422, "There is a body beside data=ID.", "Send one of them.")
     data = here.reach(visitor).part("data", asked.data)
     data["reading"] |= asked.model_dump(exclude_defaults=True, include=READING)

@@ -51,7 +51,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app, self.settings = app, settings
-        self._receiving = 0
+        self._bodies: set[_Body] = set()
         self._pass = None if settings.token is None else pass_of(settings.token)
         names = {name.lower() for name in settings.hosts}
         if settings.token is not None:
@@ -64,6 +64,7 @@ class Guard:
         if scope["type"] != "http":
             return await send({"type": "websocket.close", "code": 1008})
         headers, started = Headers(scope=scope), False
+        body = _Body(receive, headers, self.settings.limits.upload_seconds)
 
         async def guarded(message: Message) -> None:
             nonlocal started
@@ -72,20 +73,19 @@ class Guard:
                 found = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     found[name] = value
+                if not body.done:
+                    found["Connection"] = "close"  # nobody reads what may still come
                 for cookie in scope.get("state", {}).get("cookies", ()):
                     found.append("Set-Cookie", cookie)
             await send(message)
 
-        reading = False
         try:
             self._check(scope, headers)
-            reading = "content-length" in headers or "transfer-encoding" in headers
-            limit = self._limit(scope["path"], headers)
-            if reading and self._receiving >= self.settings.limits.uploads:
-                reading = False
+            body.limit = self._limit(scope["path"], headers)
+            self._bodies.add(body)
+            if sum(not one.done for one in self._bodies) > self.settings.limits.uploads:
                 raise busy("Too much is being uploaded", 1)
-            self._receiving += reading
-            await self.app(scope, self._limited(receive, limit), guarded)
+            await self.app(scope, body, guarded)
         except Refusal as refusal:
             await refusal.response()(scope, receive, guarded)
         except Exception:
@@ -94,7 +94,7 @@ class Guard:
                 raise
             await Refusal(500, "The server failed; its log says how.").response()(scope, receive, guarded)
         finally:
-            self._receiving -= reading
+            self._bodies.discard(body)
 
     # ------------------------------------------------------------ who asks
 
@@ -153,26 +153,33 @@ class Guard:
             raise Refusal(413, f"The body has {int(length):,} bytes, and {limit:,} are taken.", "Send less.")
         return limit
 
-    def _limited(self, receive: Receive, limit: int) -> Receive:
-        """Count the bytes and the seconds of a body, and end what is too much."""
-        taken, until, done = 0, time.monotonic() + self.settings.limits.upload_seconds, False
 
-        async def limited() -> Message:
-            nonlocal taken, done
-            if done:  # what follows a body is that the client has gone, whenever that is
-                return await receive()
-            try:
-                async with asyncio.timeout(until - time.monotonic()):
-                    message = await receive()
-            except TimeoutError:
-                raise HTTPException(408, "The body took too long to arrive.") from None
-            taken += len(message.get("body", b""))
-            done = not message.get("more_body", False)
-            if taken > limit:
-                raise HTTPException(413, f"The body has more than the {limit:,} bytes that are taken.")
-            return message
+class _Body:
+    """Passes a body on, counts its bytes and seconds, and ends what is too much."""
 
-        return limited
+    def __init__(self, receive: Receive, headers: Headers, seconds: float) -> None:
+        self._receive, self._until = receive, time.monotonic() + seconds
+        self._taken, self.limit = 0, 0
+        self.done = not sends_body(headers)
+
+    async def __call__(self) -> Message:
+        if self.done:  # what follows a body is that the client has gone, whenever that is
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._until - time.monotonic()):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "The body took too long to arrive.") from None
+        self._taken += len(message.get("body", b""))
+        if self._taken > self.limit:
+            raise HTTPException(413, f"The body has more than the {self.limit:,} bytes that are taken.")
+        self.done = not message.get("more_body", False)
+        return message
+
+
+def sends_body(headers: Headers) -> bool:
+    """Say whether a request has a body."""
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> None:

@@ -1,0 +1,106 @@
+"""What is kept, what survives, and what goes when nobody comes."""
+
+import errno
+import json
+import os
+import time
+
+import pytest
+
+from gramian.service import Limits
+from gramian.service.problems import Refusal
+from gramian.service.shelves import Shelf
+from gramian.service.visitors import Visitors
+from served import BINARY, client_of, serving
+
+API = "/api/v1"
+MODEL = {"model": {"kind": "PCA"}}
+
+
+def file_of(folder, text, name="sent.gramian"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
+    shelf = Shelf(tmp_path / "models")
+    item = shelf.put(file_of(tmp_path, "old"), "model", "wine", MODEL)
+
+    def held():
+        (found,) = Shelf(tmp_path / "models").items("model")
+        return (shelf.folder / found.file).read_text()
+
+    for full in (True, False):
+
+        def crash(*paths, full=full):
+            raise OSError(errno.ENOSPC if full else errno.EIO, "of a test")
+
+        for step in ("gramian.store.atomic.os.fsync", "gramian.store.atomic.os.replace"):
+            new = file_of(tmp_path, "new")
+            with monkeypatch.context() as broken:
+                broken.setattr(step, crash)
+                with pytest.raises(Refusal, match="Nothing was saved") as raised:
+                    shelf.put(new, "model", "wine", MODEL, instead=item)
+            assert raised.value.status == 507
+            assert held() == "old"
+    assert len(os.listdir(shelf.folder)) == 2
+    # A process that is gone between the file and its description leaves a file that nobody names.
+    (shelf.folder / f"{item.id}-00000000.gramian").write_text("half")
+    os.utime(shelf.folder / f"{item.id}-00000000.gramian", (0, 0))
+    shelf.tidy()
+    assert len(os.listdir(shelf.folder)) == 2
+    shelf.put(file_of(tmp_path, "new"), "model", "wine", MODEL, instead=item)
+    assert held() == "new"
+    assert len(os.listdir(shelf.folder)) == 2
+
+
+def test_a_description_that_is_damaged_is_no_item(tmp_path):
+    shelf = Shelf(tmp_path / "models")
+    item = shelf.put(file_of(tmp_path, "old"), "model", "wine", MODEL)
+    for id in ("../../etc/passwd", "", item.id.upper(), item.id + "\n"):
+        assert shelf.get("model", id) is None
+    assert shelf.get("data", item.id) is None
+    (shelf.folder / f"{item.id}.json").write_text("{")
+    assert shelf.items() == []
+
+
+def test_models_in_the_store_survive_and_are_for_all(tmp_path, files):
+    content = (files / "pca.gramian").read_bytes()
+    limits = Limits(workers=1, fits=1)
+    with serving(store=tmp_path / "kept", limits=limits) as server, client_of(server) as client:
+        kept = client.post(f"{API}/models?name=wine", content=content, headers=BINARY).json()
+        own = client.post(f"{API}/models?name=mine&keep=false", content=content, headers=BINARY).json()
+        assert (kept["whose"], own["whose"]) == ("kept", "yours")
+        cookies = dict(client.cookies)
+    with serving(store=tmp_path / "kept", limits=limits) as server:
+        with client_of(server) as other:
+            assert [item["name"] for item in other.get(f"{API}/models").json()] == ["wine"]
+            assert other.get(f"{API}/models/{own['id']}").status_code == 404
+            assert (
+                other.post(f"{API}/models/{kept['id']}/transform", json=[[1, 2, 3, 4, 5]]).status_code == 200
+            )
+        with client_of(server, cookies=cookies) as client:
+            assert client.get(f"{API}/models/{own['id']}").status_code == 200
+            assert client.post(f"{API}/models/{own['id']}/keep").json()["whose"] == "kept"
+            assert client.post(f"{API}/models/{kept['id']}/keep").status_code == 409
+            assert client.get(f"{API}/models/{own['id']}").status_code == 404
+            assert client.delete(f"{API}/models/{kept['id']}").status_code == 204
+    assert len(os.listdir(tmp_path / "kept" / "models")) == 2
+    assert sorted(os.listdir(tmp_path / "kept")) == ["models", "visitors"]
+
+
+def test_things_of_those_who_do_not_come_back_go(tmp_path):
+    visitors = Visitors(tmp_path, Limits(idle_seconds=100))
+    stays, goes = visitors.make(), visitors.make()
+    for visitor, _ in (stays, goes):
+        visitor.shelf.put(file_of(tmp_path, "x"), "data", "x", {})
+    os.utime(goes[0].shelf.folder, (time.time() - 101,) * 2)
+    assert visitors.find(goes[1]) is not None  # coming back in time is enough
+    os.utime(goes[0].shelf.folder, (time.time() - 101,) * 2)
+    visitors.remove_idle()
+    assert visitors.find(goes[1]) is None
+    assert visitors.find(stays[1]) is stays[0]
+    for cookie in ("", "x", "../" + stays[1], "\udcff", None):
+        assert visitors.find(cookie) is None
+    assert stays[1] not in json.dumps(os.listdir(tmp_path))
