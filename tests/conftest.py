@@ -50,16 +50,23 @@ def _read_only(X: Any) -> Any:
     return X
 
 
-def _strict(X: Any) -> Any:
+def _strict(X: Any, device: str = "CPU_DEVICE") -> Any:
     xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
-    return xp.asarray(np.array(X, dtype=np.float64))
+    return xp.asarray(np.array(X, dtype=np.float64), device=xp.Device(device))
 
 
 def _torch(X: Any, dtype: str = "float64", device: str = "cpu") -> Any:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if device != "cpu" and not torch.cuda.is_available():
-        pytest.skip("PyTorch sees no GPU")
+        pytest.skip("PyTorch sees no GPU of CUDA")
     return torch.asarray(np.array(X, dtype=dtype), device=device)
+
+
+def _cupy(X: Any, dtype: str = "float64") -> Any:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed", exc_type=ImportError)
+    if not cupy.is_available():
+        pytest.skip("CuPy sees no GPU")
+    return cupy.asarray(np.array(X, dtype=dtype))
 
 
 ARRAY_KINDS = (
@@ -68,10 +75,16 @@ ARRAY_KINDS = (
     ArrayKind("numpy-float32", np.dtype("f4"), lambda X: np.array(X, dtype=np.float32)),
     ArrayKind("numpy-fortran", np.dtype("f8"), lambda X: np.array(X, dtype="f8", order="F")),
     ArrayKind("array-api-strict", np.dtype("f8"), _strict),
+    # A pretended device: NumPy cannot read it, and nothing can be computed with arrays of the host.
+    ArrayKind("array-api-strict-device", np.dtype("f8"), lambda X: _strict(X, "device1")),
     ArrayKind("pytorch", np.dtype("f8"), _torch),
     ArrayKind("pytorch-float32", np.dtype("f4"), lambda X: _torch(X, "float32")),
     ArrayKind("pytorch-gpu", np.dtype("f8"), lambda X: _torch(X, device="cuda")),
+    ArrayKind("pytorch-gpu-float32", np.dtype("f4"), lambda X: _torch(X, "float32", "cuda")),
+    ArrayKind("cupy", np.dtype("f8"), _cupy),
+    ArrayKind("cupy-float32", np.dtype("f4"), lambda X: _cupy(X, "float32")),
 )
+ON_A_GPU = ("pytorch-gpu", "cupy")
 
 
 SPARSE_KINDS = (
@@ -80,7 +93,13 @@ SPARSE_KINDS = (
 )
 
 
-@pytest.fixture(params=(*ARRAY_KINDS, *SPARSE_KINDS), ids=lambda kind: kind.name)
+def _params(kinds: tuple[ArrayKind, ...]) -> list[Any]:
+    """Parameters of a fixture, those that need a GPU marked as such (``pytest -m gpu``)."""
+    marks = {True: (pytest.mark.gpu,), False: ()}
+    return [pytest.param(kind, id=kind.name, marks=marks[kind.name.startswith(ON_A_GPU)]) for kind in kinds]
+
+
+@pytest.fixture(params=_params((*ARRAY_KINDS, *SPARSE_KINDS)))
 def rows_kind(request: pytest.FixtureRequest) -> ArrayKind:
     """Every kind of array and of sparse matrix in turn, as :func:`array_kind`."""
     kind: ArrayKind = request.param
@@ -88,7 +107,7 @@ def rows_kind(request: pytest.FixtureRequest) -> ArrayKind:
     return kind
 
 
-@pytest.fixture(params=ARRAY_KINDS, ids=lambda kind: kind.name)
+@pytest.fixture(params=_params(ARRAY_KINDS))
 def array_kind(request: pytest.FixtureRequest) -> ArrayKind:
     """Every kind of array in turn; the test is skipped where the library or a GPU is missing."""
     kind: ArrayKind = request.param

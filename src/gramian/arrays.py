@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from numbers import Real
 from typing import Any, TypeVar
@@ -32,6 +32,10 @@ DEFAULT_MEMORY_SHARE = 0.8
 # speed: 240 x 240 times 240 x 16. Larger pieces times few columns reach 60 % of that.
 THIN = 240
 SHARED_ROWS, SHARED_PRODUCT = 2048, 4_000_000
+DEVICE_TILE = 2048  # the same for arrays that are not NumPy's, in whose libraries every call takes a while
+# Order above which a matrix on a device is decomposed on the host: eigh of a device is slow, and fails from
+# about 25,000.
+MOST_ON_DEVICE = 5000
 THIN_COLUMNS = 16
 
 
@@ -55,9 +59,13 @@ def to_numpy(array: Any) -> npt.NDArray[Any]:
     if isinstance(array, np.ndarray):
         return array
     if hasattr(array, "detach"):
-        array = array.detach().cpu()
-    elif hasattr(array, "get") and type(array).__module__.startswith("cupy"):
-        array = array.get()
+        return np.asarray(array.detach().cpu())
+    if array_api_compat.is_cupy_array(array):
+        return np.asarray(array.get())
+    if hasattr(array, "__array_namespace__"):
+        # NumPy reads memory of the host, where a library puts arrays unless it is told otherwise.
+        host = array.__array_namespace__().__array_namespace_info__().default_device()
+        array = array if host is None else array.to_device(host)
     return np.asarray(array)
 
 
@@ -67,6 +75,16 @@ def from_numpy(array: npt.NDArray[Any], like: Any) -> Any:
         return array
     xp = namespace(like)
     return xp.asarray(np.ascontiguousarray(array), device=array_api_compat.device(like))
+
+
+def moved(array: Any, like: Any) -> Any:
+    """Move an array of any kind to the kind and device of ``like``; one that is there stays as it is."""
+    device = array_api_compat.device
+    if is_numpy(array) or sparse.issparse(array):
+        return from_numpy(array, like)
+    if type(array) is type(like) and device(array) == device(like):
+        return array
+    return from_numpy(to_numpy(array), like)
 
 
 def numpy_dtype(array: Any) -> np.dtype[Any]:
@@ -141,26 +159,40 @@ def orthonormal(V: Any) -> tuple[Any, FloatArray]:
     Two rounds of Cholesky QR, which run at the speed of a product; where V is too ill-conditioned for them,
     Householder's method (Yamamoto et al. 2015, Roundoff error analysis of the CholeskyQR2 algorithm).
     """
-    xp = namespace(V)
-    if is_numpy(V):
-        try:
-            R = np.eye(V.shape[1])
-            Q = V
-            for _ in range(2):
-                factor = np.linalg.cholesky(Q.T @ Q).T
-                spread = np.abs(np.diag(factor))
-                if not spread.min(initial=1.0) > 1e-6 * spread.max(initial=1.0):
-                    break
-                Q = Q @ np.linalg.inv(factor)
-                R = factor @ R
-            else:
-                return Q, R
-        except np.linalg.LinAlgError:
-            pass
-        Q, R = np.linalg.qr(V)
-        return Q, R
-    Q, R = xp.linalg.qr(V)
+    try:
+        R = np.eye(V.shape[1])
+        Q = V
+        for _ in range(2):
+            factor = np.linalg.cholesky(to_numpy(Q.T @ Q)).T
+            spread = np.abs(np.diag(factor))
+            if not spread.min(initial=1.0) > 1e-6 * spread.max(initial=1.0):
+                break
+            Q = Q @ from_numpy(np.linalg.inv(factor), V)
+            R = factor @ R
+        else:
+            return Q, R
+    except np.linalg.LinAlgError:
+        pass
+    Q, R = namespace(V).linalg.qr(V)
     return Q, as_float64(R)
+
+
+def decomposed(matrix: Any, on_device: Callable[[Any, Any], T], on_host: Callable[[Any], T]) -> T:
+    """Decompose a float64 matrix where it is, or on the host: the one place where that is decided.
+
+    Parameters
+    ----------
+    matrix : array of shape (m, n)
+    on_device : callable
+        Takes the ``linalg`` of the matrix's namespace and the matrix; for up to ``MOST_ON_DEVICE`` rows or
+        columns.
+    on_host : callable
+        Takes the matrix in NumPy, where it is there, is larger, or the device's solver fails.
+    """
+    if not is_numpy(matrix) and min(matrix.shape) <= MOST_ON_DEVICE:
+        with suppress(np.linalg.LinAlgError, RuntimeError):
+            return on_device(namespace(matrix).linalg, matrix)
+    return on_host(to_numpy(matrix))
 
 
 def inner(Q: Any, W: Any) -> Any:
@@ -336,7 +368,7 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
 # --------------------------------------------------------------------- memory
 
 
-def memory_limit_bytes(memory_limit: int | float | str | None) -> int:
+def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None) -> int:
     """Return the working memory that may be used, in bytes.
 
     Parameters
@@ -344,11 +376,13 @@ def memory_limit_bytes(memory_limit: int | float | str | None) -> int:
     memory_limit : int, float, str or None
         Bytes, or text such as ``"4GB"`` or ``"512 MiB"``. None reads ``GRAMIAN_MEMORY_LIMIT``
         and otherwise takes 80 % of what the machine, or the control group, has in total.
+    like : array, optional
+        Of the kind that is computed with: the default counts the memory of a GPU where it lies on one.
     """
     if memory_limit is None:
         memory_limit = os.environ.get("GRAMIAN_MEMORY_LIMIT") or None
     if memory_limit is None:
-        return int(DEFAULT_MEMORY_SHARE * _total_memory())
+        return int(DEFAULT_MEMORY_SHARE * (_device_memory(like) or _total_memory()))
     if isinstance(memory_limit, str):
         return _parse_bytes(memory_limit)
     number = isinstance(memory_limit, Real) and not isinstance(memory_limit, bool)
@@ -374,6 +408,15 @@ def _parse_bytes(text: str) -> int:
             f"memory_limit={text!r} is not an amount of memory. Give bytes or text such as '4GB' or '512MiB'."
         )
     return int(amount)
+
+
+def _device_memory(like: Any) -> int | None:
+    """Bytes of the GPU that an array lies on; None where it lies on none."""
+    if array_api_compat.is_cupy_array(like):
+        return int(like.device.mem_info[1])
+    if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
+        return int(sys.modules["torch"].cuda.mem_get_info(like.device)[1])
+    return None
 
 
 def _total_memory() -> int:

@@ -7,8 +7,8 @@ import pytest
 
 from gramian.engine.planning import plan, ranked, warn_of_cost
 from gramian.errors import CostWarning, MemoryLimitError
-from gramian.operators.costs import KernelCosts, SymmetricCosts, TableCosts
-from gramian.records import Ask, Calls, Target
+from gramian.operators.costs import KernelCosts, Substitute, SymmetricCosts, TableCosts
+from gramian.records import Ask, Calls, Cost, Step, Target
 from gramian.solvers.krylov import KrylovRoute
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
@@ -207,7 +207,7 @@ def test_tiles_are_kept_where_they_fit():
     assert none < single.bytes / 3
     before = single.seconds
     # What the limit leaves is filled with tiles, whichever way the others are made.
-    for limit, share in [(single.bytes - 1, 97), ((single.bytes + none) // 2, 48), (none + 10**6, 0)]:
+    for limit, share in [(single.bytes - 1, 97), ((single.bytes + none) // 2, 48)]:
         part = kernel(n, limit=limit)
         assert part.bytes in (limit, limit - 1)
         assert part.seconds > before
@@ -217,7 +217,10 @@ def test_tiles_are_kept_where_they_fit():
         assert quick.seconds < part.seconds
         assert quick.bytes == part.bytes
         before = part.seconds
-    assert kernel(n, limit=none).bytes == none
+    for limit in (none, none + 10**6):  # room for less than a hundredth of them
+        part = kernel(n, limit=limit)
+        assert part.bytes == none
+        assert "do not fit into memory_limit, so they are computed in every pass" in part.reason
     with pytest.raises(MemoryLimitError, match="krylov route needs"):
         kernel(n, limit=10**6)
     with pytest.raises(MemoryLimitError, match="dense route needs"):
@@ -257,6 +260,21 @@ def test_a_symmetric_matrix_is_in_memory():
     assert few.solver == "krylov"
     assert plan(SymmetricCosts(3000), Ask(ALL, 1e-9, PLENTY)).solver == "dense"
     assert plan(SymmetricCosts(50), Ask(FIVE, 1e-9, PLENTY)).solver == "dense"
+
+
+def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
+    making = Cost((Step("make", "a smaller matrix", 7.0),), 10**9)
+    made = Substitute("by-name", "smaller matrix", making, "it is approximate.")
+    costs = SymmetricCosts(300, substitute=made, too_large=("A smaller matrix", "Take an even smaller one."))
+    inner, found = (plan(c, Ask(ALL, 1e-9, 2 * 10**9, "auto")) for c in (SymmetricCosts(300), costs))
+    assert (found.solver, found.operator) == ("by-name", "smaller matrix")
+    assert found.steps == (*making.steps, *inner.steps)
+    assert found.bytes == inner.bytes + 10**9
+    assert found.reason == "solver='by-name' was asked for; it is approximate."
+    with pytest.raises(
+        MemoryLimitError, match=r"A smaller matrix needs about 1 GB .* allows 1 GB. Take an even"
+    ):
+        plan(costs, Ask(ALL, 1e-9, 10**9))
 
 
 # ---------------------------------------------------------------------- words

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -128,10 +129,11 @@ def test_what_was_done_is_not_read_again(path, tmp_path, monkeypatch, read):
     second = model.fit(path, checkpoint=str(tmp_path / "c"))  # of a fit that is done: the same at once
     assert read[0] < 0.05 * before
     assert np.array_equal(first.components_, second.components_)  # with the seeds of the first call
-    whole = MODELS["krylov"]()
+    (tmp_path / "d").mkdir()
+    shutil.copy(tmp_path / "c/fit.json", tmp_path / "d")  # the same seeds, and so the same passes
     read[0] = 0
-    whole.fit(scan(path), checkpoint=tmp_path / "d")
-    assert before + again < 1.1 * read[0]
+    model.fit(scan(path), checkpoint=tmp_path / "d")
+    assert before + again < 1.02 * read[0]  # with the rows that data is known again by
     remove_checkpoint(tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
@@ -209,10 +211,10 @@ def test_a_damaged_checkpoint(path, tmp_path):
     kind, _, count = json.loads(str(parts["about"]))
     for changed in (
         {"about": np.array("5")},
-        {"about": np.array(json.dumps([kind, -1, count]))},
-        {"about": np.array(json.dumps([kind, "all", count]))},
-        {"result0": np.array(["a"])},
         {"result0": np.array([print], dtype=object)},
+        {"result0": np.ones(1)},
+        {"result0": -parts["result0"]},
+        {"about": np.array(json.dumps([kind, 1, count]))},
         None,
     ):
         with open(tmp_path / "c/pass-00002.npz", "wb") as file:

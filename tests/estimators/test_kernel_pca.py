@@ -885,7 +885,8 @@ def test_same_kind_out(kind):
         for array in (scores, mapped, model.eigenvectors_, model.projection_coef_):
             assert type(array) is type(values)
             assert array.dtype == getattr(xp, dtype)
-        assert isinstance(model.eigenvalues_, np.ndarray)
+        assert type(model.eigenvalues_) is type(values)
+        assert model.eigenvalues_.dtype == xp.float64
         single = dtype == "float32"
         np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-5 if single else 1e-8)
         size = math.sqrt(expected.eigenvalues_[0]) * (1e-3 if single else 1e-4)
@@ -1239,3 +1240,9 @@ def test_eigenvalues_beyond_float64_are_refused():
         with pytest.raises(DataError, match=r"larger than float64 can hold\. Divide the data"):
             KernelPCA(2, solver=solver).fit(rows)
     assert np.isfinite(KernelPCA(2).fit(rows / 1e10).eigenvalues_).all()
+
+
+def test_rows_so_far_apart_that_every_eigenvalue_is_the_same():
+    model = KernelPCA(2, kernel="rbf", gamma=0.1).fit(data(80, 5) * 1e150)
+    np.testing.assert_allclose(model.eigenvalues_, [1.0, 1.0], rtol=1e-12)
+    assert model.rank_ == 2

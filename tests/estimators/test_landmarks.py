@@ -326,7 +326,7 @@ def test_the_plan_says_what_ran():
     assert after.solver == "nystroem"
     assert after.took > 0
     assert "60 rows by randomly pivoted Cholesky" in str(after)
-    assert made.attempts_[-1].plan.operator == "given"
+    assert made.attempts_[-1].plan.operator == after.operator == "covariance of 60 landmarks"
     plan = KernelPCA(2, kernel="rbf", solver="random-features").plan(X)
     assert plan.steps[0].detail == "700 rows x 1000 random features"
     assert "approximation by 60 landmarks" in str(made.certificate_)

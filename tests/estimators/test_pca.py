@@ -35,6 +35,7 @@ from gramian import (
     scan,
 )
 from gramian.analysis.certificates import Certificate
+from gramian.arrays import as_float64, numpy_dtype
 from gramian.engine import plan
 from gramian.operators.costs import TableCosts
 from gramian.records import Ask, Plan, Spectrum, Target
@@ -485,6 +486,9 @@ def test_other_parameters_are_refused():
         X = np.random.default_rng(0).standard_normal((20, 9))
         with pytest.raises(ParameterError, match=re.escape(message)):
             PCA(**parameters).fit(X)
+    assert PCA(scale=[1e90] * 9).fit(X).certificate_.ok
+    with pytest.raises(ParameterError, match=r"of at most 3.4e\+38 for data in float32"):
+        PCA(scale=[1e90] * 9).fit(X.astype(np.float32))
 
 
 # --------------------------------------------------- center, scale, ddof, whiten
@@ -778,8 +782,10 @@ def test_array_kinds_give_their_own_kind(array_kind):
             for part, value in outputs.items():
                 assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
                 np.testing.assert_allclose(gramian.arrays.to_numpy(value), expected[part], atol=atol)
-            assert isinstance(model.explained_variance_, np.ndarray)
-            np.testing.assert_allclose(model.explained_variance_, plain.explained_variance_, rtol=1e-6)
+            assert type(model.explained_variance_) is type(model.components_)
+            assert numpy_dtype(model.explained_variance_) == np.float64
+            variances = as_float64(model.explained_variance_)
+            np.testing.assert_allclose(variances, plain.explained_variance_, rtol=1e-6)
             assert model.certificate_.ok
 
 
@@ -789,7 +795,7 @@ def test_array_kinds_through_krylov(array_kind):
         data = spectrum_matrix(*shape, singular, seed=26)
         model = PCA(4, solver="krylov", random_state=0).fit(array_kind.make(data))
         assert model.spectrum_.route == "krylov"
-        np.testing.assert_allclose(model.singular_values_, singular[:4], rtol=1e-5)
+        np.testing.assert_allclose(as_float64(model.singular_values_), singular[:4], rtol=1e-5)
         assert array_kind.same(model.components_) or array_kind.name == "numpy-read-only"
 
 

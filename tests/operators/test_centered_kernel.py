@@ -152,3 +152,22 @@ def test_a_fingerprint_follows_the_kernel_and_its_rows():
     assert found(X, RBF(sigma=2.0)) != found(changed, RBF(sigma=2.0))
     K = X @ X.T
     assert operator_of(K).fingerprint() != operator_of(K + np.eye(40) * 1e-9).fingerprint()
+
+
+def test_sums_of_a_device_are_as_long_as_its_tiles():
+    xp = pytest.importorskip("array_api_strict")
+    K = gram(600)
+    device, host = (
+        CenteredKernelOperator(
+            TileMatrix(600, MatrixSource(made), made[:0, 0], np.float32),
+            np.diag(K),
+            relative=0.0,
+            absolute=0.0,
+            center=True,
+            psd=True,
+        )
+        for made in (xp.asarray(K), K)
+    )
+    unit = float(np.finfo(np.float32).eps) / 2
+    assert host.error_bound < 300 * unit * np.linalg.norm(K)
+    assert 600 * unit * np.linalg.norm(K) < device.error_bound < 700 * unit * np.linalg.norm(K)

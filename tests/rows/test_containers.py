@@ -270,6 +270,24 @@ def test_a_sparse_npz_is_sparse_rows(tmp_path):
         scan(tmp_path / "x.npz", missing="mean").read()
 
 
+def test_a_sparse_matrix_that_claims_more_columns_than_memory_has_numbers(tmp_path):
+    X = counts(300, 40)
+    X = sparse.csr_matrix(
+        (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=(300, 10**12)
+    )
+    sparse.save_npz(tmp_path / "x.npz", X)
+    for data, model in (
+        (X, KernelPCA(2)),
+        (tmp_path / "x.npz", PCA(2)),
+        (tmp_path / "x.npz", PCA(2, memory_limit=12_000)),
+        (scan(tmp_path / "x.npz", columns="0:3"), PCA(2)),
+    ):
+        with pytest.raises(
+            MemoryLimitError, match=r"300 x 1,000,000,000,000: .* take 64 TB, .* Leave out col"
+        ):
+            model.fit(data)
+
+
 def test_a_large_sparse_npz_is_unpacked_and_read_block_by_block(tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.rows.numpy_files.UNPACKED", 50_000)
     X = counts()

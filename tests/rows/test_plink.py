@@ -93,6 +93,23 @@ def test_a_part_of_the_people_and_variants(tmp_path):
         scan(path, id="rs1").read()
 
 
+def test_spaces_between_the_columns_of_the_files_beside_it(tmp_path):
+    path = saved(tmp_path / "x.bed", genotypes(50, 40))
+    known = scan(path).read()
+    for suffix, run in ((".bim", "  "), (".fam", "\t"), (".fam", "   ")):
+        beside = path.with_suffix(suffix)
+        beside.write_text(
+            "".join(f" {run.join(line.split())} \n" for line in beside.read_text().splitlines())
+        )
+        found = scan(path).read()
+        assert np.array_equal(found.values, known.values, equal_nan=True)
+        assert (found.feature_names, found.row_names) == (known.feature_names, known.row_names)
+    for damaged in ("", "rs0\n", path.with_suffix(".bim").read_text() * 2):
+        path.with_suffix(".bim").write_text(damaged)
+        with pytest.raises(FileError, match=r"x.bi?e?[dm] cannot be read: it is truncated, damaged"):
+            scan(path).read()
+
+
 def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     X = genotypes(200, 4000)
     X[:, 5] = np.nan

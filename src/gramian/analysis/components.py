@@ -9,13 +9,44 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
-from gramian.records import FloatArray
+from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
+from gramian.records import Components, FloatArray, Spectrum
 
 
 def component_names(k: int) -> list[str]:
     """Return PC1, PC2, ..., the names in every table and figure."""
     return [f"PC{j}" for j in range(1, k + 1)]
+
+
+def shares_of(model: Any) -> FloatArray | None:
+    """Return the explained variance ratios of a fitted model in NumPy; None where they are not known."""
+    found = model.explained_variance_ratio_
+    return None if found is None else as_float64(found)
+
+
+def components_of(
+    spectrum: Spectrum, count: int | None, factor: float, total: float | None, size: int
+) -> Components:
+    """Return what eigenvalues mean.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    count : int or None
+        Number of components: beyond the rank they are 0.
+    factor : float
+        Turns eigenvalues into what they mean.
+    total : float or None
+        Sum of all eigenvalues, where it means something.
+    size : int
+        Their number.
+    """
+    k = spectrum.values.size if count is None else count
+    rank = min(spectrum.rank, k)
+    values = np.zeros(k)
+    values[:rank] = spectrum.values[:rank] * factor
+    whole = None if total is None else total * factor
+    return Components(values, whole, size, rank, spectrum.rank_tolerance, spectrum.rest * factor)
 
 
 def fixed_signs(vectors: Any) -> FloatArray:

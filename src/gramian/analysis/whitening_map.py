@@ -250,8 +250,8 @@ class Whitening:
             for part, C in view.row_blocks(draw, view.scratch(blocks[0].stop, d)):
                 if scores:
                     S = C @ directions.T
-                    P = as_float64(S) * inverse
-                    sums[3] += P.T @ P
+                    P = to_float64(S) * from_numpy(inverse, S)[None, :]
+                    sums[3] += as_float64(P.T @ P)
                     kept += [(part.start, S)] if keep else []
                 sums[0] += as_float64(xp.sum(C, axis=0))
                 C = C * C

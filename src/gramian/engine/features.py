@@ -7,37 +7,44 @@ x lies in the span of the landmarks, in an orthonormal basis. Their matrix is th
 from __future__ import annotations
 
 import math
-import sys
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import fixed_signs
-from gramian.arrays import as_float64
-from gramian.engine.planning import plan, require_memory
-from gramian.engine.solving import Solved
+from gramian.analysis.components import components_of, fixed_signs
+from gramian.arrays import as_float64, power_of_two
+from gramian.checks import counted
+from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
-from gramian.errors import ParameterError
-from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE, SymmetricCosts
-from gramian.operators.features import FeatureSums, rounding_of_single
+from gramian.errors import DataError, ParameterError
+from gramian.kernels import Evaluator
+from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
+from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE, Substitute, SymmetricCosts
+from gramian.operators.features import FeatureSums, KernelValues, feature_sums, rounding_of_single
+from gramian.operators.kernel_source import NEAR_ONE
 from gramian.operators.operator import Operator
+from gramian.operators.pivots import PER_CENTRE
 from gramian.operators.scatter import product_tolerance
 from gramian.operators.whole import SymmetricMatrix
 from gramian.records import (
     Approximation,
     Ask,
     BoundKind,
+    Certificate,
     Components,
+    Cost,
     FloatArray,
-    Plan,
     Spectrum,
     Step,
     Target,
 )
+from gramian.rows import Rows
 from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
-from gramian.solvers.spectra import count_for_fraction
+from gramian.solvers.spectra import count_of
 
 EPS = float(np.finfo(np.float64).eps)
 # Directions among the landmarks that are shorter than this, relative and squared, are left out: what they
@@ -46,7 +53,6 @@ FLOOR = 1e-8
 # Rounding of float32 products, relative to the largest eigenvalue, above which float64 is taken.
 SINGLE = 1e-2
 COLUMNS = 20
-PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
 # Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
 STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 3e-9
 
@@ -114,108 +120,185 @@ class Basis:
         return rounding_of_single(count, total) <= SINGLE * top * self.smallest
 
 
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Functions of a row whose sums are taken, and what makes features of them.
+
+    Attributes
+    ----------
+    values : callable
+        Writes them for a block of rows.
+    diagonal : callable
+        From rows to k(x, x).
+    basis : ndarray of shape (m, r)
+    single : bool
+        Whether they may be rounded to float32.
+    bounds : callable
+        From sums to what is known of the distance from the exact matrix.
+    spread : float
+        Largest over least squared length that the basis was divided by.
+    scale : float
+        An even power of two that kernel values are divided by, where squares would leave float64's range.
+    """
+
+    values: Callable[[Any, Any], None]
+    diagonal: Callable[[Any], Any]
+    basis: FloatArray
+    single: bool
+    bounds: Callable[[FeatureSums], Approximation]
+    spread: float = 1.0
+    scale: float = 1.0
+
+    def sums(self, rows: Rows) -> FeatureSums:
+        """Pass over the rows."""
+        return feature_sums(rows, self.values, len(self.basis), self.diagonal, single=self.single)
+
+
+def landmark_features(
+    evaluator: Evaluator, landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None
+) -> Features:
+    """Return the projections of n rows onto the span of landmarks.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        The kernel, bound to the landmarks.
+    landmarks : array or sparse matrix of shape (m, d)
+    n : int
+    dtype : dtype
+        Of the rows.
+    every : Evaluator, optional
+        The kernel, bound to all rows: a value may be off by what it says.
+    """
+    relative, absolute = (
+        max(getattr(bound, name) for bound in (evaluator, every or evaluator))
+        for name in ("relative", "absolute")
+    )
+    diagonal = as_float64(evaluator.diagonal(landmarks))
+    largest = float(diagonal.max(initial=0.0))
+    if not np.isfinite(n * n * largest):
+        raise DataError(
+            "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
+            "the kernel, by a power of ten first."
+        )
+    scale = 4.0 ** (power_of_two(largest) // 2) if abs(power_of_two(largest)) > NEAR_ONE else 1.0
+    values = KernelValues(evaluator, landmarks, 1.0 / scale)
+    W = np.empty((landmarks.shape[0],) * 2)
+    values(landmarks, W)
+    W = (W + W.T) / 2
+    np.fill_diagonal(W, diagonal / scale)
+    basis = Basis.of(W, relative, absolute / scale)
+    return Features(
+        values,
+        lambda X: as_float64(evaluator.diagonal(X)) / scale,
+        basis.vectors,
+        dtype == np.float32 and evaluator.facts.unit_diagonal and basis.allows_single(W, n),
+        lambda sums: landmark_bounds(sums, basis),
+        basis.largest / basis.smallest,
+        scale,
+    )
+
+
+def random_features(mapping: FourierFeatureMap, error: float, dtype: Any) -> Features:
+    """Return the features of a map whose products are off kernel values by up to ``error``, most likely."""
+
+    def values(X: Any, out: Any) -> None:
+        out[...] = mapping.evaluate(X, out.dtype)
+
+    def bounds(sums: FeatureSums) -> Approximation:
+        by, off = counted(len(mapping), "random feature"), sums.count * error
+        return Approximation(by, None, float(sums.count), off, off, "probabilistic", 1.0 - CONFIDENCE)
+
+    return Features(values, lambda X: np.ones(len(X)), np.eye(len(mapping)), dtype == np.float32, bounds)
+
+
 @dataclass(eq=False)
-class FeatureProblem:
-    """Directions of largest variance of features ``f(x) @ basis``.
+class FeatureProblem(Problem):
+    """Directions of largest variance of features.
 
     Attributes
     ----------
     sums : FeatureSums
-        Of the functions f.
-    basis : ndarray of shape (m, r)
+    features : Features
+        Whose sums they are.
     center : bool
-    spread : float
-        Largest over least eigenvalue that the basis was divided by.
-    scale : float
-        An even power of two that kernel values were divided by.
+    made : SymmetricCosts
+        What that takes.
     """
 
     sums: FeatureSums
-    basis: FloatArray
+    features: Features
     center: bool
-    spread: float = 1.0
-    scale: float = 1.0
+    made: SymmetricCosts
     unit: str = "eigenvalues of the approximate Kc"
-    everything: bool = field(default=False, init=False)
+
+    @property
+    def costs(self) -> SymmetricCosts:
+        """What making and decomposing their matrix takes."""
+        return self.made
 
     @cached_property
     def matrix(self) -> FloatArray:
         """Scatter matrix of the features, shape (r, r): its eigenvalues are those of their kernel matrix."""
-        S = self.basis.T @ (self.sums.scatter if self.center else self.sums.squares) @ self.basis
+        B = self.features.basis
+        S = B.T @ (self.sums.moments.squares if self.center else self.sums.squares) @ B
         return (S + S.T) / 2
 
+    @cached_property
+    def bounds(self) -> Approximation:
+        """What is known of the distance from the exact matrix."""
+        return self.features.bounds(self.sums)
+
     @property
-    def costs(self) -> SymmetricCosts:
-        """What products with the matrix take."""
-        return SymmetricCosts(self.basis.shape[1])
+    def total(self) -> float:
+        """Sum of all eigenvalues of the exact matrix, or a bound on it."""
+        return float(np.trace(self.matrix)) + (self.bounds.unexplained or 0.0)
 
     def operator(self, route: Route) -> SymmetricMatrix:
         """Return the matrix as an operator; what is rounding in the sums is none of its rank."""
         made = SymmetricMatrix(self.matrix, psd=True)
         unit = float(np.finfo(np.float32 if self.sums.single else np.float64).eps) / 2
-        shape = (self.sums.count, len(self.sums.shift))
-        rounding = product_tolerance(shape, unit, 1024) + 10 * unit * self.spread
+        shape = (self.sums.count, len(self.features.basis))
+        rounding = product_tolerance(shape, unit, 1024) + 10 * unit * self.features.spread
         made.relative_tolerance = min(max(made.relative_tolerance, rounding), 1e-2)
         return made
 
-    def start(self, route: Route, ask: Ask) -> None:
-        """Know nothing to begin with."""
-
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut down to what was asked for."""
-        if ask.target.count is not None:
-            return found.first(ask.target.count)
-        if ask.target.fraction is not None:
-            return found.first(
-                count_for_fraction(found.values, operator.trace() or 0.0, ask.target.fraction) or 1
-            )
-        return found.first(max(found.rank, 1))
+        everything = ask.target.count is ask.target.fraction is None
+        k = max(found.rank, 1) if everything else count_of(ask.target, found.values, operator.trace())
+        return found.first(k)
 
     def factor(self) -> float:
         """Return the power of two that kernel values were divided by."""
-        return self.scale
+        return self.features.scale
 
-    def scaled(self, spectrum: Spectrum) -> Spectrum:
-        """Return the record in the units of the kernel."""
-        return spectrum.scaled(self.scale)
+    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+        """Return it with how far the eigenvalues are from those of the exact matrix."""
+        return replace(certificate, approximation=self.bounds.scaled(self.features.scale))
 
-    def coefficients(self, solved: Solved, count: int | None, total: float) -> tuple[Components, FloatArray]:
+    def coefficients(self, solved: Solved, count: int | None) -> tuple[Components, FloatArray]:
         """Return components, and the coefficients of the functions f in the scores, shape (m, k).
 
-        Parameters
-        ----------
-        solved : Solved
-        count : int or None
-            Number of components: beyond the rank they have eigenvalue 0 and no coefficients.
-        total : float
-            Sum of all eigenvalues of the exact matrix, or a bound on it.
+        Beyond the rank of ``count`` components they have eigenvalue 0 and no coefficients.
         """
-        spectrum = solved.spectrum
-        k = spectrum.values.size if count is None else count
-        rank = min(spectrum.rank, k)
-        values, coefficients = np.zeros(k), np.zeros((len(self.basis), k))
-        values[:rank] = spectrum.values[:rank] * self.scale
-        V = as_float64(spectrum.vectors)[:, :rank]
-        coefficients[:, :rank] = self.basis @ V
+        spectrum, B, scale = solved.spectrum, self.features.basis, self.features.scale
+        components = components_of(spectrum, count, scale, self.total, self.sums.count)
+        k, rank = components.values.size, components.rank
+        coefficients = np.zeros((len(B), k))
+        coefficients[:, :rank] = B @ as_float64(spectrum.vectors)[:, :rank]
         # By the covariances of scores with the functions, which do not depend on the basis.
-        signs = fixed_signs(self.sums.scatter @ coefficients[:, :rank])
-        coefficients[:, :rank] *= signs / math.sqrt(self.scale)
-        return (
-            Components(
-                values=values,
-                total=total * self.scale,
-                size=self.sums.count,
-                rank=rank,
-                tolerance=spectrum.rank_tolerance,
-            ),
-            coefficients,
-        )
+        signs = fixed_signs(self.sums.moments.squares @ coefficients[:, :rank])
+        coefficients[:, :rank] *= signs / math.sqrt(scale)
+        return replace(components, rest=components.rest[:0]), coefficients
 
-    def reachable(self, target: Target, total: float, by: str) -> Target:
-        """Return a share of ``total`` as one of what the features have of it; refuse what they have not."""
+    def reachable(self, target: Target) -> Target:
+        """Return a number, or a share of the total, as one of what they have; refuse what they have not."""
+        if target.count is not None:
+            return Target(count=min(target.count, self.features.basis.shape[1]))
         if target.fraction is None:
             return target
-        has = float(np.trace(self.matrix))
+        has, total, by = float(np.trace(self.matrix)), self.total, self.bounds.by
         if not target.fraction * total < has:
             raise ParameterError(
                 f"n_components={target.fraction} asks for more of the variance than these {by} explain: "
@@ -225,35 +308,22 @@ class FeatureProblem:
         return Target(fraction=target.fraction * total / has, name=str(target))
 
 
-def plan_features(shape: tuple[int, int], m: int, ask: Ask, *, rule: str | None, single: bool) -> Plan:
-    """Return how m features of so many rows will be made, multiplied and decomposed.
+def feature_costs(
+    shape: tuple[int, int], m: int, rule: str | None, *, single: bool, rank: int | None = None
+) -> SymmetricCosts:
+    """Return what m features of so many rows take to be made, multiplied and decomposed.
 
     Parameters
     ----------
     shape : (n, d)
     m : int
-    ask : Ask
     rule : {"rpcholesky", "uniform", "kmeans", "given"} or None
         How landmarks are chosen; None for random features.
     single : bool
         Whether products are made in float32.
-
-    Raises
-    ------
-    MemoryLimitError
-        When they do not fit.
+    rank : int, optional
+        Order of their matrix, where it is known not to be m.
     """
-    inner = plan(SymmetricCosts(m), replace(ask, memory_limit=sys.maxsize))
-    told = feature_plan(inner, shape, m, rule=rule, single=single)
-    other = " or landmarks='uniform'," if rule == "rpcholesky" else ""
-    what = f"solver={told.solver!r} with n_landmarks={m} for {shape[0]:,} rows"
-    way_out = f"Take a smaller n_landmarks,{other} or raise memory_limit."
-    require_memory(what, told.bytes, ask.memory_limit, way_out)
-    return told
-
-
-def feature_plan(inner: Plan, shape: tuple[int, int], m: int, *, rule: str | None, single: bool) -> Plan:
-    """Return the plan for the matrix of m features with what comes before it; parameters as above."""
     n, d = shape
     kind = "float32" if single else "float64"
     one = COSINE if rule is None else KERNEL_VALUE["float64"] / 2
@@ -279,19 +349,22 @@ def feature_plan(inner: Plan, shape: tuple[int, int], m: int, *, rule: str | Non
         Step("multiply", f"their {m} x {m} products, {kind}", n * m * m / 2 / LARGE[kind]),
     ]
     steps = [replace(step, seconds=step.seconds + STEP) for step in steps]
-    return replace(
-        inner,
-        operator=f"covariance of {m} {what}",
-        solver=solver,
-        steps=(*steps, *inner.steps),
-        bytes=size + inner.bytes,
-        reason=f"solver={solver!r} was asked for; time grows with the rows, not their square.",
-        arithmetic=kind,
-        alternatives=(),
+    other = " or landmarks='uniform'," if rule == "rpcholesky" else ""
+    made = Substitute(
+        solver,
+        f"covariance of {m} {what}",
+        Cost(tuple(steps), size),
+        "time grows with the rows, not their square.",
+        kind,
     )
+    too_large = (
+        f"solver={solver!r} with n_landmarks={m} for {n:,} rows",
+        f"Take a smaller n_landmarks,{other} or raise memory_limit.",
+    )
+    return SymmetricCosts(rank or m, substitute=made, too_large=too_large)
 
 
-def landmark_bounds(problem: FeatureProblem, basis: Basis, by: str) -> Approximation:
+def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:
     """Bound what the projection onto the landmarks' span does to eigenvalues.
 
     The exact matrix less the projected one is positive semi-definite, so that no eigenvalue falls below and
@@ -303,25 +376,18 @@ def landmark_bounds(problem: FeatureProblem, basis: Basis, by: str) -> Approxima
     With T = f B B.T the features of x are ``T L`` for W = L L.T, so that an error E of the kernel values
     changes the matrix by ``2 |T| |E|`` to first order, however short the directions of the basis are.
     """
-    sums, B = problem.sums, problem.basis
-    n, m = sums.count, len(B)
-    squares = B.T @ sums.squares @ B
+    n, m, B = sums.count, len(basis.vectors), basis.vectors
+    products = sums.squares
+    squares = B.T @ products @ B
     explained = float(np.trace(squares))
     unit = float(np.finfo(np.float32 if sums.single else np.float64).eps)
-    values = math.sqrt(max(float(np.trace(sums.squares)), 0.0))
+    values = math.sqrt(max(float(np.trace(products)), 0.0))
     E = unit * values + basis.error * math.sqrt(n * m)
     T = math.sqrt(max(float(np.sum((B.T @ B) * squares)), 0.0))
-    rounding = sums.rounding() / basis.smallest + 2.0 * T * E + E * E / basis.smallest
+    rounding = sums.rounding / basis.smallest + 2.0 * T * E + E * E / basis.smallest
     rounding += (basis.loss + 4 * m * EPS) * max(explained, 0.0)
     unexplained = max(sums.diagonal - explained, 0.0)
-    above = unexplained + rounding + sums.rounding() * float(np.linalg.norm(B.T @ B))
+    above = unexplained + rounding + sums.rounding * float(np.linalg.norm(B.T @ B))
     above += n * (basis.error + EPS * sums.diagonal)
     kind: BoundKind = "estimate" if sums.single else "deterministic"
-    return Approximation(by, unexplained, sums.diagonal, rounding, above, kind)
-
-
-def approximated(solved: Solved, by: Approximation) -> Solved:
-    """Return the answer with what is known of its distance from the exact matrix."""
-    certificate = solved.certificate
-    assert certificate is not None
-    return replace(solved, certificate=replace(certificate, approximation=by))
+    return Approximation(counted(m, "landmark"), unexplained, sums.diagonal, rounding, above, kind)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import complete_basis, fixed_signs
+from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import from_numpy, is_numpy, to_dtype
-from gramian.engine.solving import Solved
+from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
@@ -49,7 +49,7 @@ class Coefficients:
 
 
 @dataclass(eq=False)
-class KernelProblem:
+class KernelProblem(Problem):
     """Directions of largest variance in a kernel's feature space.
 
     Attributes
@@ -183,22 +183,12 @@ class KernelProblem:
         """
         spectrum, operator, rows, factor = solved.spectrum, solved.operator, self.rows, self.factor()
         total = self._total(spectrum, operator)
-        k = spectrum.values.size if count is None else count
-        rank = min(spectrum.rank, k)
-        values = np.zeros(k)
-        values[:rank] = spectrum.values[:rank] * factor
+        components = components_of(spectrum, count, factor, total, rows.shape[0])
+        values, rank, k = components.values, components.rank, components.values.size
         vectors = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k)
         vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), rows.like), rows.dtype)[None, :]
         inverse = np.zeros(k)
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
-        components = Components(
-            values=values,
-            total=None if total is None else total * factor,
-            size=rows.shape[0],
-            rank=rank,
-            tolerance=spectrum.rank_tolerance,
-            rest=spectrum.rest * factor,
-        )
         return Coefficients(
             components,
             vectors,
@@ -207,10 +197,6 @@ class KernelProblem:
             operator.mean * factor,
             self._clipped(spectrum, operator) if self.clip else None,
         )
-
-    def scaled(self, spectrum: Spectrum) -> Spectrum:
-        """Return the record in the units of the kernel."""
-        return spectrum.scaled(self.factor())
 
     def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:
         """Sum of the eigenvalues, where it means something: of a valid kernel, or of all of them."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import complete_basis, fixed_signs
+from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
-from gramian.engine.solving import Solved
+from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
@@ -43,7 +43,7 @@ class Directions:
 
 
 @dataclass(eq=False)
-class LinearProblem:
+class LinearProblem(Problem):
     """Directions of largest variance of a table.
 
     Attributes
@@ -71,11 +71,6 @@ class LinearProblem:
         columns = rows.cuts_columns or rows.is_spread
         parts = len(rows.portions) if rows.is_spread else 0
         return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, columns, rows.share, parts)
-
-    @property
-    def everything(self) -> bool:
-        """No: the trace is known, and an iteration can reach any share of it."""
-        return False
 
     @property
     def weight(self) -> float:
@@ -126,9 +121,6 @@ class LinearProblem:
         view = replace(self.view, double=double)
         return CovarianceOperator(view, whole=True, matrix=from_numpy(matrix, self.rows.like))
 
-    def start(self, route: Route, ask: Ask) -> None:
-        """Return None: a pass costs little."""
-
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
         least = min(self.rows.shape)
@@ -149,20 +141,8 @@ class LinearProblem:
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
         spectrum, view = solved.spectrum, self.measured()
-        k = spectrum.values.size if count is None else count
-        rank = min(spectrum.rank, k)
-        values = np.zeros(k)
-        values[:rank] = spectrum.values[:rank]
-        factor = self.factor()
-        components = Components(
-            values=values * factor,
-            total=view.total * factor,
-            size=min(self.rows.shape),
-            rank=rank,
-            tolerance=spectrum.rank_tolerance,
-            rest=spectrum.rest * factor,
-        )
-        vectors, scores = _directions(solved, view, rank, k)
+        components = components_of(spectrum, count, self.factor(), view.total, min(self.rows.shape))
+        vectors, scores = _directions(solved, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
 
 

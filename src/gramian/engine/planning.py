@@ -57,6 +57,10 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     MemoryLimitError
         When no route fits into the limit, or not the one that was asked for.
     """
+    told, beside = costs.substitute, 0
+    if told is not None:
+        beside = told.cost.bytes
+        ask = replace(ask, solver="auto", memory_limit=ask.memory_limit - beside)
     found = [
         Ranked(route, route.cost(costs, ask.target))
         for routes in SOLVERS
@@ -73,7 +77,11 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     wanted = wanted or [item for item in found if item.route.form.matrix == side and item.route.direct]
     fitting = sorted((item for item in wanted if item.cost.bytes <= ask.memory_limit), key=_order(costs))
     if not fitting:
-        raise MemoryLimitError(_too_much(min(wanted, key=lambda item: item.cost.bytes), ask, wanted))
+        least = min(wanted, key=lambda item: item.cost.bytes)
+        if costs.too_large is not None:
+            what, way_out = costs.too_large
+            require_memory(what, least.cost.bytes + beside, ask.memory_limit + beside, way_out)
+        raise MemoryLimitError(_too_much(least, ask, wanted))
     # What takes over from the first route may be any that fits.
     others = (item for item in found if item.cost.bytes <= ask.memory_limit and item not in fitting)
     return _patient(fitting + sorted(others, key=_order(costs)), costs, ask.target)
@@ -163,7 +171,7 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
         reason = f"solver={ask.solver!r} was asked for."
     elif ask.solver == "krylov":
         reason = f"An iteration for {ask.target} of {costs.order(route.form)} would fill the whole space."
-    return Plan(
+    found = Plan(
         operator=route.form.matrix,
         solver=route.solver,
         steps=cost.steps,
@@ -181,6 +189,19 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
             )
             for other in others[:SHOWN]
         ),
+    )
+    told = costs.substitute
+    if told is None:
+        return found
+    return replace(
+        found,
+        operator=told.matrix,
+        solver=told.solver,
+        steps=(*told.cost.steps, *cost.steps),
+        bytes=told.cost.bytes + cost.bytes,
+        reason=f"solver={told.solver!r} was asked for; {told.reason}",
+        arithmetic=told.arithmetic,
+        alternatives=(),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,14 +9,13 @@ import numpy as np
 
 from gramian.arrays import numpy_dtype, to_dtype
 from gramian.engine.linear import Directions, LinearProblem, require_range
-from gramian.engine.planning import plan, require_memory
-from gramian.engine.solving import Solved, solve
+from gramian.engine.solving import Solved
 from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
-from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, SymmetricCosts, TableCosts
+from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, Substitute, SymmetricCosts, TableCosts
 from gramian.operators.seen import Seen
 from gramian.operators.whole import SymmetricMatrix
-from gramian.records import Ask, Completeness, Plan, Step
+from gramian.records import Ask, Certificate, Completeness, Cost, Step
 from gramian.rows import as_rows
 from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
@@ -33,7 +31,12 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
     seconds = TableCosts((rows, d), np.dtype(np.float64)).build(Form("covariance", "whole"))[0]
     made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
     seconds += batches * (BATCH_SECONDS + BESIDE * 8 * d * d / BANDWIDTH)
-    return SymmetricCosts(d, "covariance", BESIDE, seconds, made)
+    too_large = (
+        f"A stream of {d:,} columns keeps several matrices of {d:,} x {d:,} numbers: it",
+        "Raise memory_limit, or keep a sketch of few rows instead: PCA(10, "
+        "solver='frequent-directions').partial_fit(X).",
+    )
+    return SymmetricCosts(d, "covariance", BESIDE, seconds, made, too_large=too_large)
 
 
 @dataclass(eq=False)
@@ -96,6 +99,11 @@ class SketchProblem(OfSeen):
         assert self.seen.sketch is not None
         return self.seen.sketch.size
 
+    @property
+    def costs(self) -> SymmetricCosts:  # type: ignore[override]
+        """What making and decomposing it takes."""
+        return sketch_costs(self.seen.table().shape, self.size, self.rows.shape[0])
+
     def measured(self) -> CenteredRows:
         """Return the sketch, in units of the data."""
         if self.view is None:
@@ -128,6 +136,17 @@ class SketchProblem(OfSeen):
             built.dense_error += lost
         return built
 
+    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+        """Return what is known of the data; an infinite ``ask.tol`` is answered by what was reached."""
+        if not certificate.values.size or not certificate.values[0] > 0:
+            return certificate
+        top, last = float(certificate.values[0]), float(certificate.values[-1])
+        bound = last + certificate.set_radius
+        gap = bound / last - 1 if last > 0 else np.inf
+        complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
+        tol = ask.tol if np.isfinite(ask.tol) else float(certificate.radii.max()) / top
+        return replace(certificate, completeness=complete, tol=tol)
+
     def directions(self, solved: Solved, count: int | None) -> Directions:
         """Lift the eigenpairs to directions, beside the total variance, which is known exactly."""
         found = super().directions(solved, count)
@@ -157,69 +176,31 @@ def with_pass(solved: Solved, seconds: float) -> Solved:
     return replace(solved, plan=plans[0], attempts=attempts)
 
 
-# ---------------------------------------------------------------- Frequent Directions
-
-
-def solve_sketch(problem: SketchProblem, ask: Ask, *, as_told: bool) -> Solved:
-    """Find the eigenpairs of a sketch.
+def sketch_costs(shape: tuple[int, int], size: int, rows: int | None = None) -> SymmetricCosts:
+    """Return what a sketch of a table takes to be made and decomposed, by its Gram matrix.
 
     Parameters
     ----------
-    problem : SketchProblem
-    ask : Ask
-    as_told : bool
-        Whether ``ask.tol`` is what the certificate is held to; else it states what the sketch reaches.
-    """
-    tol = ask.tol if as_told else np.inf
-    solved = solve(problem, replace(ask, solver="gram", tol=tol))
-    certificate = solved.certificate
-    if certificate is not None and certificate.values.size and certificate.values[0] > 0:
-        top, last = float(certificate.values[0]), float(certificate.values[-1])
-        bound = last + certificate.set_radius
-        complete = Completeness(
-            "Frequent Directions sketch",
-            certificate.widening_kind,
-            bound,
-            bound / last - 1 if last > 0 else np.inf,
-        )
-        if not as_told:
-            tol = float(certificate.radii.max()) / top
-        certificate = replace(certificate, completeness=complete, tol=tol)
-    told = sketch_plan(solved.plan, problem.seen.table().shape, problem.size, ask.memory_limit)
-    return replace(solved, plan=told, certificate=certificate)
-
-
-def plan_sketch(shape: tuple[int, int], size: int, ask: Ask) -> Plan:
-    """Return how a sketch of so many rows will be made and decomposed."""
-    costs = TableCosts((min(shape[0], 2 * size), shape[1]), np.dtype(np.float64))
-    found = plan(costs, replace(ask, solver="gram", memory_limit=sys.maxsize))
-    return sketch_plan(found, shape, size, ask.memory_limit)
-
-
-def sketch_plan(found: Plan, shape: tuple[int, int], size: int, memory_limit: int) -> Plan:
-    """Return the plan for the sketch as one for all the rows.
-
-    Raises
-    ------
-    MemoryLimitError
-        When the sketch does not fit.
+    shape : (n, d)
+    size : int
+        Rows that it is shrunk to.
+    rows : int, optional
+        Rows that it has, where they are known.
     """
     n, d = shape
-    need = found.bytes + 8 * 6 * size * d + SCRATCH
-    way_out = "Raise memory_limit, or give a smaller sketch_size."
-    require_memory(f"A sketch of {size} rows of {d} columns", need, memory_limit, way_out)
+    order = min(n, 2 * size) if rows is None else rows
+    seconds, held = TableCosts((order, d), np.dtype(np.float64)).build(Form("gram", "whole"))
     shrink = SHRINK_SECONDS + 4 * size**2 * d / LARGE["float64"] + EIGH_ALL * (2 * size) ** 3
-    seconds = n / size * shrink + n * d * 2e-9
-    step = Step("sketch", f"{n:,} rows to at most {2 * size} in one pass, by Frequent Directions", seconds)
-    reason = (
-        f"solver={FREQUENT_DIRECTIONS!r} was asked for; it is approximate, and the certificate says how far."
+    detail = f"{n:,} rows to at most {2 * size} in one pass, by Frequent Directions"
+    step = Step("sketch", detail, n / size * shrink + n * d * 2e-9)
+    sketch = Substitute(
+        FREQUENT_DIRECTIONS,
+        "covariance",
+        Cost((step,), held + 8 * 6 * size * d + SCRATCH),
+        "it is approximate, and the certificate says how far.",
     )
-    return replace(
-        found,
-        operator="covariance",
-        solver=FREQUENT_DIRECTIONS,
-        steps=(step, *found.steps),
-        bytes=need,
-        reason=reason,
-        alternatives=(),
+    too_large = (
+        f"A sketch of {size} rows of {d} columns",
+        "Raise memory_limit, or give a smaller sketch_size.",
     )
+    return SymmetricCosts(order, "gram", seconds=seconds, substitute=sketch, too_large=too_large)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from gramian.analysis.certificates import certify, may_have_missed
 from gramian.checks import duration
@@ -20,7 +21,7 @@ from gramian.solvers.route import Found, Route
 log = logging.getLogger(__name__)
 
 
-class Problem(Protocol):
+class Problem(ABC):
     """What is asked about: data, and the matrices whose eigenpairs say what is wanted.
 
     Attributes
@@ -32,30 +33,38 @@ class Problem(Protocol):
     unit: str
 
     @property
+    @abstractmethod
     def costs(self) -> Costs:
         """What products with its matrices take."""
-        ...
 
     @property
     def everything(self) -> bool:
         """Whether every eigenvalue is needed, so that an iteration will not do."""
-        ...
+        return False
 
-    def operator(self, route: Route) -> Operator:
+    @abstractmethod
+    def operator(self, route: Route) -> Any:
         """Build the matrix that a route works on."""
-        ...
 
     def start(self, route: Route, ask: Ask) -> Any:
         """Return vectors near the leading ones, where finding them costs little beside a pass; else None."""
-        ...
+        return None
 
+    @abstractmethod
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut what a solver found down to what was asked for; refuse what is no answer."""
-        ...
 
     def factor(self) -> float:
         """Return what turns eigenvalues of the operator into ``unit``."""
-        ...
+        return 1.0
+
+    def scaled(self, spectrum: Spectrum) -> Spectrum:
+        """Return the record in ``unit``."""
+        return spectrum.scaled(self.factor())
+
+    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+        """Return what is known of an answer, where it is of a matrix that stands for another one."""
+        return certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +137,8 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         took = best.plan
         over = "" if attempts[-1].why else f"; {took.solver} on the {took.matrix} took over"
         best = replace(best, spectrum=replace(best.spectrum, note=f"{note}{over}"))
-    return replace(best, attempts=tuple(attempts))
+    told = None if best.certificate is None else problem.certified(best.certificate, ask)
+    return replace(best, certificate=told, attempts=tuple(attempts))
 
 
 def _run(

@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.engine.linear import LinearProblem
-from gramian.engine.solving import solve
+from gramian.engine.solving import Problem, solve
 from gramian.operators.costs import SymmetricCosts
 from gramian.operators.operator import Operator
 from gramian.operators.whole import SymmetricMatrix
@@ -22,13 +22,12 @@ ROUGH = 1e-3
 
 
 @dataclass(eq=False)
-class SymmetricProblem:
+class SymmetricProblem(Problem):
     """A symmetric matrix that is given."""
 
     A: Any
     psd: bool = False
     unit: str = "eigenvalues"
-    everything = False
 
     @property
     def costs(self) -> SymmetricCosts:
@@ -39,16 +38,9 @@ class SymmetricProblem:
         """Return the matrix as an operator."""
         return SymmetricMatrix(self.A, psd=self.psd)
 
-    def start(self, route: Route, ask: Ask) -> None:
-        """Return None: nothing is known of it."""
-
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off what a whole decomposition finds beyond a number that was asked for."""
         return found if ask.target.count is None else found.first(ask.target.count)
-
-    def factor(self) -> float:
-        """Return 1."""
-        return 1.0
 
 
 def _ask(target: Target, memory_limit: int | None, *, vectors: bool = True, tol: float = 1e-12) -> Ask:

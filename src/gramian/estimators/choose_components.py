@@ -214,7 +214,7 @@ def _of_pca(
         limit = memory_limit_bytes(model.memory_limit)
         rows = as_rows(X, estimator="choose_components", minimum=2, limit=limit)
         n, d = rows.shape
-        scale, ddof = check_scale(model.scale, d, bool(model.center)), check_ddof(model.ddof, n)
+        scale, ddof = check_scale(model.scale, rows, bool(model.center)), check_ddof(model.ddof, n)
         material = Material(LinearProblem(rows, bool(model.center), scale, ddof), limit)
         # What varies is looked at here, which also refuses what no rule can take.
         shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"

@@ -15,7 +15,7 @@ from gramian.analysis.component_rules.resampling import REPEATS, parallel_analys
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
-from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
+from gramian.arrays import as_float64, memory_limit_bytes, power_of_two, to_numpy
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem, factors, plan, solve
 from gramian.engine.planning import require_memory
@@ -174,7 +174,7 @@ def after_the_fit(model: Any, choice: ComponentChoice | None) -> ComponentChoice
 
 def scree_of(model: Any) -> Scree:
     """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
-    spectrum, known = model.spectrum_, model.explained_variance_
+    spectrum, known = model.spectrum_, as_float64(model.explained_variance_)
     top = float(spectrum.values[0]) if spectrum.values.size else 0.0
     if spectrum.rest.size and known.size and top > 0:
         known = np.concatenate([known, np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)])
@@ -185,7 +185,7 @@ def scree_of(model: Any) -> Scree:
         total=model.total_variance_,
         n_samples=n,
         n_features=d,
-        varying=d - len(model.constant_features_),
+        varying=d - model.constant_features_.shape[0],
         centered=bool(model.center),
         degrees=n - model.ddof * (1 if seen is None else n / seen.effective),
         tolerance=spectrum.rank_tolerance,

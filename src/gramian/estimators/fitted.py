@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.certificates import orthogonality_loss
-from gramian.arrays import numpy_dtype
+from gramian.arrays import from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
 from gramian.errors import CertificateWarning, RankWarning
@@ -67,6 +67,16 @@ def remember(
     certificate = solved.certificate
     if certificate is not None and not certificate.ok and rank > 0:
         warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=5)
+
+
+def on_device(model: Any, like: Any) -> None:
+    """Move the arrays that a fit has found to the kind and device of the fitted rows."""
+    if is_numpy(like):
+        return
+    for name in vars(model).keys() - model.get_params(deep=False).keys():
+        value = getattr(model, name)
+        if is_numpy(value):
+            setattr(model, name, from_numpy(value, like))
 
 
 def held(certificate: Certificate | None, vectors: Any) -> Certificate | None:

@@ -10,10 +10,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramian.arrays import is_numpy
+from gramian.arrays import is_numpy, moved
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.operators.operator import digest
@@ -73,7 +74,7 @@ def check_ddof(ddof: Any, n: int) -> int:
     return check_integer("ddof", ddof, 0, n - 1, "Sums are divided by n - ddof.")
 
 
-def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | None:
+def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
     """Return the scaling rule, or the given divisors as float64."""
     if scale is None:
         return None
@@ -84,8 +85,10 @@ def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | N
                 "in. Use center=True."
             )
         return check_choice("scale", scale, SCALES)
+    d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
     message = (
-        f"scale={scale!r} must hold {d} positive numbers, one for each column. "
+        f"scale={scale!r} must hold {d} positive numbers, one for each column, of at most {most:.2g} "
+        f"for data in {rows.dtype}. "
         "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots, 'genotype' by "
         "sqrt(2 p (1 - p)) for allele frequencies p."
     )
@@ -93,7 +96,7 @@ def check_scale(scale: Any, d: int, center: bool = True) -> str | FloatArray | N
         divisors = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(message) from error
-    if divisors.shape != (d,) or not np.isfinite(divisors).all() or not (divisors > 0).all():
+    if divisors.shape != (d,) or not ((divisors > 0) & (divisors <= most)).all():
         raise ParameterError(message)
     return divisors
 
@@ -192,9 +195,23 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     Files and tables were put in order by ``as_rows`` already, as :func:`expected_columns` says.
     """
     _check_picture_shape(estimator, rows)
+    _check_kind(estimator, rows)
     if rows.table is not None and rows.feature_names is not None and hasattr(estimator, "feature_names_in_"):
         return
     _validate(estimator, X, rows, reset=False)
+
+
+def _check_kind(estimator: Any, rows: Rows) -> None:
+    """Refuse another kind of array than the fitted one, where scikit-learn is set to want the same."""
+    fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
+    given = next((array for array in fitted if array is not None), rows.like)
+    if not get_config()["array_api_dispatch"] or moved(given, rows.like) is given:
+        return
+    raise DataError(
+        f"Inputs passed to {type(estimator).__name__}.transform() must use the same namespace and the same "
+        "device as those passed to fit() while scikit-learn's array_api_dispatch is on. Move them there, or "
+        "turn it off: then whatever comes in decides where it is mapped."
+    )
 
 
 def _check_picture_shape(estimator: Any, rows: Rows) -> None:

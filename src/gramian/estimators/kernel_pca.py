@@ -22,10 +22,10 @@ from gramian.arrays import (
     from_numpy,
     is_numpy,
     memory_limit_bytes,
+    moved,
     numpy_dtype,
     parallel_map,
     to_float64,
-    to_numpy,
 )
 from gramian.checks import check_choice, duration
 from gramian.engine import Solved, plan, solve, warn_of_cost
@@ -40,7 +40,7 @@ from gramian.errors import (
 )
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import held, remember
+from gramian.estimators.fitted import held, on_device, remember
 from gramian.estimators.habits import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -316,7 +316,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             rows = self._rows(X)
             return self.fit(X if rows.table is None else rows.table, checkpoint=checkpoint).transform(X)
         self._fit(X, checkpoint)
-        scale = np.sqrt(self.eigenvalues_)
+        scale = np.sqrt(as_float64(self.eigenvalues_))
         vectors = self.eigenvectors_
         return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
 
@@ -405,7 +405,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
                 "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
                 "ones. Leave solver at 'auto'."
             )
-        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit)
+        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit, rows.like)
         return Ask(target, tol, limit, solver)
 
     def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:
@@ -487,6 +487,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             of="the centred kernel matrix" if self.center else "the kernel matrix",
             spectrum=problem.scaled(solved.spectrum),
         )
+        on_device(self, rows.like)
 
     @property
     def gamma_(self) -> float | None:
@@ -532,13 +533,14 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
     def _projection(self) -> KernelProjection:
         """How new rows are mapped: the same for fitted rows, landmarks and random features."""
         alpha, weights = as_float64(self.projection_coef_), self._mean_weights
+        weights = None if weights is None else as_float64(weights)
         n, k = alpha.shape
         if not self.center:
             return KernelProjection(self._nodes, alpha, np.zeros(k), np.zeros(n))
         if weights is None:
             # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
             alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
-        return KernelProjection(self._nodes, alpha, self._row_means @ alpha, weights)
+        return KernelProjection(self._nodes, alpha, as_float64(self._row_means) @ alpha, weights)
 
     @property
     def _nodes(self) -> Any:
@@ -554,7 +556,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
             features = self.feature_map_.feature_map_
             return lambda part: features.evaluate(rows.block(part).dense) @ alpha
         held = sparse.issparse(map.nodes)
-        fitted = map.nodes if held else from_numpy(to_numpy(map.nodes), rows.like)
+        fitted = map.nodes if held else moved(map.nodes, rows.like)
         evaluator = self._bind(self.kernel_, fitted)
         _, right = evaluator.encode(fitted)
         # Sparse factors are NumPy's, wherever the new rows are.
@@ -562,7 +564,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
 
         def work(part: slice) -> Any:
             left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
-            return from_numpy(cross_times(evaluator, left, right, factors), rows.like)
+            return moved(cross_times(evaluator, left, right, factors), rows.like)
 
         return work
 
@@ -575,6 +577,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator)
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.pairwise = self._precomputed
+        tags.array_api_support = True
         with suppress(GramianError):
             tags.input_tags.sparse = (
                 not self._precomputed

@@ -65,7 +65,7 @@ def with_kernel(model: Any, kernel: Kernel | None, **parameters: Any) -> Any:
 
 def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
     fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory())
-    shares = np.cumsum(fitted.explained_variance_ratio_)
+    shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
     number = int(fitted.n_components_)
     said = (
         f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} carry "

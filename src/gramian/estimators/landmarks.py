@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import (
-    alike,
-    as_float64,
-    dense,
-    from_numpy,
-    memory_limit_bytes,
-    numpy_dtype,
-    power_of_two,
-    to_numpy,
-)
-from gramian.checks import check_choice, check_integer, counted, evenly
-from gramian.engine import solve
+from gramian.arrays import alike, dense, from_numpy, memory_limit_bytes
+from gramian.checks import check_choice, check_integer
+from gramian.engine import plan, solve
 from gramian.engine.features import (
-    PER_CENTRE,
-    Basis,
     FeatureProblem,
-    approximated,
-    feature_plan,
-    landmark_bounds,
-    plan_features,
+    Features,
+    feature_costs,
+    landmark_features,
+    random_features,
 )
+from gramian.engine.seen import with_pass
 from gramian.errors import DataError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import remember
+from gramian.estimators.fitted import on_device, remember
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_features,
@@ -48,58 +37,18 @@ from gramian.estimators.inputs import (
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import register_record
 from gramian.kernels import RBF, Evaluator, Kernel
-from gramian.kernels.feature_maps import CONFIDENCE
 from gramian.kernels.widths import MEDIAN_ROWS
-from gramian.operators.features import FeatureSums, KernelValues, feature_sums, numpy_rows
-from gramian.operators.kernel_source import NEAR_ONE
-from gramian.operators.pivots import random_pivots, rows_at
-from gramian.records import Approximation, Ask, FloatArray, Plan, Repair, Target
+from gramian.operators.features import FeatureSums, numpy_rows
+from gramian.operators.pivots import chosen
+from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
 from gramian.store import Array
 
 APPROXIMATE = ("nystroem", "random-features")
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
-NEAR_MEAN = 64  # rows whose kernel values are subtracted, on average, before products are summed
 
-register_record(FeatureSums, shift=Array("m"), first=Array("m"), second=Array("m m"))
-
-
-@dataclass(frozen=True, eq=False)
-class Functions:
-    """The functions of a row whose sums are taken, and what makes features of them.
-
-    Attributes
-    ----------
-    values : callable
-        Writes them for a block of rows.
-    diagonal : callable
-        From rows to k(x, x).
-    shift : ndarray of shape (m,)
-        Near their mean.
-    basis : ndarray of shape (m, r)
-    single : bool
-        Whether they may be rounded to float32.
-    spread : float
-        Largest over least squared length that the basis was divided by.
-    exponent : int
-        An even number: all of them are divided by ``2**exponent``, where squares would leave float64's range.
-    bounds : callable
-        From a problem to what is known of its distance from the exact one.
-    """
-
-    values: Callable[[Any, Any], None]
-    diagonal: Callable[[Any], Any]
-    shift: FloatArray
-    basis: FloatArray
-    single: bool
-    spread: float
-    exponent: int
-    bounds: Callable[[FeatureProblem], Approximation]
-
-    def sums(self, rows: Rows) -> FeatureSums:
-        """Pass over the rows."""
-        return feature_sums(rows, self.values, self.shift, self.diagonal, single=self.single)
+register_record(FeatureSums, diagonal=Array("", least=0), rounding=Array("", least=0))
 
 
 class ByFeatures(WithPreimages):
@@ -156,18 +105,24 @@ class ByFeatures(WithPreimages):
         began = time.perf_counter()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        functions: Functions = self._functions_again(before)
-        sums = before + functions.sums(rows)
-        self._solve_features(sums, functions, rows.shape[1], began)
+        features = self._features(self.kernel_, before.count, np.float32 if before.single else np.float64)
+        features = replace(features, single=before.single)
+        sums = before.merged(features.sums(rows))
+        self._solve_features(sums, features, rows.shape[1], began)
         self._sums = sums
+        on_device(self, rows.like)
         return self
 
     # ------------------------------------------------------------- what is asked for
 
+    @property
+    def _any_landmarks(self: Any) -> bool:
+        """Whether nothing was said of landmarks but their number."""
+        return isinstance(self.landmarks, str) and self.landmarks == "rpcholesky"
+
     def _refuse_landmarks(self: Any) -> None:
         """Refuse parameters of landmarks where there are none."""
-        by_name = isinstance(self.landmarks, str)
-        if self.n_landmarks is not None or not by_name or self.landmarks != "rpcholesky":
+        if self.n_landmarks is not None or not self._any_landmarks:
             given = "landmarks" if self.n_landmarks is None else "n_landmarks"
             raise ParameterError(
                 f"{given} belongs to solver='nystroem' or 'random-features', and solver={self.solver!r} "
@@ -197,10 +152,9 @@ class ByFeatures(WithPreimages):
                 f"n_components={self.n_components!r} is a rule that fits all rows many times. With "
                 f"solver={solver!r} give a number or a fraction; choose_components(model, sample) asks rules."
             )
-        by_name = isinstance(asked, str)
         if solver == "random-features":
-            return int(self._check_random_features(rows, kernel, by_name and asked == "rpcholesky"))
-        if by_name:
+            return int(self._check_random_features(rows, kernel))
+        if isinstance(asked, str):
             check_choice("landmarks", asked, LANDMARK_RULES)
         elif self.n_landmarks is not None:
             raise ParameterError(
@@ -214,8 +168,8 @@ class ByFeatures(WithPreimages):
         advice = "Landmarks are rows, of which there are no more."
         return check_integer("n_landmarks", self.n_landmarks, 1, rows.shape[0], advice)
 
-    def _check_random_features(self: Any, rows: Rows, kernel: Kernel, default: bool) -> int:
-        if not default:
+    def _check_random_features(self: Any, rows: Rows, kernel: Kernel) -> int:
+        if not self._any_landmarks:
             raise ParameterError(
                 "landmarks belongs to solver='nystroem': random features have none. Leave it out."
             )
@@ -239,9 +193,7 @@ class ByFeatures(WithPreimages):
                 f"landmarks has {given.shape[1]} columns and X has {rows.shape[1]}. Landmarks are rows like "
                 "those of X."
             )
-        values = given.in_memory()
-        kept = sparse.issparse(values)
-        return alike(values if kept else to_numpy(values), numpy_rows(rows.block(slice(0, 1)).values))
+        return alike(numpy_rows(given.in_memory()), numpy_rows(rows.block(slice(0, 1)).values))
 
     def _approximate_target(self: Any, rows: Rows, m: int) -> Target:
         of = "landmarks" if self.solver == "nystroem" else "random features"
@@ -260,8 +212,8 @@ class ByFeatures(WithPreimages):
         m = self._check_approximate(rows, kernel)
         target = self._approximate_target(rows, m)
         single = rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
-        ask = self._feature_ask(target, rows.dtype)
-        return plan_features(rows.shape, m, ask, rule=self._rule, single=single)
+        costs = feature_costs(rows.shape, m, self._rule, single=single)
+        return plan(costs, self._feature_ask(target, rows.dtype))
 
     @property
     def _rule(self: Any) -> str | None:
@@ -287,160 +239,81 @@ class ByFeatures(WithPreimages):
         self._plan_features(rows, kernel)
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse, nodes=self.solver == "nystroem")
         m = self._check_approximate(rows, kernel)
-        rng = generators(self.random_state, 4)[3]
-        self.feature_map_ = self.landmarks_ = self.landmark_indices_ = None
-        if self.solver == "random-features":
-            functions = self._random_features(rows, kernel, m, rng)
-        else:
-            functions = self._landmark_functions(rows, kernel, m, rng)
-        sums = functions.sums(rows)
+        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows)
+        self._choose(rows, kernel, m, every)
+        features = self._features(kernel, rows.shape[0], rows.dtype, every)
+        sums = features.sums(rows)
         remember_features(self, X, rows)
         self.kernel_, self.X_fit_ = kernel, None
         self.__dict__.pop("eigenvectors_", None)
         self.picture_shape_ = rows.picture_shape
         self.component_choice_ = self.repair_ = None
         self._ridge_map = None
-        self._solve_features(sums, functions, rows.shape[1], began)
+        self._solve_features(sums, features, rows.shape[1], began)
         self._sums = sums if keep else None
+        on_device(self, rows.like)
 
-    def _landmark_functions(
-        self: Any, rows: Rows, kernel: Kernel, m: int, rng: np.random.Generator
-    ) -> Functions:
-        """Choose landmarks and orthonormalise them."""
-        # For the precision only the number of rows counts.
-        shape_only = np.broadcast_to(rows.dtype.type(0), rows.shape)
-        every = kernel.bind(_reaching_as_far(rows), self._precision(shape_only))
-        landmarks, indices = self._chosen(rows, every, m, rng)
-        self.landmark_indices_ = indices
-        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
-        found: Functions = self._of_landmarks(kernel, landmarks, rows.shape[0], rows.dtype, every)
-        # Near the mean of rows, which landmarks that were given need not be near to.
-        some = rows_at(rows, np.array(evenly(rows.shape[0], NEAR_MEAN)))
-        values = np.empty((some.shape[0], landmarks.shape[0]))
-        found.values(some, values)
-        return replace(found, shift=values.mean(axis=0))
-
-    def _of_landmarks(
-        self: Any, kernel: Kernel, landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None
-    ) -> Functions:
-        # As transform does; what a value is off by, is also what it is for all rows.
-        evaluator = kernel.bind(landmarks, self._precision(landmarks))
-        relative = max(bound.relative for bound in (evaluator, every or evaluator))
-        absolute = max(bound.absolute for bound in (evaluator, every or evaluator))
-        diagonal = as_float64(evaluator.diagonal(landmarks))
-        largest = float(diagonal.max(initial=0.0))
-        if not np.isfinite(n * n * largest):
-            raise DataError(
-                "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
-                "the kernel, by a power of ten first."
-            )
-        exponent = 2 * (power_of_two(largest) // 2) if abs(power_of_two(largest)) > NEAR_ONE else 0
-        values = KernelValues(evaluator, landmarks, 2.0**-exponent)
-        W, diagonal = np.empty((landmarks.shape[0],) * 2), diagonal * 2.0**-exponent
-        values(landmarks, W)
-        W = (W + W.T) / 2
-        np.fill_diagonal(W, diagonal)
-        basis = Basis.of(W, relative, absolute * 2.0**-exponent)
-        single = dtype == np.float32 and evaluator.facts.unit_diagonal and basis.allows_single(W, n)
-        by = counted(len(W), "landmark")
-        return Functions(
-            values,
-            lambda X: as_float64(evaluator.diagonal(X)) * 2.0**-exponent,
-            W.mean(axis=0),
-            basis.vectors,
-            single,
-            basis.largest / basis.smallest,
-            exponent,
-            lambda problem: landmark_bounds(problem, basis, by),
-        )
-
-    def _chosen(self: Any, rows: Rows, evaluator: Evaluator, m: int, rng: np.random.Generator) -> Any:
-        """Landmarks by the rule that was asked for, and which rows they are, where they are rows."""
-        if not isinstance(self.landmarks, str):
-            return self._given_landmarks(rows), None
-        if self.landmarks == "kmeans":
-            return _centres(rows, m, rng), None
-        if self.landmarks == "uniform":
-            indices = np.sort(rng.choice(rows.shape[0], size=m, replace=False))
+    def _choose(self: Any, rows: Rows, kernel: Kernel, m: int, every: Evaluator | None) -> None:
+        """Choose landmarks, or draw random features."""
+        rng = generators(self.random_state, 4)[3]
+        self.feature_map_ = self.landmarks_ = self.landmark_indices_ = None
+        if every is None:
+            rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
+            made = RandomFourierMap(m, gamma=rates, random_state=rng)
+            self.feature_map_ = made.fit(rows if rows.is_stored else dense(numpy_rows(rows.in_memory())))
+            made.random_state = made.gamma = None
+            return
+        if self._rule == "given":
+            landmarks = self._given_landmarks(rows)
         else:
-            single = rows.dtype == np.float32 and evaluator.facts.unit_diagonal
-            indices = random_pivots(
-                evaluator,
+            single = rows.dtype == np.float32 and kernel.facts.unit_diagonal
+            landmarks, self.landmark_indices_ = chosen(
+                every,
                 rows,
                 m,
+                self.landmarks,
                 tol=check_tol(self.tol, rows.dtype),
                 center=bool(self.center),
                 rng=rng,
                 dtype=np.float32 if single else np.float64,
             )
-            if not len(indices):
-                # Where k(x, x) is 0 everywhere, any row will do.
-                indices = np.zeros(1, dtype=np.intp)
-        return rows_at(rows, indices), indices
+        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
 
-    def _random_features(
-        self: Any, rows: Rows, kernel: Kernel, m: int, rng: np.random.Generator
-    ) -> Functions:
-        rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
-        made = RandomFourierMap(m, gamma=rates, random_state=rng)
-        self.feature_map_ = made.fit(rows if rows.is_stored else dense(numpy_rows(rows.in_memory())))
-        made.random_state = made.gamma = None
-        found: Functions = self._of_map(made, rows.dtype)
-        return found
+    def _bound_to_all(self: Any, kernel: Kernel, rows: Rows) -> Evaluator:
+        # For the precision only the number of rows counts.
+        precision = self._precision(np.broadcast_to(rows.dtype.type(0), rows.shape))
+        return kernel.bind(_reaching_as_far(rows), precision)
 
-    def _of_map(self: Any, made: RandomFourierMap, dtype: Any) -> Functions:
-        mapping, error = made.feature_map_, made.kernel_error_
-        m = len(mapping)
-        single = dtype == np.float32
-
-        def values(X: Any, out: Any) -> None:
-            out[...] = mapping.evaluate(X, out.dtype)
-
-        def bounds(problem: FeatureProblem) -> Approximation:
-            n = problem.sums.count
-            off = n * error.bound
-            by = counted(m, "random feature")
-            return Approximation(by, None, float(n), off, off, "probabilistic", 1.0 - CONFIDENCE)
-
-        zero = np.zeros(m)
-        return Functions(values, lambda X: np.ones(len(X)), zero, np.eye(m), single, 1.0, 0, bounds)
-
-    def _functions_again(self: Any, sums: FeatureSums) -> Functions:
-        """The functions of an earlier call, whose sums are about the same point and in the same precision."""
-        dtype = np.dtype(np.float32 if sums.single else np.float64)
+    def _features(self: Any, kernel: Kernel, n: int, dtype: Any, every: Evaluator | None = None) -> Features:
+        """What is made of rows by what was chosen."""
         if self.feature_map_ is not None:
-            found: Functions = self._of_map(self.feature_map_, dtype)
-        else:
-            found = self._of_landmarks(self.kernel_, numpy_rows(self.landmarks_), sums.count, dtype)
-        return replace(found, shift=sums.shift, single=sums.single)
+            made = self.feature_map_
+            return random_features(made.feature_map_, made.kernel_error_.bound, dtype)
+        # As transform does; what a value is off by, is also what it is for all rows.
+        landmarks = numpy_rows(self.landmarks_)
+        bound = kernel.bind(landmarks, self._precision(landmarks))
+        return landmark_features(bound, landmarks, n, dtype, every)
 
-    def _solve_features(self: Any, sums: FeatureSums, functions: Functions, d: int, began: float) -> None:
+    def _solve_features(self: Any, sums: FeatureSums, features: Features, d: int, began: float) -> None:
         """Find the eigenpairs of the features' matrix, and set what a fitted model has."""
         solver_rng, probe_rng = generators(self.random_state)
-        centered, unit = bool(self.center), 2.0**functions.exponent
-        problem = FeatureProblem(sums, functions.basis, centered, functions.spread, unit)
-        bounds = functions.bounds(problem)
-        total = float(np.trace(problem.matrix)) + (bounds.unexplained or 0.0)
         dtype = np.dtype(np.float32 if sums.single else np.float64)
-        m = len(functions.shift)
+        m, rank = features.basis.shape
+        costs = feature_costs((sums.count, d), m, self._rule, single=sums.single, rank=rank)
+        problem = FeatureProblem(sums, features, bool(self.center), costs)
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
-        target = check_target(self.n_components, sys.maxsize, (sums.count, m))
-        asked = target.count
-        if asked is not None:
-            target = Target(count=min(asked, functions.basis.shape[1]))
-        target = problem.reachable(target, total, bounds.by)
-        ask = replace(self._feature_ask(target, dtype), solver_rng=solver_rng, probe_rng=probe_rng)
-        solved = approximated(solve(problem, ask), bounds.scaled(unit))
-        components, coefficients = problem.coefficients(solved, asked, total)
-        B, mean = functions.basis, sums.mean if centered else np.zeros(m)
-        self.projection_coef_, self._row_means = coefficients, mean * unit
-        self._mean_weights = B @ (B.T @ mean)
+        asked = check_target(self.n_components, sys.maxsize, (sums.count, m))
+        ask = self._feature_ask(problem.reachable(asked), dtype)
+        made = time.perf_counter() - began
+        solved = with_pass(solve(problem, replace(ask, solver_rng=solver_rng, probe_rng=probe_rng)), made)
+        components, coefficients = problem.coefficients(solved, asked.count)
+        mean = sums.mean if self.center else np.zeros(m)
+        self.projection_coef_, self._row_means = coefficients, mean * features.scale
+        self._mean_weights = features.basis @ (features.basis.T @ mean)
         self._mean = float(self._row_means @ self._mean_weights)
         self.n_samples_ = sums.count
         self.eigenvalues_ = components.values
         self.explained_variance_ = components.values / max(sums.count - 1, 1)
-        told = feature_plan(solved.plan, (sums.count, d), m, rule=self._rule, single=sums.single)
-        solved = replace(solved, plan=replace(told, took=time.perf_counter() - began))
         remember(
             self,
             components,
@@ -474,18 +347,3 @@ def _reaching_as_far(rows: Rows) -> Any:
     mean = some.mean(axis=0)
     corners = [np.where(high - origin > origin - low, high, low) for origin in (0.0, mean)]
     return np.concatenate([some, np.array([low, high, *corners], dtype=some.dtype)])
-
-
-def _centres(rows: Rows, m: int, rng: np.random.Generator) -> Any:
-    """Centres of k-means on rows drawn at random."""
-    from sklearn.cluster import MiniBatchKMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    n = rows.shape[0]
-    some = rows_at(rows, np.sort(rng.choice(n, size=min(n, PER_CENTRE * m), replace=False)))
-    with warnings.catch_warnings():
-        # Fewer different rows than centres: the centres that are left over are copies.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = MiniBatchKMeans(m, n_init=1, random_state=int(rng.integers(2**31)))
-        found = model.fit(some).cluster_centers_
-    return alike(np.asarray(found, dtype=numpy_dtype(rows.like)), some)

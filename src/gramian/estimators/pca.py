@@ -21,6 +21,7 @@ from gramian.arrays import (
     dense,
     from_numpy,
     memory_limit_bytes,
+    moved,
     namespace,
 )
 from gramian.checks import check_choice
@@ -30,9 +31,8 @@ from gramian.engine.seen import (
     FREQUENT_DIRECTIONS,
     OfSeen,
     SketchProblem,
-    plan_sketch,
     problem_of,
-    solve_sketch,
+    sketch_costs,
     with_pass,
 )
 from gramian.errors import DataError, ParameterError, RankWarning
@@ -43,7 +43,7 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import held, remember
+from gramian.estimators.fitted import held, on_device, remember
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -107,7 +107,8 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     forgetting : float, default=1.0
         In (0, 1]: with each call of :meth:`partial_fit` the weight of all rows before is multiplied by it.
         Means and variances are then weighted ones, as of ``numpy.cov(..., aweights=w, ddof=ddof)``: sums of
-        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``.
+        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``. :meth:`fit` is one batch: nothing comes
+        before it that could be forgotten.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
 
@@ -297,21 +298,20 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         return Ask(
             target,
             check_tol(self.tol, rows.dtype),
-            memory_limit_bytes(self.memory_limit) - rows.held,
+            memory_limit_bytes(self.memory_limit, rows.like) - rows.held,
             check_choice("solver", self.solver, SOLVERS),
             held=rows.held,
         )
 
     def _problem(self, rows: Rows) -> LinearProblem:
-        n, d = rows.shape
-        return LinearProblem(
-            rows, bool(self.center), check_scale(self.scale, d, bool(self.center)), check_ddof(self.ddof, n)
-        )
+        center = bool(self.center)
+        scale, ddof = check_scale(self.scale, rows, center), check_ddof(self.ddof, rows.shape[0])
+        return LinearProblem(rows, center, scale, ddof)
 
     def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
         size = self._sketch_size(rows.shape[1])
         if size is not None:
-            return plan_sketch(rows.shape, size, ask)
+            return plan(sketch_costs(rows.shape, size), ask)
         problem = self._problem(rows)
         return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 
@@ -354,14 +354,13 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         target, choice = settle(self, problem, wanted, rule_rng)
         if isinstance(problem, SketchProblem):
             target = target if target.count is not None else Target(count=min(*rows.shape, problem.size))
-            solved = solve_sketch(problem, replace(ask, target=target), as_told=self.tol is not None)
-        else:
-            solved = solve(problem, replace(ask, target=target))
+            ask = ask if self.tol is not None else replace(ask, tol=np.inf)
+        solved = solve(problem, replace(ask, target=target))
         if isinstance(problem, OfSeen):
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=from_numpy(found.vectors, rows.like))
+        found = replace(found, vectors=moved(found.vectors, rows.like))
         solved = replace(
             solved,
             plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),
@@ -385,6 +384,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
         self._explain(choice)
+        on_device(self, rows.like)
 
     def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
@@ -402,8 +402,9 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
         self._center = view.mean * 2.0**view.exponent
-        rest = np.zeros_like(view.mean) if view.rest is None else view.rest
-        self._center_rest = rest * 2.0**view.exponent
+        self.__dict__.pop("_center_rest", None)
+        if view.rest is not None:
+            self._center_rest = view.rest * 2.0**view.exponent
         self._divisor = view.data_divisor
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
         self.scale_ = (
@@ -429,8 +430,13 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
-        deviations = np.sqrt(self.explained_variance_) if self.whiten else None
-        return LinearProjection(self.components_, self._center, self._divisor, deviations, self.rank_)
+        deviations = np.sqrt(as_float64(self.explained_variance_)) if self.whiten else None
+        center = as_float64(self._center)
+        return LinearProjection(self.components_, center, self._host_divisor, deviations, self.rank_)
+
+    @property
+    def _host_divisor(self) -> FloatArray | None:
+        return None if self._divisor is None else as_float64(self._divisor)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map scores back: ``mean + scale * (z . components)``.
@@ -465,11 +471,12 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
         check_is_fitted(self)
+        ratios = as_float64(self.explained_variance_ratio_)
         return Summary(
             component_names(self.n_components_),
-            np.sqrt(self.explained_variance_),
-            self.explained_variance_ratio_,
-            np.cumsum(self.explained_variance_ratio_),
+            np.sqrt(as_float64(self.explained_variance_)),
+            ratios,
+            np.cumsum(ratios),
             getattr(self, "component_choice_", None),
         )
 
@@ -509,7 +516,7 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         """
         return self._gaussian().precision()
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
         References
@@ -522,19 +529,20 @@ class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
         rows.require_finite()
         view = self._projection().centered(rows)
         blocks = (view.block(part, slice(None)) for part in view.row_slices())
-        return np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+        found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+        return from_numpy(found, rows.like)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""
-        return float(self.score_samples(X).mean())
+        return float(as_float64(self.score_samples(X)).mean())
 
     def _gaussian(self) -> Gaussian:
         check_is_fitted(self)
         return Gaussian(
             as_float64(self.components_),
-            self.explained_variance_,
+            as_float64(self.explained_variance_),
             float(self.noise_variance_),
-            self._divisor,
+            self._host_divisor,
         )
 
     def __sklearn_tags__(self) -> Any:

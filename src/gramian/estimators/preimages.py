@@ -254,7 +254,7 @@ class WithPreimages:
         map, r = self._projection, self.rank_
         fitted = to_numpy(map.nodes)
         if self.landmarks_ is None:
-            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(self.eigenvalues_[:r])
+            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(as_float64(self.eigenvalues_)[:r])
         else:
             scores = as_float64(self._mapped(as_rows(fitted)))[:, :r]
         return FeatureSpace(

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
+from gramian.operators.moments import Moments
 from gramian.records import (
     Alternative,
     Approximation,
@@ -168,6 +169,7 @@ PLAIN = (
 for _record in PLAIN:
     register_record(_record)
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
+register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from gramian.analysis.component_rules.table import RULES
-from gramian.arrays import as_float64, memory_limit_bytes, numpy_dtype, power_of_two
-from gramian.checks import amount, check_integer, check_number, counted
+from gramian.arrays import as_float64, numpy_dtype, power_of_two
+from gramian.checks import check_integer, check_number, counted
 from gramian.engine import plan
-from gramian.engine.seen import FREQUENT_DIRECTIONS, plan_sketch, problem_of, scatter_costs
-from gramian.errors import MemoryLimitError, ParameterError
-from gramian.estimators.component_choice import Wanted, check_wanted
+from gramian.engine.seen import FREQUENT_DIRECTIONS, problem_of, scatter_costs, sketch_costs
+from gramian.errors import ParameterError
+from gramian.estimators.component_choice import check_wanted
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -48,7 +48,6 @@ AT_ONCE = {
 LEAST_SKETCH = 20
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
-register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Seen, kind=Array("_ _"), squared_weights=Array("", least=0))
 
 
@@ -133,12 +132,12 @@ class Streaming:
         """Refuse early what a stream cannot be asked for."""
         check_number("forgetting", self.forgetting, above=0.0, most=1.0, advice="1 forgets nothing.")
         d = rows.shape[1]
-        size = self._sketch_size(d)
-        kept = None if before is None else (before.centered, before.sketch is None)
-        if kept not in (None, (bool(self.center), size is None)):
+        size = self._sketch_size(d, before)
+        kept = None if before is None else (before.centered, before.sketch and before.sketch.size)
+        if kept not in (None, (bool(self.center), size)):
             raise ParameterError(
-                "center, and whether solver is 'frequent-directions', cannot change within a stream. Set "
-                "them back, or start again with a fresh model."
+                "center, sketch_size, and whether solver is 'frequent-directions', cannot change within a "
+                "stream. Set them back, or start again with a fresh model."
             )
         if self.solver in ("full", "gram"):
             raise ParameterError(
@@ -152,7 +151,8 @@ class Streaming:
                 f"Ask for at most {d}, or a fraction such as 0.95."
             )
         # As if rows enough had been seen.
-        enough = SeenRows(dtype=rows.dtype, count=max(rows.shape[0], d + 2), columns=d, kind=rows.like)
+        seen = rows.shape[0] + (0 if before is None else before.rows)
+        enough = SeenRows(dtype=rows.dtype, count=max(seen, d + 2), columns=d, kind=rows.like)
         wanted = check_wanted(self, enough)
         rule = None if wanted.rule is None else RULES[wanted.rule]
         if rule is not None and (rule.draws or (self.forgetting != 1.0 and self.n_components is not None)):
@@ -165,29 +165,15 @@ class Streaming:
                 f"n_components={self.n_components!r} {why}. Take a number or a fraction; or ask "
                 "gramian.choose_components about a sample of the rows."
             )
-        check_scale(self.scale, d, bool(self.center))
+        check_scale(self.scale, rows, bool(self.center))
         check_ddof(self.ddof, enough.count)
         if before is None:
-            self._require_memory(enough, wanted, size)
+            n = enough.shape[0]
+            costs = scatter_costs(n, d) if size is None else sketch_costs((n, d), size)
+            plan(costs, self._ask(enough, wanted.target))  # refuses what does not fit
 
-    def _require_memory(self, enough: Rows, wanted: Wanted, size: int | None) -> None:
-        d = enough.shape[1]
-        ask = self._ask(enough, wanted.target)
-        if size is not None:
-            plan_sketch(enough.shape, size, ask)
-            return
-        try:
-            plan(scatter_costs(enough.shape[0], d), ask)
-        except MemoryLimitError as error:
-            limit = amount(memory_limit_bytes(self.memory_limit))
-            raise MemoryLimitError(
-                f"A stream of {d:,} columns needs several matrices of {d:,} x {d:,} numbers, "
-                f"{amount(8 * d * d)} each, and memory_limit allows {limit}. Raise memory_limit, or keep a "
-                "sketch of few rows instead: PCA(10, solver='frequent-directions').partial_fit(X)."
-            ) from error
-
-    def _sketch_size(self, d: int) -> int | None:
-        """Return the number of rows of the sketch; None where none is asked for."""
+    def _sketch_size(self, d: int, before: Seen | None = None) -> int | None:
+        """Return the number of rows of the sketch, as before if it may be; None where none is asked for."""
         if self.solver != FREQUENT_DIRECTIONS:
             if self.sketch_size is not None:
                 raise ParameterError(
@@ -209,7 +195,8 @@ class Streaming:
                 "sketch has been made. Divide the columns first."
             )
         if self.sketch_size is None:
-            size = max(LEAST_SKETCH, 2 * int(count or 0))
+            kept = 0 if before is None or before.sketch is None else before.sketch.size
+            size = kept if kept >= max(1, int(count or 0)) else max(LEAST_SKETCH, 2 * int(count or 0))
         else:
             advice = "It bounds the number of components, and the larger, the more accurate they are."
             size = check_integer("sketch_size", self.sketch_size, max(1, int(count or 1)), advice=advice)
@@ -231,19 +218,21 @@ class Streaming:
                 "(n_components=None). Call partial_fit(X) in place of fit(X), on a fresh model "
                 "(sklearn.base.clone)."
             )
-        A = self.singular_values_[:, None] * as_float64(self.components_)
-        A = A if self._divisor is None else A * self._divisor
-        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(self._center).max()) * 2.0**-1000))
-        # What the rounding of a mean leaves out, which older files lack.
-        rest = self.__dict__.get("_center_rest", np.zeros(d))
-        A, center, rest = (np.ldexp(part, -exponent) for part in (A, self._center, rest))
+        center = as_float64(self._center)
+        # Without centring nothing is left out of the mean; older files always lack this.
+        centered = "_center_rest" in self.__dict__ or bool(center.any())
+        A = as_float64(self.singular_values_)[:, None] * as_float64(self.components_)
+        A = A if self._divisor is None else A * as_float64(self._divisor)
+        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(center).max()) * 2.0**-1000))
+        rest = as_float64(self.__dict__.get("_center_rest", np.zeros(d)))
+        A, center, rest = (np.ldexp(part, -exponent) for part in (A, center, rest))
         moments, kind = Moments(n, center, A.T @ A, rest), empty_like(self.components_)
-        return Seen(n, 1, bool(self.center), moments, float(n), exponent, kind, blur=blur_of(moments))
+        return Seen(n, 1, centered, moments, float(n), exponent, kind, blur=blur_of(moments))
 
     def _merged(self, before: Seen | None, rows: Rows) -> Seen:
         began = time.perf_counter()
         center, forgetting = bool(self.center), float(self.forgetting)
-        size = self._sketch_size(rows.shape[1])
+        size = self._sketch_size(rows.shape[1], before)
         if isinstance(self.scale, str) and self.scale == "genotype":
             require_counts(rows)
         if size is not None:
@@ -259,7 +248,8 @@ class Streaming:
         seen: Seen = self.__dict__["_seen"]
         self._require_enough(seen)
         table = seen.table()
-        scale = check_scale(self.scale, seen.columns, bool(self.center))
+        self._check_stream(table, seen)  # parameters may be others since the last batch
+        scale = check_scale(self.scale, table, bool(self.center))
         problem = problem_of(seen, scale, check_ddof(self.ddof, seen.rows))
         seeds = drawn_seeds(self.random_state)
         self._adopt(table, problem, *self._decompose(table, problem, check_wanted(self, table), seeds))

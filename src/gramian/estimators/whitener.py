@@ -21,9 +21,10 @@ from gramian.analysis.whitening import (
     triangular_root,
 )
 from gramian.analysis.whitening_map import Whitening
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace
+from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.estimators.fitted import on_device
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
 from gramian.estimators.pca import PCA
@@ -230,6 +231,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
             view, total = mapping.centered(rows), float(pca.total_variance_)
             settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, found.fourth)
         self._settle(settled)
+        on_device(self, rows.like)
         if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
             warnings.warn(
                 f"n_components={self.n_components_} but the data has rank {self.rank_}: the last "
@@ -243,15 +245,16 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         """Keep what the decomposition found, as the map that it makes without regularization."""
         k = pca.n_components_ if self.n_components is not None else min(pca.n_components_, n - 1)
         self.components_ = orthonormal_rows(pca.components_[:k, :])
-        self.eigenvalues_ = pca.explained_variance_[:k]
-        self.explained_variance_ratio_ = pca.explained_variance_ratio_[:k]
+        self.eigenvalues_ = as_float64(pca.explained_variance_)[:k]
+        self.explained_variance_ratio_ = as_float64(pca.explained_variance_ratio_)[:k]
         self.n_components_ = k
         self.rank_ = min(pca.rank_, k)
-        for name in ("scale_", "constant_features_", "n_samples_", "picture_shape_"):
+        for name in ("scale_", "n_samples_", "picture_shape_"):
             setattr(self, name, getattr(pca, name))
         self.plan_, self.spectrum_, self.certificate_ = pca.plan_, pca.spectrum_, pca.certificate_
-        self._center = pca._center
-        self._divisor = None if pca._divisor is None else pca._divisor.copy()
+        self.constant_features_ = to_numpy(pca.constant_features_)
+        self._center = as_float64(pca._center)
+        self._divisor = None if pca._divisor is None else as_float64(pca._divisor).copy()
         if self._divisor is not None:
             # A column without variance has no standardised value.
             self._divisor[self.constant_features_] = np.inf
@@ -277,15 +280,18 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         self._triangle = triangular_root(directions, self._deviations, self._rest, self._correction)
 
     def _whitening(self) -> Whitening:
+        def host(values: Any) -> FloatArray | None:
+            return None if values is None else as_float64(values)
+
         return Whitening(
             self.components_,
-            self._center,
-            self._divisor,
-            self._deviations,
+            as_float64(self._center),
+            host(self._divisor),
+            as_float64(self._deviations),
             self._rest,
-            self._correction,
+            host(self._correction),
             self.method in ("zca", "zca-cor"),
-            self._triangle,
+            host(self._triangle),
         )
 
     # ------------------------------------------------------------ transform
@@ -378,7 +384,7 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         Of all whitenings "zca" has the largest trace, and "pca" the largest sum of squares in its first rows.
         """
         self._require_few("cross_covariance_")
-        return self._whitening().cross_covariance(self.eigenvalues_)
+        return self._whitening().cross_covariance(as_float64(self.eigenvalues_))
 
     @property
     def cross_correlation_(self) -> FloatArray:
@@ -389,10 +395,10 @@ class Whitener(Saved, TransformerMixin, BaseEstimator):
         self._require_few("cross_correlation_")
         covariance = self.cross_covariance_
         own = np.sqrt(np.maximum(np.sum(covariance * self.whitening_matrix_, axis=1), 0.0))
-        theirs = np.sqrt(self.variances_)
-        theirs[self.constant_features_] = 0.0
+        theirs, constant = np.sqrt(as_float64(self.variances_)), to_numpy(self.constant_features_)
+        theirs[constant] = 0.0
         if not self._reduces:
-            own[self.constant_features_] = 0.0
+            own[constant] = 0.0
         outer = own[:, None] * theirs[None, :]
         return np.where(outer > 0, covariance / np.where(outer > 0, outer, 1.0), 0.0)
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gramian.arrays import (
+    DEVICE_TILE,
     THIN,
     each_thread,
     from_numpy,
@@ -28,7 +29,7 @@ from gramian.records import FloatArray
 from gramian.rows import Block, Rows
 
 R = TypeVar("R")
-CACHE_BYTES = 1 << 20
+CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
 LAP_BYTES = 256 << 20
 LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
 
@@ -246,18 +247,34 @@ class CenteredRows:
     def row_slices(self, least: int = 1) -> list[slice]:
         """Slices of rows whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(n, max(least, CACHE_BYTES // (d * self.arithmetic.itemsize)))
+        return _slices(n, self._length(d, least))
 
     def column_slices(self, least: int = 16) -> list[slice]:
         """Slices of columns whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(d, max(least, self.rows.least_columns, CACHE_BYTES // (n * self.arithmetic.itemsize)))
+        return _slices(d, max(self.rows.least_columns, self._length(n, least)))
 
     def thin_slices(self, axis: int) -> list[slice]:
         """Slices of rows (0) or columns (1) for products with few vectors."""
         length, other = self.rows.shape[axis], self.rows.shape[1 - axis]
-        size = min(THIN, max(16, 7 * CACHE_BYTES // 8 // (other * self.arithmetic.itemsize)))
+        size = min(self.thin, self._length(other, 16, share=7 / 8))
         return _slices(length, max(size, self.rows.least_columns) if axis else size)
+
+    @property
+    def thin(self) -> int:
+        """Most rows or columns in a product with few vectors."""
+        return THIN if is_numpy(self.rows.like) else DEVICE_TILE
+
+    def _length(self, other: int, least: int, share: float = 1.0) -> int:
+        """How many rows (or columns) of ``other`` entries make a block.
+
+        So many that it fits into the cache; on a device as many as keep it busy, but sums of float32 short.
+        """
+        row = other * self.arithmetic.itemsize
+        if is_numpy(self.rows.like):
+            return max(least, int(share * CACHE_BYTES) // row)
+        most = DEVICE_TILE if self.arithmetic == np.float32 else self.rows.shape[0] + self.rows.shape[1]
+        return max(least, min(most, DEVICE_BYTES // row))
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import from_numpy, is_numpy, namespace
-from gramian.operators.tiles import TILE, TileMatrix
+from gramian.operators.tiles import TileMatrix
 from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -38,9 +38,9 @@ class CenteredKernelOperator:
     Notes
     -----
     An entrywise error of ``absolute + relative |k|`` has a spectral norm of at most
-    ``n absolute + relative ||K||_F``, and centring never enlarges it. Sums run over at most ``TILE`` terms of
-    a tile and then over tiles, so that a product is wrong by at most ``(TILE + n / TILE) u ||K||_F``;
-    centring before and after adds as much again. Tiles kept in float32 add the rounding of tile, vector and
+    ``n absolute + relative ||K||_F``, and centring never enlarges it. Sums run over the ``side`` of a tile
+    and then over tiles, so that a product is wrong by at most ``(side + n / side) u ||K||_F``; centring
+    before and after adds as much again. Tiles kept in float32 add the rounding of tile, vector and
     sums in that precision.
     """
 
@@ -56,7 +56,7 @@ class CenteredKernelOperator:
         error_kind: BoundKind = "deterministic",
         promoted: tuple[float, float] | None = None,
     ) -> None:
-        n = tiles.n
+        n, side = tiles.n, min(tiles.n, tiles.most)
         self.tiles = tiles
         self.center = center
         self.psd = psd
@@ -68,7 +68,7 @@ class CenteredKernelOperator:
         self.mean = float(self.row_means.mean()) if center else 0.0
         self._diagonal = diagonal
         norm = math.sqrt(tiles.squares)
-        terms = min(n, TILE) + n / TILE
+        terms = side + n / side
         rounding = (terms + 10) * EPS * norm
         self.promoted_bound: float | None = None
         if tiles.storage == np.float32:
@@ -76,12 +76,12 @@ class CenteredKernelOperator:
             exact = promoted or (relative, absolute)
             self.promoted_bound = n * exact[1] + exact[0] * norm + rounding
             unit, least = np.finfo(np.float32).eps / 2, float(np.finfo(np.float32).tiny)
-            rounding += (min(n, TILE) + 3) * float(unit) * norm + n * least
+            rounding += (side + 3) * float(unit) * norm + n * least
         # Rounding of the sum of squares and of what centring takes off it, which can be nearly all of it.
-        self._lost = (min(n, TILE) ** 2 + (n / TILE) ** 2 + 8 * terms) * EPS / 2 * tiles.squares
+        self._lost = (side**2 + (n / side) ** 2 + 8 * terms) * EPS / 2 * tiles.squares
         if tiles.single:
             # Sums over a tile are in float32: of squares, and twice of the row sums, which are squared.
-            self._lost += 8 * (min(n, TILE) + 3) * float(np.finfo(np.float32).eps) / 2 * tiles.squares
+            self._lost += 8 * (side + 3) * float(np.finfo(np.float32).eps) / 2 * tiles.squares
         self.error_bound = self.dense_error = n * absolute + relative * norm + rounding
         self.relative_tolerance = n * EPS
         self.noise = self.error_bound

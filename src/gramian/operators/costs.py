@@ -6,12 +6,12 @@ Rates are those of two ordinary cores; they choose between routes, and are no pr
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from gramian.records import Calls
+from gramian.records import Calls, Cost
 
 # Multiply-adds a second: large products, products with few vectors, of float64 and of float32.
 LARGE = {"float64": 38e9, "float32": 70e9}
@@ -78,40 +78,76 @@ class Form:
         return replace(self, storage="again", arithmetic="float64", share=0.0)
 
 
-class Costs(Protocol):
-    """Seconds and bytes of one problem's matrices, by their form."""
+@dataclass(frozen=True)
+class Substitute:
+    """What takes the place of the exact matrix where that was asked for, and what making it takes.
 
+    Attributes
+    ----------
+    solver : str
+        Its name as users spell it.
+    matrix : str
+        It in words.
+    cost : Cost
+        Of making it, before anything is decomposed.
+    reason : str
+        What there is to say of it.
+    arithmetic : str
+        What most of it is made in.
+    """
+
+    solver: str
+    matrix: str
+    cost: Cost
+    reason: str
+    arithmetic: str = "float64"
+
+
+class Costs(ABC):
+    """Seconds and bytes of one problem's matrices, by their form.
+
+    Attributes
+    ----------
+    substitute : Substitute or None
+        What the matrix is, where it is not that of the problem.
+    too_large : tuple of str or None
+        What it is called where it does not fit into memory, and what does.
+    """
+
+    substitute: Substitute | None = None
+    too_large: tuple[str, str] | None = None
+
+    @abstractmethod
     def forms(self) -> tuple[Form, ...]:
         """Return the forms that the problem's matrix can take."""
-        ...
 
+    @abstractmethod
     def order(self, form: Form) -> int:
         """Return the order of the matrix."""
-        ...
+
+    @abstractmethod
+    def build(self, form: Form) -> tuple[float, int]:
+        """Return seconds and bytes of making the form, before any product."""
+
+    @abstractmethod
+    def product(self, form: Form, columns: int) -> float:
+        """Return seconds of one product with so many vectors."""
 
     def spare(self, form: Form, left: int) -> Form:
         """Return the form with so many bytes more at its disposal."""
-        ...
-
-    def build(self, form: Form) -> tuple[float, int]:
-        """Return seconds and bytes of making the form, before any product."""
-        ...
-
-    def product(self, form: Form, columns: int) -> float:
-        """Return seconds of one product with so many vectors."""
-        ...
+        return form
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds from so many eigenvectors to what the user gets."""
-        ...
+        return 0.0
 
     def improves(self, form: Form) -> bool:
         """Return whether products in this form round so much that a step in float64 has to follow."""
-        ...
+        return False
 
     def note(self) -> str:
         """Return what is unusual about making the matrix, to follow a description of it."""
-        ...
+        return ""
 
 
 def workers_of(product: int) -> int:
@@ -125,7 +161,7 @@ def whole_product(order: int, columns: int) -> float:
 
 
 @dataclass(frozen=True)
-class TableCosts:
+class TableCosts(Costs):
     """Covariance and dual Gram matrix of an (n, d) table.
 
     Attributes
@@ -176,10 +212,6 @@ class TableCosts:
         """Return d for the covariance, n for the Gram matrix."""
         return self.shape[1 if form.matrix == "covariance" else 0]
 
-    def spare(self, form: Form, left: int) -> Form:
-        """Return the form: blocks are kept all or none."""
-        return form
-
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds and bytes: the moments, and the matrix or the kept blocks."""
         n, d = self.shape
@@ -229,13 +261,9 @@ class TableCosts:
         block = min(inner, max(64, min(self.order(form), 1024)) if form.whole else 240)
         return bool(4e-7 * (block / math.sqrt(inner) + 1.0) > ROUNDING_SHOWS)
 
-    def note(self) -> str:
-        """Return "": nothing is unusual."""
-        return ""
-
 
 @dataclass(frozen=True)
-class KernelCosts:
+class KernelCosts(Costs):
     """The centred kernel matrix of n rows of d numbers.
 
     Attributes
@@ -274,10 +302,10 @@ class KernelCosts:
         return self.shape[0]
 
     def spare(self, form: Form, left: int) -> Form:
-        """Return the form with as many of its tiles kept as there is room for, unless that is all of them."""
+        """Return the form with as many tiles kept as there is room for, unless that is all or hardly any."""
         share = left / self._tiles(form)
         anew = form.storage == "again" and not self.given
-        return replace(form, share=share) if anew and 0 < share < 1 else form
+        return replace(form, share=share) if anew and 0.01 <= share < 1 else form
 
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds of evaluating half of the matrix, and what is kept of it."""
@@ -303,10 +331,6 @@ class KernelCosts:
         if self.given:
             return n * n * (columns / rate + read)
         return n * n * max(columns / rate, form.share * read / 2) + (1.0 - form.share) * self._values(form)
-
-    def lift(self, form: Form, count: int) -> float:
-        """Return 0: nothing is lifted."""
-        return 0.0
 
     def improves(self, form: Form) -> bool:
         """Return whether tiles are in float32: the trace of a kernel matrix is far above its eigenvalues."""
@@ -339,7 +363,7 @@ class KernelCosts:
 
 
 @dataclass(frozen=True)
-class SymmetricCosts:
+class SymmetricCosts(Costs):
     """A symmetric matrix of order ``size`` that is in memory.
 
     Attributes
@@ -353,6 +377,8 @@ class SymmetricCosts:
         What making it takes.
     said : str
         How it was made, to follow a description of it.
+    substitute, too_large
+        As in :class:`Costs`.
     """
 
     size: int
@@ -360,6 +386,8 @@ class SymmetricCosts:
     beside: int = 0
     seconds: float = 0.0
     said: str = ""
+    substitute: Substitute | None = None
+    too_large: tuple[str, str] | None = None
 
     def forms(self) -> tuple[Form, ...]:
         """Return the one form."""
@@ -369,10 +397,6 @@ class SymmetricCosts:
         """Return the order."""
         return self.size
 
-    def spare(self, form: Form, left: int) -> Form:
-        """Return the form: nothing is made."""
-        return form
-
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds and bytes of what came before."""
         return self.seconds, 8 * self.beside * self.size**2
@@ -380,14 +404,6 @@ class SymmetricCosts:
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product."""
         return whole_product(self.size, columns)
-
-    def lift(self, form: Form, count: int) -> float:
-        """Return 0."""
-        return 0.0
-
-    def improves(self, form: Form) -> bool:
-        """Return False: the matrix is multiplied in float64."""
-        return False
 
     def note(self) -> str:
         """Return how the matrix was made."""

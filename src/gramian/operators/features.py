@@ -14,17 +14,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gramian.arrays import THIN, alike, as_float64, each_thread, to_numpy
-from gramian.checks import slices
+from gramian.checks import evenly, slices
 from gramian.kernels import Evaluator
 from gramian.operators.costs import workers_of
+from gramian.operators.moments import Moments, merge_moments
 from gramian.operators.scatter import CONFIDENCE
 from gramian.records import FloatArray
 from gramian.rows import Rows
+from gramian.rows.stored import StoredRows
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * THIN
+NEAR_MEAN = 64  # rows whose values are subtracted, on average, before products are summed
+MERGED = 8  # bounds the roundings of an entry when two parts become one
 # From rows and memory for what comes, (b, m), to kernel values or features of the rows.
 Functions = Callable[[Any, Any], None]
 
@@ -70,67 +75,48 @@ class KernelValues:
 
 @dataclass(frozen=True, eq=False)
 class FeatureSums:
-    """Sums over rows of m functions f and of their products, about a fixed point.
-
-    Sums about the same point add up, so that rows may come in parts.
+    """What is kept of rows: moments of functions f of a row, and the sum of k(x, x).
 
     Attributes
     ----------
-    count : int
-        Number of rows.
-    shift : ndarray of shape (m,)
-        Subtracted from every f(x); near their mean, so that little cancels.
-    first : ndarray of shape (m,)
-        Sum of ``f(x) - shift``.
-    second : ndarray of shape (m, m)
-        Sum of ``(f(x) - shift) (f(x) - shift).T``.
+    moments : Moments
+        Of f; ``squares`` has shape (m, m).
     diagonal : float
         Sum of k(x, x).
+    rounding : float
+        Bound, in float32 an estimate, on the spectral norm of the error of the sums of products.
     single : bool
         Whether products were made in float32.
     """
 
-    count: int
-    shift: FloatArray
-    first: FloatArray
-    second: FloatArray
+    moments: Moments
     diagonal: float
+    rounding: float
     single: bool
 
-    def __add__(self, other: FeatureSums) -> FeatureSums:
-        return FeatureSums(
-            self.count + other.count,
-            self.shift,
-            self.first + other.first,
-            self.second + other.second,
-            self.diagonal + other.diagonal,
-            self.single or other.single,
-        )
+    def merged(self, other: FeatureSums) -> FeatureSums:
+        """Return the sums over the rows of both."""
+        moments = merge_moments(self.moments, other.moments)
+        parts = self.rounding, other.rounding
+        # Errors of float32 are taken as independent.
+        rounding = math.hypot(*parts) if self.single else sum(parts)
+        rounding += MERGED * float(np.finfo(np.float64).eps) * float(np.trace(moments.squares))
+        return FeatureSums(moments, self.diagonal + other.diagonal, rounding, self.single)
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self.moments.count)
 
     @property
     def mean(self) -> FloatArray:
         """Mean of f."""
-        return self.shift + self.first / self.count
+        return self.moments.mean + self.moments.rest
 
     @property
     def squares(self) -> FloatArray:
         """Sum of ``f(x) f(x).T``, shape (m, m)."""
-        cross = np.outer(self.first, self.shift)
-        return self.second + cross + cross.T + self.count * np.outer(self.shift, self.shift)
-
-    @property
-    def scatter(self) -> FloatArray:
-        """Sum of ``(f(x) - mean) (f(x) - mean).T``, shape (m, m)."""
-        return self.second - np.outer(self.first, self.first / self.count)
-
-    def rounding(self) -> float:
-        """Bound, in float32 an estimate, on the spectral norm of the error of the sums of products."""
-        total = float(np.trace(self.second))
-        unit = float(np.finfo(np.float32 if self.single else np.float64).eps) / 2
-        block = min(BLOCK, self.count)
-        if self.single:
-            return rounding_of_single(self.count, total)
-        return (block + self.count / block + 6) * unit * total
+        return self.moments.squares + self.count * np.outer(self.mean, self.mean)
 
 
 def rounding_of_single(count: int, total: float) -> float:
@@ -140,23 +126,28 @@ def rounding_of_single(count: int, total: float) -> float:
 
 
 def feature_sums(
-    rows: Rows, functions: Functions, shift: FloatArray, diagonal: Callable[[Any], Any], *, single: bool
+    rows: Rows, functions: Functions, m: int, diagonal: Callable[[Any], Any], *, single: bool
 ) -> FeatureSums:
-    """Sum functions and their products over all rows, in one pass.
+    """Sum m functions and their products over all rows, in one pass.
 
     Parameters
     ----------
     rows : Rows
     functions : callable
         Writes the values of a block into memory that it is given.
-    shift : ndarray of shape (m,)
+    m : int
     diagonal : callable
         From rows to k(x, x).
     single : bool
         Whether values are rounded to float32 and multiplied so.
     """
-    n, m = rows.shape[0], len(shift)
+    n = rows.shape[0]
     dtype = np.dtype(np.float32 if single else np.float64)
+    # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
+    some = rows_at(rows, evenly(n, NEAR_MEAN))
+    near = np.empty((some.shape[0], m))
+    functions(some, near)
+    shift = near.mean(axis=0).astype(dtype)
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, float]]]:
         first, second, traces = np.zeros(m), np.zeros((m, m)), []
@@ -165,7 +156,7 @@ def feature_sums(
             X = numpy_rows(rows.block(part).values)
             block = values[: part.stop - part.start]
             functions(X, block)
-            block -= shift.astype(dtype)
+            block -= shift
             first += np.ones(len(block), dtype) @ block
             np.matmul(block.T, block, out=product)  # NumPy computes one triangle only
             second += product
@@ -179,8 +170,26 @@ def feature_sums(
         first += other[0]
         second += other[1]
     trace = sum(value for _, value in sorted(trace for part in found for trace in part[2]))
-    # What was subtracted is a number of the arithmetic.
-    return FeatureSums(n, as_float64(shift.astype(dtype)), first, second, trace, single)
+    total, block = float(np.trace(second)), min(BLOCK, n)
+    rounding = (block + n / block + 6) * float(np.finfo(np.float64).eps) / 2 * total
+    second -= np.outer(first, first / n)
+    np.fill_diagonal(second, np.maximum(np.diag(second), 0.0))
+    moments = Moments(n, as_float64(shift), second, first / n)
+    return FeatureSums(moments, trace, rounding_of_single(n, total) if single else rounding, single)
+
+
+def rows_at(rows: Rows, indices: Any) -> Any:
+    """Return some rows, in the order of their numbers given, as one array or sparse matrix."""
+    if isinstance(rows, StoredRows) and not rows.is_sparse:
+        return rows.some(np.asarray(indices).tolist())
+    order = np.argsort(indices, kind="stable")
+    sought, found = np.asarray(indices)[order], []
+    for block in rows.blocks():
+        low, high = np.searchsorted(sought, [block.rows.start, block.rows.stop])
+        if high > low:
+            found.append(numpy_rows(block.values)[sought[low:high] - block.rows.start])
+    taken = sparse.vstack(found, format="csr") if rows.is_sparse else np.concatenate(found)
+    return taken[np.argsort(order, kind="stable")]
 
 
 def numpy_rows(values: Any) -> Any:

@@ -123,14 +123,16 @@ class MatrixSource:
         for start in range(0, n, step):
             rows = slice(start, min(n, start + step))
             block = self.K[rows, : rows.stop]
-            gap = as_float64(xp.abs(block - self.K[: rows.stop, rows].T))
-            largest = float(gap.max())
+            gap = to_float64(xp.abs(block - self.K[: rows.stop, rows].T))
+            largest = float(xp.max(gap))
             if largest > 0:
-                norm = math.hypot(norm, math.sqrt(2.0) * largest * float(np.linalg.norm(gap / largest)))
+                norm = math.hypot(
+                    norm, math.sqrt(2.0) * largest * float(xp.linalg.matrix_norm(gap / largest))
+                )
             size = max(size, float(xp.max(xp.abs(block))))
-            if float(gap.max()) > worst:
-                place = np.unravel_index(int(gap.argmax()), gap.shape)
-                worst, where = float(gap.max()), (start + int(place[0]), int(place[1]))
+            if largest > worst:
+                place = np.unravel_index(int(xp.argmax(gap)), gap.shape)
+                worst, where = largest, (start + int(place[0]), int(place[1]))
         if worst > 100 * eps * size:
             i, j = where
             raise DataError(

@@ -74,10 +74,12 @@ def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
 def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
     counts = np.array([part.count for part in parts], dtype=np.float64)
+    # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
     # Differences of means are exact where the means are large beside them.
-    gaps = np.array([(part.mean - parts[0].mean) + part.rest for part in parts])
+    origin = parts[int(counts.argmax())].mean
+    gaps = np.array([(part.mean - origin) + part.rest for part in parts])
     gap = counts @ gaps / counts.sum()
-    mean, rest = _two_sum(parts[0].mean, gap)
+    mean, rest = _two_sum(origin, gap)
     return mean, rest, np.sqrt(counts)[:, None] * (gaps - gap)
 
 
@@ -129,9 +131,12 @@ def from_moments(
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if isinstance(scale, str) and scale == "genotype":
-        if not isinstance(rows, SeenRows):  # which were looked at as they came
+        frequency = np.ldexp(mean, exponent) / 2
+        if isinstance(rows, SeenRows):
+            _require_frequencies(frequency, np.ldexp(squares / n, 2 * exponent))
+        else:
             require_counts(rows)
-        scale = _binomial_deviation(np.ldexp(mean, exponent), constant)
+        scale = _binomial_deviation(frequency, constant)
     if scale is not None:
         _require_resolution(rows, squares, center)
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
@@ -188,7 +193,7 @@ def require_counts(rows: Rows) -> None:
 
     def first(block: Block) -> list[tuple[int, int, float]]:
         values = block.values.data if rows.is_sparse else block.values
-        if not bool(((values < 0) | (values > 2)).any()):
+        if not bool(rows.xp.any((values < 0) | (values > 2))):
             return []
         values = as_float64(block.dense)
         i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()
@@ -203,12 +208,27 @@ def require_counts(rows: Rows) -> None:
         )
 
 
-def _binomial_deviation(mean: FloatArray, constant: Any) -> FloatArray:
-    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p = mean / 2.
+def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
+    """Refuse moments that no counts of alleles have, of rows that came before they were to be counts.
+
+    Numbers from 0 to 2 of mean m have a variance of at most m (2 - m) (Bhatia and Davis 2000).
+    """
+    most = 4 * frequency * (1 - frequency) + 1e-9
+    wrong = np.flatnonzero(~((frequency >= 0) & (frequency <= 1) & (variance <= most)))
+    if wrong.size:
+        raise DataError(
+            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and column {wrong[0]} of the rows seen "
+            "holds others. Set scale='unit', or start again with a fresh model."
+        )
+
+
+def _binomial_deviation(frequency: FloatArray, constant: Any) -> FloatArray:
+    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p.
 
     Infinite for constant columns. Patterson, Price, Reich (2006), equations 1 to 3, leave out the factor 2.
     """
-    return np.where(constant, np.inf, np.sqrt(np.where(constant, 0.0, mean * (2.0 - mean) / 2.0)))
+    varies = np.where(constant, 0.5, frequency)
+    return np.where(constant, np.inf, np.sqrt(2.0 * varies * (1.0 - varies)))
 
 
 def _divisor(

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gramian.arrays import as_float64
 from gramian.records import BoundKind
 
 
@@ -15,7 +16,7 @@ def digest(*arrays: Any) -> bytes:
     found = hashlib.blake2b(digest_size=32)
     for array in arrays:
         if array is not None:
-            found.update(np.ascontiguousarray(array, dtype=np.float64).tobytes())
+            found.update(np.ascontiguousarray(as_float64(array)).tobytes())
     return found.digest()
 
 

@@ -1,41 +1,80 @@
-"""Landmarks by randomly pivoted Cholesky: rows are drawn by what the ones before leave unexplained."""
+"""Chooses landmarks: above all by randomly pivoted Cholesky.
+
+There, rows are drawn by what the ones before leave unexplained.
+"""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from gramian.arrays import as_float64, parallel_map
+from gramian.arrays import alike, as_float64, numpy_dtype, parallel_map
 from gramian.checks import slices
 from gramian.kernels import Evaluator
-from gramian.operators.features import KernelValues, numpy_rows
+from gramian.operators.features import KernelValues, numpy_rows, rows_at
 from gramian.records import FloatArray
 from gramian.rows import Rows
-from gramian.rows.stored import StoredRows
 
 Indices = npt.NDArray[np.intp]
 BLOCK = 1024  # rows updated at a time by one worker
 SAMPLE = 300
+PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
 CANDIDATES = 16, 200  # fewest and most that are drawn between two passes over the rows
 ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain
 
 
-def rows_at(rows: Rows, indices: Any) -> Any:
-    """Return some rows, in the order of their numbers given, as one array or sparse matrix."""
-    if isinstance(rows, StoredRows) and not rows.is_sparse:
-        return rows.some(np.asarray(indices).tolist())
-    order = np.argsort(indices, kind="stable")
-    sought, found = np.asarray(indices)[order], []
-    for block in rows.blocks():
-        low, high = np.searchsorted(sought, [block.rows.start, block.rows.stop])
-        if high > low:
-            found.append(numpy_rows(block.values)[sought[low:high] - block.rows.start])
-    taken = sparse.vstack(found, format="csr") if rows.is_sparse else np.concatenate(found)
-    return taken[np.argsort(order, kind="stable")]
+def chosen(
+    evaluator: Evaluator,
+    rows: Rows,
+    count: int,
+    rule: str,
+    *,
+    tol: float,
+    center: bool,
+    rng: np.random.Generator,
+    dtype: Any,
+) -> tuple[Any, Indices | None]:
+    """Choose landmarks.
+
+    Parameters
+    ----------
+    evaluator, rows, count, tol, center, rng, dtype
+        As in :func:`random_pivots`.
+    rule : {"rpcholesky", "uniform", "kmeans"}
+
+    Returns
+    -------
+    landmarks, indices : tuple
+        An array or sparse matrix, and which rows they are, where they are rows.
+    """
+    if rule == "kmeans":
+        return _centres(rows, count, rng), None
+    if rule == "uniform":
+        indices = np.sort(rng.choice(rows.shape[0], size=count, replace=False))
+    else:
+        indices = random_pivots(evaluator, rows, count, tol=tol, center=center, rng=rng, dtype=dtype)
+    # Where k(x, x) is 0 everywhere, any row will do.
+    indices = indices if len(indices) else np.zeros(1, dtype=np.intp)
+    return rows_at(rows, indices), indices
+
+
+def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
+    """Centres of k-means on rows drawn at random."""
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    n = rows.shape[0]
+    some = rows_at(rows, np.sort(rng.choice(n, size=min(n, PER_CENTRE * count), replace=False)))
+    with warnings.catch_warnings():
+        # Fewer different rows than centres: the centres that are left over are copies.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MiniBatchKMeans(count, n_init=1, random_state=int(rng.integers(2**31)))
+        found = model.fit(some).cluster_centers_
+    return alike(np.asarray(found, dtype=numpy_dtype(rows.like)), some)
 
 
 def random_pivots(

@@ -63,7 +63,7 @@ class ScatterOperator(ABC):
         self.size = shape[1 - self.axis]
         self.like = from_numpy(np.empty(0), centered.rows.like)
         block = self._wide_slices()[0].stop
-        self.error_bound, self.error_kind = product_error(centered, inner, THIN, products=2)
+        self.error_bound, self.error_kind = product_error(centered, inner, centered.thin, products=2)
         self.dense_error, _ = product_error(centered, inner, block)
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
@@ -294,9 +294,10 @@ def product_error(
         return (terms + 6) * unit * total + forming, "deterministic"
     block = chain = min(block, inner)
     if products == 2:
-        # The first of the two sums over the other side, in pieces that are themselves added up.
+        # The first of the two sums over the other side, in NumPy in pieces that are themselves added up.
         other = sum(centered.rows.shape) - inner
-        chain += min(THIN, other) + -(-other // THIN)
+        piece = min(THIN, other) if is_numpy(centered.rows.like) else other
+        chain += piece + -(-other // piece)
     # Blocks about zero are multiplied with their means; see operators.moments.
     total *= 1.0 + 1.2 * SMALL_MEAN
     worst = (chain + 3 * products) * unit * total + forming

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import (
+    DEVICE_TILE,
     THIN,
     as_float64,
     each_thread,
@@ -30,7 +31,6 @@ from gramian.records import FloatArray
 from gramian.store import Passes
 
 TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
-DEVICE_TILE = 2048
 CACHE_BYTES = 1 << 20
 LAP_ENTRIES = 1 << 30  # of the kernel matrix, seconds of work
 
@@ -102,6 +102,8 @@ class TileMatrix:
 
     Attributes
     ----------
+    most : int
+        Rows that a tile has at most.
     row_sums : ndarray of shape (n,)
         Sums of the rows.
     squares : float
@@ -125,8 +127,8 @@ class TileMatrix:
         self.storage = np.dtype(storage)
         self._source, self._exact, self._passes = source, exact, passes
         # Tiles of one size, so that one call of NumPy multiplies a stack of them.
-        size = TILE if is_numpy(like) else DEVICE_TILE
-        self._side = -(-n // -(-n // size))
+        self.most = TILE if is_numpy(like) else DEVICE_TILE
+        self._side = -(-n // -(-n // self.most))
         self._slices = slices(n, self._side)
         self._stripes = [self._stripe(column) for column in range(len(self._slices))]
         self._kept: dict[Stack, Any] = {}

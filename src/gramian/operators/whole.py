@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import THIN, each_thread, is_numpy, to_float64
+from gramian.arrays import THIN, each_thread, is_numpy, namespace, to_float64
 from gramian.checks import slices
 from gramian.operators.operator import digest
 from gramian.records import BoundKind
@@ -55,11 +55,11 @@ class SymmetricMatrix:
 
     def trace(self) -> float:
         """Return the sum of the diagonal."""
-        return float(np.trace(np.asarray(self.A)))
+        return float(namespace(self.A).linalg.trace(self.A))
 
     def frobenius(self) -> float:
         """Return the Frobenius norm."""
-        return float(np.linalg.norm(np.asarray(self.A)))
+        return float(namespace(self.A).linalg.matrix_norm(self.A))
 
     def fingerprint(self) -> bytes:
         """Return a hash of the matrix."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64
 from gramian.errors import DataError, ParameterError
 from gramian.plots.charts import Chart, bars, scatter
@@ -19,7 +19,7 @@ MOST_BARS, MOST_PICTURES = 30, 24
 def component_titles(model: Any, k: int) -> list[str]:
     """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without the ratios where they are not known."""
     names = component_names(k)
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     if ratios is None:
         return names
     return [
@@ -47,7 +47,7 @@ def scores(model: Any, X: Any = None, labels: npt.ArrayLike | None = None) -> Ch
     if X is not None:
         mapped = as_float64(model.transform(X))
     elif hasattr(model, "eigenvectors_"):
-        mapped = as_float64(model.eigenvectors_) * np.sqrt(model.eigenvalues_)
+        mapped = as_float64(model.eigenvectors_) * np.sqrt(as_float64(model.eigenvalues_))
     else:
         raise ParameterError(
             "The model does not keep the rows it was fitted on. Pass them: scores(model, X)."
@@ -83,11 +83,12 @@ def variances(model: Any) -> Chart:
     """
     if model.n_components_ == 0:
         raise ParameterError("The model has no components to draw.")
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     of = "the total variance"
     if ratios is None:
         of = f"the variance of {model.n_components_} components"
-        ratios = model.explained_variance_ / (model.explained_variance_.sum() or 1.0)
+        ratios = as_float64(model.explained_variance_)
+        ratios = ratios / (ratios.sum() or 1.0)
     shown = min(MOST_BARS, len(ratios))
     title = (
         "Variances" if shown == len(ratios) else f"Variances of the first {shown} of {len(ratios)} components"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian import store
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, shares_of
+from gramian.arrays import as_float64
 from gramian.records import Certificate, Plan
 
 if TYPE_CHECKING:
@@ -91,14 +92,15 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
     such as the explained variance ratio under a kernel that is not proven positive semi-definite.
     """
     k = model.n_components_
-    eigenvalues = getattr(model, "eigenvalues_", model.explained_variance_)
-    ratios = model.explained_variance_ratio_
+    variances = as_float64(model.explained_variance_)
+    eigenvalues = as_float64(getattr(model, "eigenvalues_", variances))
+    ratios = shares_of(model)
     certificate = model.certificate_
     columns: dict[str, Any] = {
         "component": component_names(k),
         "eigenvalue": eigenvalues,
-        "variance": model.explained_variance_,
-        "standard deviation": np.sqrt(model.explained_variance_),
+        "variance": variances,
+        "standard deviation": np.sqrt(variances),
         "explained variance ratio": [None] * k if ratios is None else ratios,
         "cumulative": [None] * k if ratios is None else np.cumsum(ratios),
         "residual": _padded(certificate.residuals, k),
@@ -164,7 +166,7 @@ def method_name(model: Any) -> str:
 def model_facts(model: Any) -> dict[str, Any]:
     """Return what a fitted model is: kind, parameters, sizes, plan and certificate."""
     names = getattr(model, "feature_names_in_", None)
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     return {
         "kind": type(model).__name__,
         "parameters": plain(model.get_params(deep=False)),

@@ -170,7 +170,7 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
     correlations: npt.NDArray[Any] = (
-        as_float64(directions) * np.sqrt(model.explained_variance_) * factor[:, None]
+        as_float64(directions) * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None]
     )
     return correlations
 

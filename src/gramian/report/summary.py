@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gramian.analysis.components import shares_of
 from gramian.checks import counted, duration
 from gramian.report.facts import (
     component_rows,
@@ -66,7 +67,7 @@ def headline(model: Any, table: Table) -> str:
     k = model.n_components_
     n, size = table.values.shape[0], _size(table)
     count = counted(k, "component")
-    ratios = model.explained_variance_ratio_
+    ratios = shares_of(model)
     if ratios is None:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
     where = " in feature space" if hasattr(model, "kernel") else ""
@@ -238,7 +239,7 @@ def _treatment(model: Any) -> str:
 
 
 def _selection(model: Any) -> str:
-    k, ratios = model.n_components_, model.explained_variance_ratio_
+    k, ratios = model.n_components_, shares_of(model)
     where = " in feature space" if hasattr(model, "kernel") else ""
     what = ("variance" if model.center else "second moments") + where
     kept = f"{counted(k, 'component was', 'components were')} kept"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 
 from gramian.arrays import is_numpy, namespace, numpy_dtype
 from gramian.checks import NAMES_SHOWN, counted
-from gramian.errors import DataError, InputTypeError
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.rows.rows import Block, Rows
 
 # float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
@@ -137,12 +137,17 @@ def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | 
 def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
     """Return a PyTorch or other array-API array as float32 or float64, shape (n, d), where it lives."""
     xp = namespace(X)
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise InputTypeError(
+            "X is a sparse tensor of PyTorch. Pass X.to_dense(), or a matrix of scipy.sparse, which is taken."
+        )
     if X.ndim != 2:
         raise DataError(
             f"Expected a 2-D array of samples by features, got {X.ndim} dimensions. "
             "Reshape your data: x[:, None] for one feature, x[None, :] for one sample."
         )
     check_by_sklearn(np.broadcast_to(np.float32(0), tuple(X.shape)), estimator, minimum)
+    _require_float64(X, xp)
     dtype = numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
     if dtype.kind == "c":
         raise DataError(f"Complex data not supported: X has dtype {X.dtype}. Pass X.real and X.imag apart.")
@@ -151,6 +156,26 @@ def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
     if dtype in (np.dtype("f4"), np.dtype("f8")):
         return X
     return xp.astype(X, xp.float32 if dtype in EXACT_IN_FLOAT32 else xp.float64)
+
+
+def _require_float64(X: Any, xp: Any) -> None:
+    """Refuse arrays of which no certificate would hold: without float64, or multiplied with fewer digits."""
+    if "float64" in str(X.dtype):
+        return
+    device = array_api_compat.device(X)
+    try:
+        xp.empty(0, dtype=xp.float64, device=device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputTypeError(
+            f"X is on {device}, which has no float64, and what is guaranteed here takes some of it. Move X "
+            "to the host (in PyTorch X.cpu()), or to a device that has it, such as one of CUDA."
+        ) from error
+    precision = getattr(xp, "get_float32_matmul_precision", lambda: "highest")()
+    if precision != "highest":
+        raise ParameterError(
+            f"PyTorch is set to multiply float32 with the precision {precision!r}, less than float32 has. "
+            "Call torch.set_float32_matmul_precision('highest'), or pass X.double()."
+        )
 
 
 def _refuse_other_columns(X: Any) -> None:

@@ -16,6 +16,7 @@ from scipy import sparse
 from gramian.checks import amount, slices, told
 from gramian.errors import DataError, FileError
 from gramian.rows.archives import Header, Use, damage, pick_array, require, require_room
+from gramian.rows.sparse import require_lengths
 from gramian.rows.spool import Spool
 from gramian.rows.stored import StoredArray, whole_within
 from gramian.rows.stored_sparse import ENTRY, StoredSparse, refuse_by_columns
@@ -159,6 +160,7 @@ def read_sparse_npz(file: IO[bytes], source: str) -> Any:
                 return None
             entries = _header_in(archive, source, "data")
             require_room(replace(entries, dtype=np.dtype("V16")), source)
+            _sparse_shape(archive, source)
         file.seek(0)
         matrix = sparse.load_npz(file).tocsr()
         matrix.check_format(full_check=True)  # what points outside of the matrix would be written there
@@ -189,7 +191,7 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
             return None
         form = _header_in(archive, source, "format").read().item().decode()
         refuse_by_columns(form, entries, limit, source, "scipy.sparse.save_npz(path, X.tocsr())")
-        n, d = map(operator.index, _header_in(archive, source, "shape").read().tolist())
+        n, d = _sparse_shape(archive, source)
         data, indices = (_unpacked(archive, f"{name}.npy", path, source) for name in ("data", "indices"))
         indptr = _header_in(archive, source, "indptr").read().astype(np.int64)
     rows = pick_rows(n, choice.rows, source)
@@ -197,6 +199,12 @@ def stored_npz(path: Path, key: str | None, choice: Choice, limit: int, source: 
     held = (data.dtype.itemsize + indices.dtype.itemsize) * entries
     notes = (f"{amount(held)} of entries were unpacked to a temporary file, to be read block by block",)
     return Table(values, source=source, notes=notes, row_numbers=None if choice.rows is None else rows)
+
+
+def _sparse_shape(archive: zipfile.ZipFile, source: str) -> tuple[int, int]:
+    n, d = map(operator.index, _header_in(archive, source, "shape").read().tolist())
+    require_lengths((n, d), source)
+    return n, d
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str, path: Path, source: str) -> StoredArray:

@@ -180,5 +180,10 @@ def _opened(path: Path, source: str) -> Iterator[Any]:
                 f"{source} needs {path.with_suffix(suffix).name} beside it, which is not there. Copy it too: "
                 "it names the " + ("variants." if suffix == ".bim" else "individuals.")
             )
-    with damage(source), open_bed(path) as bed:
+    # bed-reader takes tabs between the columns of a .bim file only, and PLINK writes and reads spaces too.
+    variants = path.with_suffix(".bim")
+    with damage(str(variants)), variants.open(encoding="utf-8") as file:
+        names, alleles = zip(*((line[1], line[-2]) for line in map(str.split, file) if line), strict=True)
+    known = {"sid": names, "allele_1": alleles}
+    with damage(source), open_bed(path, properties=known) as bed:
         yield bed

@@ -154,16 +154,12 @@ class Scan:
         if expected is not None:
             table = expected.ordered(table)
         table = replace(table, asked=_asked(self))
-        if isinstance(table.values, OnDisk):
-            holes = self.missing is not None or (expected is not None and expected.means is not None)
-            # Else whoever makes the first pass over the numbers finds them.
-            return (
-                handle_missing(table, self._policy(expected), expected)
-                if holes or table.values.finite is False
-                else table
-            )
-        table = handle_missing(table, self._policy(expected), expected)
-        return replace(table, values=contiguous(table.values))
+        stored = isinstance(table.values, OnDisk)
+        fills = self.missing is not None or (expected is not None and expected.means is not None)
+        # Else whoever makes the first pass over the numbers finds what is not finite.
+        if fills or not stored or table.values.finite is False:
+            table = handle_missing(table, self._policy(expected), expected)
+        return table if stored else replace(table, values=contiguous(table.values))
 
 
 def scan(

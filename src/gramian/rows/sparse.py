@@ -7,9 +7,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian.arrays import as_csr
+from gramian.arrays import as_csr, memory_limit_bytes
+from gramian.checks import amount
+from gramian.errors import MemoryLimitError
 from gramian.rows.array import check_by_sklearn
 from gramian.rows.rows import Block, Rows
+
+VECTORS = 8  # of a number for each row and column, that whatever is done with a matrix takes
+
+
+def require_lengths(shape: tuple[int, int], source: str) -> None:
+    """Refuse a sparse matrix of which not even means fit into memory: a few bytes promise any shape.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    need, limit = 8 * VECTORS * sum(shape), memory_limit_bytes(None)
+    if need > limit:
+        raise MemoryLimitError(
+            f"{source} is a sparse matrix of {shape[0]:,} x {shape[1]:,}: eight numbers a row and column "
+            f"take {amount(need)}, and {amount(limit)} of memory may be used. Leave out columns without "
+            "entries, X[:, np.unique(X.nonzero()[1])], or raise GRAMIAN_MEMORY_LIMIT."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +54,10 @@ class SparseRows(Rows):
         ------
         DataError, InputTypeError
             For anything that is not a table of real numbers with so many rows.
+        MemoryLimitError
+            If it has more columns than vectors in memory can have.
         """
+        require_lengths(X.shape, "X")
         checked = check_by_sklearn(X, estimator, minimum, accept_sparse="csr")
         values = as_csr(checked.astype(np.float64, copy=False))
         borrowed = any(

@@ -261,7 +261,10 @@ class StoredArray(OnDisk):
             except OSError as error:
                 raise FileError(f"{self._block(rows)} cannot be read: {reason(error)}.") from error
             if not read:
-                raise FileError(f"{self._block(rows)} are not there: the file was cut off while it was read.")
+                raise FileError(
+                    f"{self._block(rows)} are not there: the file was cut off while it was read. "
+                    "Copy it again."
+                )
             done += read
         if _state(file) != self._before:
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gramian.arrays import as_float64, blas_threads, column_norms, from_numpy, is_numpy, namespace
+from gramian.arrays import (
+    as_float64,
+    blas_threads,
+    column_norms,
+    decomposed,
+    from_numpy,
+    moved,
+    namespace,
+)
 from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
@@ -114,9 +122,9 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
     """
     A = operator.dense()
     total = operator.trace()
-    if operator.psd and is_numpy(A):
+    if operator.psd:
         # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
-        total = float(np.trace(A))
+        total = float(namespace(A).linalg.trace(A))
     if vectors:
         values, V, rest = _leading(A, target, total)
         residuals = column_norms(A @ V - V * from_numpy(values, V)[None, :])
@@ -146,21 +154,32 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
 
 def _leading(A: Any, target: Target, total: float | None) -> tuple[FloatArray, Any, FloatArray]:
     """Leading eigenpairs in descending order and the other eigenvalues, as far as they were computed."""
-    m = A.shape[0]
-    if not is_numpy(A):
-        values, vectors = namespace(A).linalg.eigh(A)
+
+    def on_device(linalg: Any, A: Any) -> tuple[FloatArray, Any, FloatArray]:
+        values, vectors = linalg.eigh(A)
         values, vectors = as_float64(values)[::-1], namespace(A).flip(vectors, axis=1)
         k = count_of(target, values, total)
         return values[:k].copy(), vectors[:, :k], values[k:].copy()
+
+    values, vectors, rest = decomposed(A, on_device, lambda A: _leading_on_host(A, target, total))
+    return values, moved(vectors, A), rest
+
+
+def _leading_on_host(
+    A: FloatArray, target: Target, total: float | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    m = A.shape[0]
     if target.count is None and target.fraction is not None and m > 256:
         every = _eigenvalues(A)
         k = count_of(target, every, total)
-        values, vectors, _ = _leading(A, Target(count=k), total)
+        values, vectors, _ = _leading_on_host(A, Target(count=k), total)
         return values, vectors, every[k:].copy()
     if _partial(m, target):
         low = m - target.count
         values, vectors = _eigh(A, subset_by_index=[low, m - 1])
-        return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]), np.empty(0)
+        # Of many equal eigenvalues LAPACK's search by index may return none.
+        if values.size == target.count:
+            return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]), np.empty(0)
     values, vectors = _eigh(A, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
     k = count_of(target, values, total)
@@ -181,7 +200,9 @@ def _eigh(A: Any, **options: Any) -> tuple[Any, Any]:
 
 def _eigenvalues(A: Any) -> FloatArray:
     """All eigenvalues, descending."""
-    if not is_numpy(A):
-        return as_float64(namespace(A).linalg.eigvalsh(A))[::-1]
-    with blas_threads():
-        return np.asarray(scipy.linalg.eigvalsh(A, check_finite=False)[::-1])
+
+    def on_host(A: FloatArray) -> FloatArray:
+        with blas_threads():
+            return np.asarray(scipy.linalg.eigvalsh(A, check_finite=False)[::-1])
+
+    return decomposed(A, lambda linalg, A: as_float64(linalg.eigvalsh(A))[::-1], on_host)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gramian.arrays import as_float64, blas_threads, column_norms, is_numpy, namespace
+from gramian.arrays import as_float64, blas_threads, column_norms, decomposed, moved, namespace
 from gramian.operators.costs import Costs, Form, TableCosts
-from gramian.records import Ask, Cost, Spectrum, Step, Target
+from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found
 from gramian.solvers.spectra import count_of, relative_tolerance
 
@@ -112,9 +112,11 @@ def solve_svd(C: Any, target: Target, noise: float, relative: float) -> tuple[Sp
 
 
 def _svd(C: Any) -> tuple[Any, Any, Any]:
-    if not is_numpy(C):
-        found = namespace(C).linalg.svd(C, full_matrices=False)
-        return found[0], found[1], found[2]
+    found = decomposed(C, lambda linalg, C: tuple(linalg.svd(C, full_matrices=False)), _svd_on_host)
+    return moved(found[0], C), moved(found[1], C), moved(found[2], C)
+
+
+def _svd_on_host(C: FloatArray) -> tuple[Any, ...]:
     with blas_threads():
         try:
             return scipy.linalg.svd(C, full_matrices=False, check_finite=False)  # type: ignore[no-any-return]

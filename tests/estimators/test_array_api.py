@@ -1,0 +1,158 @@
+"""Arrays of any library, and those that NumPy cannot read: what comes in decides where everything runs."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils import estimator_checks
+
+from gramian import (
+    PCA,
+    DataError,
+    InputTypeError,
+    KernelPCA,
+    ParameterError,
+    Whitener,
+    arrays,
+    choose_components,
+    load,
+)
+from gramian.arrays import as_float64, moved, to_numpy
+from gramian.kernels import RBF
+from gramian.rows import as_rows
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((120, 6)) * 0.7 ** np.arange(6) + 1.0
+NEW = RNG.standard_normal((9, 6)) * 0.7 ** np.arange(6) + 1.0
+NYSTROEM = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=30, random_state=0)
+FEATURES = KernelPCA(2, kernel="rbf", solver="random-features", n_landmarks=64, random_state=0)
+MODELS = (
+    PCA(2),
+    PCA(0.9, solver="full", scale="unit", whiten=True),
+    PCA(2, solver="krylov", random_state=0),
+    KernelPCA(2, kernel="rbf"),
+    KernelPCA(2, kernel="poly", solver="krylov", random_state=0),
+    NYSTROEM,
+    FEATURES,
+    Whitener(),
+    Whitener("cholesky", regularization=0.1),
+)
+
+
+def pretended():
+    """What makes arrays on a device that NumPy cannot read, and that mixes with none of the host."""
+    xp = pytest.importorskip("array_api_strict")
+    return lambda values: xp.asarray(np.array(values), device=xp.Device("device1"))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_checks_of_scikit_learn(monkeypatch):
+    checks = [check for check in dir(estimator_checks) if check == "check_array_api_same_namespace"]
+    if not checks:
+        pytest.skip("this scikit-learn has no such checks yet")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    run = 0
+    for model in (PCA(2), KernelPCA(2, kernel="rbf"), NYSTROEM, Whitener()):
+        assert model.__sklearn_tags__().array_api_support
+        name = type(model).__name__
+        for check in estimator_checks._yield_array_api_checks(model):
+            try:
+                check(name, clone(model))
+                run += 1
+            except (estimator_checks.SkipTest, pytest.skip.Exception):
+                continue  # a library or device that is not here
+    assert run >= 4 * 5
+
+
+def test_mixed_kinds_follow_what_comes_in(tmp_path):
+    make = pretended()
+    labels = np.arange(120) % 2
+    for model in MODELS:
+        host = clone(model).fit(X, labels)
+        device = clone(model).fit(make(X), labels)
+        expected = host.transform(NEW)
+        for found in (host.transform(make(NEW)), device.transform(make(NEW))):
+            assert moved(found, make(NEW)) is found
+            np.testing.assert_allclose(to_numpy(found), expected, atol=1e-6)
+        assert isinstance(device.transform(NEW), np.ndarray)
+        device.save(tmp_path / "model.gramian")
+        np.testing.assert_allclose(load(tmp_path / "model.gramian").transform(NEW), expected, atol=1e-6)
+        for name, value in vars(host).items():
+            if isinstance(value, np.ndarray):
+                assert type(getattr(device, name)) is type(make(X)), name
+
+
+def test_what_else_a_fitted_model_says():
+    make = pretended()
+    host, device = PCA(3).fit(X), PCA(3).fit(make(X))
+    assert device.score(make(X)) == pytest.approx(host.score(X))
+    np.testing.assert_allclose(device.get_covariance(), host.get_covariance(), atol=1e-10)
+    assert str(device.summary()) == str(host.summary())
+    assert str(choose_components(make(X), random_state=0)) == str(choose_components(X, random_state=0))
+    counts = RNG.integers(0, 3, (50, 8)).astype(float)
+    found = PCA(2, scale="genotype").fit(make(counts))
+    np.testing.assert_allclose(to_numpy(found.scale_), PCA(2, scale="genotype").fit(counts).scale_)
+    whole = PCA(random_state=0).fit(make(X)).partial_fit(make(NEW))
+    expected = PCA().fit(np.concatenate([X, NEW])).explained_variance_
+    np.testing.assert_allclose(as_float64(whole.explained_variance_), expected, rtol=1e-9)
+    gram = RBF(gamma=0.3).gram(make(X))
+    scores = KernelPCA(2, kernel="precomputed").fit_transform(gram)
+    expected = KernelPCA(2, kernel="precomputed").fit_transform(RBF(gamma=0.3).gram(X))
+    np.testing.assert_allclose(to_numpy(scores), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("limit", [5000, 3])
+def test_a_device_decomposes_small_matrices_only(monkeypatch, limit):
+    xp = pytest.importorskip("array_api_strict")
+    orders = []
+
+    def counting(solve):
+        def call(A, **options):
+            orders.append(min(A.shape))
+            return solve(A, **options)
+
+        return call
+
+    for name in ("eigh", "eigvalsh", "svd"):
+        monkeypatch.setattr(xp.linalg, name, counting(getattr(xp.linalg, name)))
+    monkeypatch.setattr(arrays, "MOST_ON_DEVICE", limit)
+    make = pretended()
+    for model in (PCA(2), PCA(2, solver="full"), PCA(2, solver="covariance"), KernelPCA(2, kernel="rbf")):
+        found = clone(model).fit(make(X))
+        assert found.certificate_.ok
+        expected = clone(model).fit(X).transform(NEW)
+        np.testing.assert_allclose(to_numpy(found.transform(make(NEW))), expected, atol=1e-7)
+    assert bool(orders) == (limit == 5000)
+    assert max(orders, default=0) <= limit
+
+
+def test_a_solver_that_fails_on_its_device_is_followed_by_the_host(monkeypatch):
+    xp = pytest.importorskip("array_api_strict")
+
+    def failing(*_, **__):
+        raise RuntimeError("cusolver error")
+
+    monkeypatch.setattr(xp.linalg, "eigh", failing)
+    model = PCA(2, solver="covariance").fit(pretended()(X))
+    np.testing.assert_allclose(as_float64(model.explained_variance_), PCA(2).fit(X).explained_variance_)
+
+
+def test_refusals():
+    xp = pytest.importorskip("array_api_strict")
+    without = xp.ones((4, 3), dtype=xp.float32, device=xp.Device("no_float64"))
+    with pytest.raises(InputTypeError, match=r"has no float64.*X\.cpu\(\)"):
+        as_rows(without)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(InputTypeError, match=r"sparse tensor of PyTorch. Pass X\.to_dense\(\)"):
+        as_rows(torch.eye(3).to_sparse())
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("high")
+        with pytest.raises(ParameterError, match="set_float32_matmul_precision\\('highest'\\)"):
+            as_rows(torch.ones((4, 3)))
+        assert as_rows(torch.ones((4, 3), dtype=torch.float64)).shape == (4, 3)
+    finally:
+        torch.set_float32_matmul_precision(before)
+    values = X.copy()
+    values[2, 1] = np.nan
+    with pytest.raises(DataError, match="row 2, column 1"):
+        PCA(2).fit(pretended()(values))
