@@ -20,7 +20,6 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from gramian.errors import FileError
-from gramian.rows.files import locate
 from gramian.service.api import api
 from gramian.service.guard import Guard
 from gramian.service.logs import Log
@@ -125,12 +124,12 @@ def item_of(source: str) -> Item:
     elif path.is_file():
         with open(path, "rb") as file:
             kind = "gallery" if file.read(16) == b"SQLite format 3\0" else "data"
-    if kind == "data":
-        locate(source)
-    elif not path.is_file():
-        raise FileError(f"{source}: there is no such file. Check the name.")
+    if not path.exists() and "::" in source:
+        path = Path(source.rpartition("::")[0])
+    if not path.exists():
+        raise FileError(f"{source}: there is no such file or folder. Check the name.")
     size = path.stat().st_size if path.is_file() else 0
-    created = path.stat().st_mtime if path.exists() else 0.0
+    created = path.stat().st_mtime
     name = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
     full = os.path.abspath(path if kind != "data" else source)
     return Item(secrets.token_hex(16), kind, name, created, size, {}, full, "given")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from gramian.service.jobs import FINISHED_KEPT, Job
+from gramian.service.logs import LOG
 from gramian.service.metrics import Metrics
 from gramian.service.problems import Refusal
 from gramian.service.settings import CORES, Settings
@@ -60,6 +61,7 @@ class State:
                 facts = await self.quick.ask(look(item.kind, item.part(Path())))
             except Refusal as refusal:
                 facts = {"error": refusal.problem.error}
+                LOG.warning(f"{item.name}: {refusal.problem.error}")
             self.given[place] = replace(item, facts=facts)
 
     async def end(self) -> None:

@@ -141,9 +141,9 @@ class Pool:
                 ) from None
 
     async def start(self) -> None:
-        """Start all processes, so that the first who ask need not wait for that."""
-        orders = [self.ask({"do": "nothing"}) for _ in range(self.count)]
-        await asyncio.gather(*orders)
+        """Start a process, so that the first who ask need not wait for that."""
+        if self.count:
+            await self.ask({"do": "nothing"})
 
     async def end(self) -> None:
         """End all processes."""
