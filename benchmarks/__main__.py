@@ -11,6 +11,7 @@ import exact
 import growth
 import meaning
 import scale
+import serving
 from harness import memory, report
 from harness.rows import Options, Report, Row
 from harness.timing import say
@@ -25,6 +26,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "meaning": meaning.rows,
     "scale": scale.rows,
     "selection": selection.rows,
+    "service": serving.rows,
 }
 
 

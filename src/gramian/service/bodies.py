@@ -161,7 +161,7 @@ def write_rows(
         if kind == "json":
             labels = None if table.labels is None else plain(table.labels)
             whole = {"columns": list(names), "values": plain(values), "names": plain(table.row_names)}
-            json.dump(whole | {"labels": labels} | plain(more) | told, file, allow_nan=False)
+            file.write(json.dumps(whole | {"labels": labels} | plain(more) | told, allow_nan=False))
         else:
             plainly = {name: plain(list(column)) for name, column in columns.items()}
             for row in zip(*plainly.values(), strict=True):

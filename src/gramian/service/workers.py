@@ -175,7 +175,7 @@ class Pool:
 
     async def _turn(self) -> None:
         """Wait until a process is free, among so many others."""
-        refusal = busy("All processes are busy", max(1, round(min(self.patience, 5))))
+        refusal = busy("All processes are busy", 1 if self.patience else 5)
         if self._slots.locked() and self._queue >= self.waiting:
             raise refusal
         self._queue += 1
