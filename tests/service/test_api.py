@@ -91,6 +91,17 @@ def test_rows_rebuilt_and_cleaned_with_the_error_of_each(client, ids, files):
     np.testing.assert_allclose(got["error"], space.errors(faces, [20])[:, 0], atol=1e-6)
 
 
+def test_components_are_rows(client, ids, files):
+    pca, space = (gramian.load(files / f"{name}.gramian") for name in ("pca", "faces"))
+    got = client.get(f"/api/v1/models/{ids['pca']}/components?count=2").json()
+    assert got["names"] == ["mean", "PC1", "PC2"]
+    np.testing.assert_allclose(got["values"], [pca.mean_, *pca.components_[:2]])
+    got = client.get(f"/api/v1/models/{ids['faces']}/components", headers={"Accept": "application/x-npy"})
+    pictures = np.load(io.BytesIO(got.content)).reshape(-1, 28, 24)
+    np.testing.assert_allclose(pictures, [space.mean_face_, *space.component_pictures()], atol=1e-5)
+    assert client.get(f"/api/v1/models/{ids['kernel']}/components").status_code == 422
+
+
 def test_what_does_not_fit_the_model_is_said(client, ids):
     for do, model, body, word in (
         ("denoise", "pca", NEW.tolist(), "denoise needs a kernel PCA"),

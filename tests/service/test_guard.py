@@ -172,6 +172,10 @@ def test_too_large_and_too_slow_and_too_much(files):
         for connection in slow:
             assert b" 408 " in connection.recv(65536)
             connection.close()
+        with socket.create_connection(("127.0.0.1", port_of(server)), timeout=20) as gone:
+            gone.sendall(head.replace("\n", "\r\n").encode() + b"1,2\n")
+            until(lambda: left_behind(server))
+        until(lambda: not left_behind(server), 1.5)
         assert client.post(f"{API}/login", content=bytes(2 << 20), headers=JSON).status_code == 413
         rows = b"a,b\n1,2\n3,5\n"
         for status in (201, 201, 413):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -274,11 +274,31 @@ async def ask_of_data(
     return await here.quick.ask(order | {"data": data})
 
 
+async def rows_of(
+    request: Request,
+    here: State,
+    order: dict[str, Any],
+    ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+) -> Response:
+    """Send the rows that a process writes, in the form that is wanted."""
+    kind, answer = wanted(request), here.work / secrets.token_hex(16)
+    order["answer"] = {"path": str(answer), "name": "the answer", "kind": TABLES[kind][1:]}
+    try:
+        await ask(order)
+        return sent(answer, kind)
+    except BaseException:
+        answer.unlink(missing_ok=True)
+        raise
+
+
+ROWS_OUT = responses(406, 415) | {200: {"content": {kind: {} for kind in TABLES}}}
+
+
 @api.post(
     "/models/{id}/{do}",
     openapi_extra=body_of(ROWS, required=False),
     response_class=Response,
-    responses=responses(406, 415) | {200: {"content": {kind: {} for kind in TABLES}}},
+    responses=ROWS_OUT,
 )
 async def apply(
     request: Request,
@@ -293,19 +313,23 @@ async def apply(
     `error` is, of a row rebuilt, |x - x~| / |x - mean|; of a cleaned one how far it is, in feature space,
     from the projection. Rows come in the form that Accept names.
     """
-    kind, answer = wanted(request), here.work / secrets.token_hex(16)
     order: dict[str, Any] = {"do": do, "model": here.reach(visitor).part("model", id)}
-    order["answer"] = {"path": str(answer), "name": "the answer", "kind": TABLES[kind][1:]}
     if do == "reconstruct":
         order["components"] = asked.components
     elif asked.components is not None:
         raise Refusal(422, f"components belongs to reconstruct, and not to {do}.", "Leave it out.")
-    try:
-        await ask_of_data(request, here, visitor, order, asked, ROWS)
-        return sent(answer, kind)
-    except BaseException:
-        answer.unlink(missing_ok=True)
-        raise
+    return await rows_of(
+        request, here, order, lambda order: ask_of_data(request, here, visitor, order, asked, ROWS)
+    )
+
+
+@api.get("/models/{id}/components", response_class=Response, responses=ROWS_OUT)
+async def components(
+    request: Request, here: Here, visitor: Whose, id: Id, count: Annotated[int, Query(ge=1, le=1000)] = 24
+) -> Response:
+    """Return the mean and the first components, each as a row, which for pictures is a picture."""
+    order = {"do": "components", "model": here.reach(visitor).part("model", id), "count": count}
+    return await rows_of(request, here, order, here.quick.ask)
 
 
 async def recognised(

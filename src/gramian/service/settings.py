@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
+from gramian.arrays import memory_limit_bytes
+
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -42,12 +44,12 @@ class Limits:
     visitors: int = 1000
     idle_seconds: float = 3600.0
     workers: int = CORES
-    waiting: int = 64
+    waiting: int = 256
     patience: float = 5.0
     worker_bytes: int = 2 << 30
     worker_seconds: float = 30.0
     fits: int = max(1, CORES // 2)
-    fit_bytes: int = 4 << 30
+    fit_bytes: int = field(default_factory=lambda: memory_limit_bytes(None) // 2)
     fit_seconds: float = 3600.0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.components import component_names
 from gramian.checks import check_choice, check_integer
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import expected_columns
@@ -202,6 +203,25 @@ def denoise(say: Say, model: Said, data: Said, answer: Said) -> Said:
     return write_rows(answer, table, feature_names(table), found.reshape(len(found), -1), error=residuals)
 
 
+def components(say: Say, model: Said, answer: Said, count: int) -> Said:
+    """Write the mean and the first components, each a row or a picture."""
+    fitted = held(model, load)
+    if isinstance(fitted, FaceSpace):
+        mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
+    elif hasattr(fitted, "components_"):
+        mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
+    else:
+        raise ParameterError(
+            f"Components of a {type(fitted).__name__} are no rows. Name a PCA or a FaceSpace."
+        )
+    values = np.concatenate([np.reshape(mean, (1, -1)), np.reshape(rows, (len(rows), -1))])
+    names = getattr(fitted, "feature_names_in_", None)
+    shape = getattr(fitted, "picture_shape_", None)
+    titles = ("mean", *component_names(len(rows)))
+    table = Table(values, None if names is None else tuple(names), titles, picture_shape=shape)
+    return write_rows(answer, table, feature_names(table), values)
+
+
 # --------------------------------------------------------------- faces
 
 
@@ -242,5 +262,6 @@ DOES: dict[str, Callable[..., Said]] = {
     "transform": transform,
     "reconstruct": reconstruct,
     "denoise": denoise,
+    "components": components,
     "recognise": recognise,
 }

@@ -66,7 +66,7 @@ class Worker:
         with suppress(ConnectionError):
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             await self._process.stdin.drain()
-        while line := await self._process.stdout.readline():
+        while line := await self._line(self._process.stdout):
             said: Said = json.loads(line)
             if "status" in said:
                 self.usable = True
@@ -80,6 +80,12 @@ class Worker:
             "The work was ended, most likely because it took more memory than a request has.",
             "Send less.",
         )
+
+    async def _line(self, answers: asyncio.StreamReader) -> bytes:
+        try:
+            return await answers.readline()
+        except ValueError:
+            raise Refusal(413, "The answer is too long to be given.", "Ask for less.") from None
 
     async def end(self) -> None:
         """End the process, whatever it does."""
@@ -166,12 +172,12 @@ class Pool:
             yield worker
         finally:
             self.busy -= 1
+            self._slots.release()
             if worker is not None and worker.usable:
                 self._idle.append(worker)
             elif worker is not None:
                 self._all.discard(worker)
                 await asyncio.shield(worker.end())
-            self._slots.release()
 
     async def _turn(self) -> None:
         """Wait until a process is free, among so many others."""
