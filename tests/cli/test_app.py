@@ -9,7 +9,7 @@ from gramian.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "info", "plan", "relations", "select",
-    "choose-kernel", "demo", "kernels", "faces"
+    "choose-kernel", "serve", "demo", "kernels", "faces"
 )  # fmt: skip
 
 
