@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from gramian import PCA
@@ -24,25 +25,34 @@ def started(*arguments):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_models_outlive_a_kill(tmp_path):
     PCA(3).fit(X).save(tmp_path / "m.gramian")
-    store = tmp_path / "store"
+    content, store = (tmp_path / "m.gramian").read_bytes(), tmp_path / "store"
     process, url = started("--store", str(store))
-    with process:
-        content = (tmp_path / "m.gramian").read_bytes()
-        made = httpx.post(
-            f"{url}/api/v1/models", content=content, headers=BINARY, trust_env=False, timeout=30
-        )
-        assert made.status_code == 201
+    with process, httpx.Client(base_url=url, trust_env=False, timeout=30) as client:
+        kept = client.post("/api/v1/models?name=wine", content=content, headers=BINARY).json()
+        own = client.post("/api/v1/models?keep=false", content=content, headers=BINARY).json()
+        assert (kept["whose"], own["whose"]) == ("kept", "yours")
+        cookies = dict(client.cookies)
         process.kill()
     process, url = started("--store", str(store), "--api-only", str(tmp_path / "m.gramian"))
     with process:
-        models = httpx.get(f"{url}/api/v1/models", trust_env=False, timeout=30).json()
-        assert [model["whose"] for model in models] == ["given", "kept"]
-        assert httpx.get(f"{url}/", trust_env=False, timeout=30).status_code == 404
+        with httpx.Client(base_url=url, trust_env=False, timeout=30) as other:
+            assert [model["whose"] for model in other.get("/api/v1/models").json()] == ["given", "kept"]
+            assert other.get(f"/api/v1/models/{own['id']}").status_code == 404
+            scores = other.post(f"/api/v1/models/{kept['id']}/transform", json=X[:2].tolist()).json()
+            np.testing.assert_allclose(scores["values"], PCA(3).fit(X).transform(X[:2]))
+            assert other.get("/").status_code == 404
+        with httpx.Client(base_url=url, trust_env=False, timeout=30, cookies=cookies) as client:
+            assert client.get(f"/api/v1/models/{own['id']}").status_code == 200
+            assert client.post(f"/api/v1/models/{own['id']}/keep").json()["whose"] == "kept"
+            assert client.post(f"/api/v1/models/{kept['id']}/keep").status_code == 409
+            assert client.get(f"/api/v1/models/{own['id']}").status_code == 404
+            assert client.delete(f"/api/v1/models/{kept['id']}").status_code == 204
         process.send_signal(signal.SIGINT)
         told = process.stderr.read()
         assert process.wait(20) == 130
     assert '"route": "/api/v1/{kinds}", "status": 200' in told
     assert "Traceback" not in told
+    assert sorted(path.name for path in store.iterdir()) == ["models", "visitors"]
 
 
 def test_what_is_refused(gramian, tmp_path, monkeypatch):

@@ -11,9 +11,7 @@ from gramian.service import Limits
 from gramian.service.problems import Refusal
 from gramian.service.shelves import Shelf
 from gramian.service.visitors import Visitors
-from served import BINARY, client_of, serving
 
-API = "/api/v1"
 MODEL = {"model": {"kind": "PCA"}}
 
 
@@ -63,31 +61,6 @@ def test_a_description_that_is_damaged_is_no_item(tmp_path):
     assert shelf.get("data", item.id) is None
     (shelf.folder / f"{item.id}.json").write_text("{")
     assert shelf.items() == []
-
-
-def test_models_in_the_store_survive_and_are_for_all(tmp_path, files):
-    content = (files / "pca.gramian").read_bytes()
-    limits = Limits(workers=1, fits=1)
-    with serving(store=tmp_path / "kept", limits=limits) as server, client_of(server) as client:
-        kept = client.post(f"{API}/models?name=wine", content=content, headers=BINARY).json()
-        own = client.post(f"{API}/models?name=mine&keep=false", content=content, headers=BINARY).json()
-        assert (kept["whose"], own["whose"]) == ("kept", "yours")
-        cookies = dict(client.cookies)
-    with serving(store=tmp_path / "kept", limits=limits) as server:
-        with client_of(server) as other:
-            assert [item["name"] for item in other.get(f"{API}/models").json()] == ["wine"]
-            assert other.get(f"{API}/models/{own['id']}").status_code == 404
-            assert (
-                other.post(f"{API}/models/{kept['id']}/transform", json=[[1, 2, 3, 4, 5]]).status_code == 200
-            )
-        with client_of(server, cookies=cookies) as client:
-            assert client.get(f"{API}/models/{own['id']}").status_code == 200
-            assert client.post(f"{API}/models/{own['id']}/keep").json()["whose"] == "kept"
-            assert client.post(f"{API}/models/{kept['id']}/keep").status_code == 409
-            assert client.get(f"{API}/models/{own['id']}").status_code == 404
-            assert client.delete(f"{API}/models/{kept['id']}").status_code == 204
-    assert len(os.listdir(tmp_path / "kept" / "models")) == 2
-    assert sorted(os.listdir(tmp_path / "kept")) == ["models", "visitors"]
 
 
 def test_things_of_those_who_do_not_come_back_go(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -37,7 +38,8 @@ class State:
     def __init__(self, settings: Settings, root: Path, given: Sequence[Item], metrics: Metrics) -> None:
         limits = settings.limits
         self.settings, self.limits, self.given, self.metrics = settings, limits, list(given), metrics
-        self.work = root / f"work-{secrets.token_hex(8)}"
+        self.work = root / "work"
+        shutil.rmtree(self.work, ignore_errors=True)  # what a server that was killed has left
         self.work.mkdir(mode=0o700, parents=True)
         self.visitors = Visitors(root / "visitors", limits)
         self.kept = Shelf(root / "models", "kept") if settings.store is not None else None
