@@ -91,6 +91,9 @@ def test_bodies_that_are_no_data(client, ids, server):
         (transform, b"[[1, 2], [3]]", JSON, 422),
         (transform, b'{"rows": 3}', JSON, 422),
         (transform, b'{"columns": "ab", "values": [[1]]}', JSON, 422),
+        (transform, b'[{"\\ud800": 1}]', JSON, 422),
+        (f"{API}/plans", b'{"data": "' + 32 * b"0" + b'", "\\ud800": 1}', JSON, 422),
+        (f"{API}/plans", b"[" * 100_000, JSON, 400),
         (transform, b"\xff\xfe\x00", CSV, 400),
         (transform, b"PAR1 and no more", PARQUET, 400),
         (transform, claiming(10**18), NPY, 400),
@@ -125,6 +128,9 @@ def test_hosts_and_origins_of_others(client, server):
         assert client.get("/healthz", headers={"Host": host}).status_code == 400
     assert client.get("/healthz", headers={"Host": "localhost:1"}).status_code == 200
     assert b" 400 " in raw(server, "GET /healthz HTTP/1.1\nHost: localhost\nHost: evil.example\n\n")
+    assert b" 40" in raw(
+        server, f"POST {API}/data HTTP/1.1\nHost: localhost\nContent-Length: {5000 * '9'}\n\n"
+    )
     for origin in ("http://evil.example", "null", own.replace("http", "https"), "http://localhost:1"):
         for ask in (client.get, client.post):
             got = ask(f"{API}/models", headers={"Origin": origin})

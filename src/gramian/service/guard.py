@@ -55,7 +55,7 @@ class Guard:
         self._pass = None if settings.token is None else pass_of(settings.token)
         names = {name.lower() for name in settings.hosts}
         if settings.token is not None:
-            names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+            names.add(socket.gethostname().lower())
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

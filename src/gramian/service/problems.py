@@ -21,6 +21,8 @@ class Refusal(Exception):
     def __init__(
         self, status: int, error: str, what_to_do: str | None = None, retry_after: int | None = None
     ) -> None:
+        # What clients wrote may be quoted, and need not be text that can be sent.
+        error = error.encode("utf-8", "replace").decode()
         super().__init__(error)
         self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do)
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}

@@ -57,12 +57,12 @@ class Item:
     file: str
     whose: str = "yours"
 
-    def part(self, folder: Path, **more: Any) -> dict[str, Any]:
+    def part(self, folder: Path) -> dict[str, Any]:
         """Return what a process must know of it."""
         given = self.whose == "given"
         path = Path(self.file) if given else folder / self.file
         told = {"path": str(path), "name": self.name, "kind": path.suffix, "given": given}
-        return told | {"reading": self.facts.get("reading", {})} | more
+        return told | {"reading": self.facts.get("reading", {})}
 
 
 class Shelf:
@@ -132,11 +132,6 @@ class Shelf:
             if path.name not in known and time.time() - path.stat().st_mtime > UNFINISHED:
                 path.unlink(missing_ok=True)
 
-    @property
-    def bytes(self) -> int:
-        """How much is kept."""
-        return sum(item.bytes for item in self.items())
-
 
 @dataclass(frozen=True)
 class Reach:
@@ -177,7 +172,7 @@ class Reach:
             "with the answer to what you sent: send that along.",
         )
 
-    def part(self, kind: Kind, id: str, **more: Any) -> dict[str, Any]:
+    def part(self, kind: Kind, id: str) -> dict[str, Any]:
         """Return what a process must know of an item."""
         item, shelf = self.find(kind, id)
-        return item.part(Path() if shelf is None else shelf.folder, **more)
+        return item.part(Path() if shelf is None else shelf.folder)

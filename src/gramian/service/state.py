@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +49,6 @@ class State:
         )
         threads = max(1, CORES // limits.fits)
         self.fits = Pool(limits.fits, limits.fit_bytes, limits.fit_seconds, 0, 0.0, threads)
-        self.began = time.monotonic()
         metrics.gauge("gramian_busy_workers", "Processes at work.", lambda: self.quick.busy)
         metrics.gauge("gramian_running_fits", "Fits at work.", lambda: self.fits.busy)
         metrics.gauge("gramian_visitors", "Visitors who keep something.", lambda: self.visitors.count)

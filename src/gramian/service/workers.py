@@ -70,7 +70,7 @@ class Worker:
             said: Said = json.loads(line)
             if "status" in said:
                 self.usable = True
-                raise Refusal(said["status"], said["error"], said.get("what_to_do"))
+                raise Refusal(said["status"], said["error"])
             if "answer" in said:
                 self.usable = True
                 return dict(said["answer"])
