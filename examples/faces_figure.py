@@ -16,12 +16,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 from scipy.io import loadmat
 
 from gramian.faces import FaceSpace, read_faces
-from gramian.plots.charts import scatter
-from gramian.plots.faces import strip
+from gramian.plots.images import strip
+from gramian.plots.style import COLOURS, Layers, headed, table
 from gramian.rows.decoding import resized
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
@@ -72,7 +73,9 @@ def refused(faces: np.ndarray, others: np.ndarray) -> float:
     return float((others > np.percentile(faces, 95)).mean())
 
 
-def table(counts: Sequence[int], errors: dict[str, np.ndarray], single: dict[str, np.ndarray]) -> list[str]:
+def table_lines(
+    counts: Sequence[int], errors: dict[str, np.ndarray], single: dict[str, np.ndarray]
+) -> list[str]:
     """Return the errors as lines of a Markdown table."""
     lines = ["| | " + " | ".join(f"r = {r}" for r in counts) + " |", "|---|" + "---:|" * len(counts)]
     for name, values in single.items():
@@ -133,21 +136,36 @@ def main(folder: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     _draw(space, counts, shown, single, out / "strip.png")
     percentiles = {name: np.percentile(values, PERCENTILES, axis=0) for name, values in errors.items()}
-    title = f"Relative error by percentile ({', '.join(map(str, PERCENTILES))})"
-    values = np.array(list(percentiles.values()))
-    place, group = np.broadcast_to(np.log2(counts), values.shape), np.repeat(GROUPS, values[0].size)
-    axes = {"x_title": "log2 of the number of components", "y_title": "|x - x~| / |x - mean|"}
-    scatter(place.ravel(), values.ravel(), title=title, labels=group, **axes).save(out / "errors.svg")
+    _draw_errors(counts, percentiles).save(out / "errors.svg")
     page = [
         f"# What {len(faces.take(fitted))} pictures of {PEOPLE} people rebuild",
         "",
         paragraph(counts, errors, scores),
         "",
-        *table(counts, errors, single),
+        *table_lines(counts, errors, single),
     ]
     (out / "summary.md").write_text("\n".join(page) + "\n", encoding="utf-8")
     print("\n".join(page[2:]))
     print(f"\nWritten: {out / 'strip.png'}, errors.svg and summary.md beside it")
+
+
+def _draw_errors(counts: Sequence[int], percentiles: dict[str, np.ndarray]) -> alt.LayerChart:
+    """Draw medians as lines in bands from the 5th to the 95th percentile."""
+    columns = {"pictures": [], "r": [], "low": [], "median": [], "high": []}
+    for group, (low, _, median, _, high) in percentiles.items():
+        columns["pictures"] += [group] * len(counts)
+        for name, values in (("r", counts), ("low", low), ("median", median), ("high", high)):
+            columns[name] += list(map(float, values))
+    x = alt.X("r:Q", title="components", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(counts)))
+    color = alt.Color("pictures:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS)))
+    band = alt.Chart().mark_area(opacity=0.25).encode(x=x, y="low:Q", y2="high:Q", color=color)
+    line = (
+        alt.Chart()
+        .mark_line(point=True)
+        .encode(x=x, y=alt.Y("median:Q", title="|x - x~| / |x - mean|"), color=color)
+    )
+    title = headed("Relative error of the reconstruction", "Median, and the 5th to the 95th percentile.")
+    return Layers(data=table(columns), layer=[band, line], title=title, width=440, height=330)
 
 
 def _draw(

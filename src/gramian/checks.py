@@ -141,6 +141,14 @@ def listed(names: Iterable[object]) -> str:
     return f"{text} and {hidden:,} more" if hidden > 0 else text
 
 
+def percent(ratio: float | None) -> str:
+    """Return a ratio in percent; what rounding makes of it must not claim all where a little is missing."""
+    if ratio is None:
+        return "not known"
+    text = f"{100 * ratio:.2f}"
+    return "99.99 %" if text == "100.00" and ratio < 1 - 1e-9 else f"{text} %"
+
+
 def duration(seconds: float) -> str:
     """Return seconds, or minutes where they are many.
 

@@ -2,11 +2,14 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gramian.cli import main
+from gramian.report import results
 
 KINDS = ("setosa", "virginica")
 
@@ -62,3 +65,20 @@ def flower_model(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--label", "species", "-o", "m.gramian")
     assert ran.code == 0, ran.err
     return folder / "m.gramian"
+
+
+@pytest.fixture(autouse=True)
+def _sketches(request, monkeypatch):
+    """Results folders get files under the names of figures; tests that read them ask for ``drawn``."""
+    if "drawn" in request.fixturenames:
+        return
+
+    def sketch(model, *_, **__):
+        return SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
+
+    monkeypatch.setattr(results, "plots", SimpleNamespace(scree=sketch, scores=sketch))
+
+
+@pytest.fixture
+def drawn():
+    """Figures of results folders are drawn."""

@@ -17,7 +17,7 @@ def read(path):
         return list(csv.reader(file))
 
 
-def test_a_results_folder_holds_everything(folder, gramian):
+def test_a_results_folder_holds_everything(folder, gramian, drawn):
     ran = gramian(
         "fit", "flowers.csv", "--label", "species", "--components", 2, "--scale", "unit", "-o", "results/"
     )
@@ -26,7 +26,7 @@ def test_a_results_folder_holds_everything(folder, gramian):
     assert "Certificate: holds" in ran.out
     names = sorted(path.name for path in (folder / "results").iterdir())
     tables = ["eigenvalues.csv", "loadings.csv", "model.gramian", "scores.csv"]
-    assert names == [*tables, "scores.svg", "summary.md", "variances.svg"]
+    assert names == [*tables, "scores.svg", "scree.svg", "summary.md"]
     model = package.load("results/model.gramian")
     scores = read("results/scores.csv")
     assert scores[0] == ["name", "species", "PC1", "PC2"]
@@ -134,7 +134,7 @@ def test_kernel_pca(folder, gramian):
         "scores.parquet",
         "eigenvalues.parquet",
         "scores.svg",
-        "variances.svg",
+        "scree.svg",
         "summary.md",
     }
     model = package.load("r/model.gramian")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from gramian.report import pieces
+from gramian.report import pieces, results
 from gramian.rows.stored import StoredArray
 
 resource = pytest.importorskip("resource")  # POSIX
@@ -42,7 +42,7 @@ def test_transform_gives_what_it_gives_of_a_small_one(kind, model, gramian):
         assert np.array_equal(*same)
 
 
-def test_fit_writes_the_same_folder(large, gramian):
+def test_fit_writes_the_same_folder(large, gramian, monkeypatch, drawn):
     assert gramian("fit", "x.npy", "--components", "3", "-o", "small").code == 0
     ran = gramian("fit", "x.npy", "--components", "3", "-o", "large", "--checkpoint", "c", *LIMIT)
     assert ran.code == 0, ran.err
@@ -51,8 +51,15 @@ def test_fit_writes_the_same_folder(large, gramian):
     scores = [np.loadtxt(f"{name}/scores.csv", delimiter=",", skiprows=1) for name in ("small", "large")]
     assert np.abs(scores[0] - scores[1]).max() < 1e-9
     page = (large / "large/summary.md").read_text()
+    assert "![Scores along the first components](scores.svg)" in page
     assert "SHA-256: none, since the data was not read byte by byte from first to last" in page
-    assert "scores.svg shows 5,000 of 20,000 rows, evenly spaced" in page
+
+
+def test_of_very_many_rows_some_are_drawn(large, gramian, monkeypatch, drawn):
+    monkeypatch.setattr(results, "MOST_DRAWN", 500)
+    assert gramian("fit", "x.npy", "--components", "2", "-o", "r", *LIMIT).code == 0
+    assert "scores.svg is about 500 of 20,000 rows, evenly spaced." in (large / "r/summary.md").read_text()
+    assert "Scores of 500 rows" in (large / "r/scores.svg").read_text()
 
 
 def test_plan_does_not_read(large, gramian, monkeypatch):

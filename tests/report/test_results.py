@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import gramian
+from gramian import plots
 from gramian.errors import MissingExtraError
 from gramian.plots.pictures import signed
 from gramian.report import results
@@ -75,6 +76,20 @@ def test_without_pillow_everything_else_is_written(tmp_path, monkeypatch):
     assert not any(name.endswith(".png") for name in written.files)
     assert 'pip install "gramian[images]"' in written.notes[0]
     assert "summary.md" in written.files
+
+
+def test_without_altair_everything_else_is_written(tmp_path, monkeypatch):
+    def missing(name):
+        raise MissingExtraError("plots", "altair", "Drawing figures")
+
+    for name in ("scree", "scores"):
+        monkeypatch.delattr(plots, name, raising=False)
+    monkeypatch.setattr(plots, "__getattr__", missing)
+    written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
+    assert not list(tmp_path.glob("*.svg"))
+    assert "No figures were written." in written.notes[0]
+    assert 'pip install "gramian[plots]"' in (tmp_path / "summary.md").read_text()
+    assert {"scores.csv", "loadings.csv", "eigenvalues.csv", "model.gramian"} <= set(written.files)
 
 
 def test_correlations_of_constant_columns_are_zero():

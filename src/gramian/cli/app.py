@@ -11,6 +11,7 @@ from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
 from gramian.cli.options import help_alone, spread
+from gramian.cli.plotting import plot
 from gramian.cli.relating import relations
 from gramian.cli.selecting import select
 from gramian.cli.serving import serve
@@ -42,7 +43,7 @@ def gramian(
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, info, plan, relations):
+for command in (fit, transform, reconstruct, denoise, whiten, plot, info, plan, relations):
     app.command()(spread(command))
 app.command()(select)
 app.command()(choose_kernel)

@@ -85,8 +85,8 @@ def show(
     components: Annotated[int | None, option("--components", "K", "How many components. [23]")] = None,
 ) -> None:
     """Draw the mean face and the first components."""
-    from gramian.plots.faces import face_sheet
-    from gramian.plots.figures import component_titles
+    from gramian.plots.images import face_sheet
+    from gramian.plots.names import component_titles
 
     _check_suffix(out, ".png", "the sheet")
     check_file(out)
@@ -116,7 +116,7 @@ def reconstruct(
     Draws the original and what comes back, and prints the errors: |x - x~| / |x - mean|, and the root of the
     mean square error in grey values.
     """
-    from gramian.plots.faces import strip
+    from gramian.plots.images import strip
 
     wanted = None if counts is None else read_counts(counts)
     _check_suffix(out, ".png", "the strip")

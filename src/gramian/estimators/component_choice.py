@@ -172,23 +172,28 @@ def after_the_fit(model: Any, choice: ComponentChoice | None) -> ComponentChoice
     return fraction_rule(scree_of(model), float(asked))
 
 
-def scree_of(model: Any) -> Scree:
-    """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
+def known_variances(model: Any) -> FloatArray:
+    """Return the variances that a fitted model kept, and those left out as far as they are known."""
     spectrum, known = model.spectrum_, as_float64(model.explained_variance_)
     top = float(spectrum.values[0]) if spectrum.values.size else 0.0
     if spectrum.rest.size and known.size and top > 0:
         known = np.concatenate([known, np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)])
+    return known
+
+
+def scree_of(model: Any) -> Scree:
+    """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
     d, n = model.n_features_in_, model.n_samples_
     seen = vars(model).get("_seen")
     return Scree(
-        values=known,
+        values=known_variances(model),
         total=model.total_variance_,
         n_samples=n,
         n_features=d,
         varying=d - model.constant_features_.shape[0],
         centered=bool(model.center),
         degrees=n - model.ddof * (1 if seen is None else n / seen.effective),
-        tolerance=spectrum.rank_tolerance,
+        tolerance=model.spectrum_.rank_tolerance,
     )
 
 

@@ -60,6 +60,7 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
+from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
@@ -78,7 +79,7 @@ BLOCK = 480  # new rows mapped at a time by one worker
 register_forms(KERNELS, FUNCTIONS)
 
 
-class KernelPCA(KnowsHabits, ByFeatures, Saved, TransformerMixin, BaseEstimator):
+class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, BaseEstimator):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
 
     Parameters

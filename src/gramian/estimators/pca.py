@@ -55,6 +55,7 @@ from gramian.estimators.inputs import (
     remember_features,
     streams,
 )
+from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
@@ -68,7 +69,7 @@ CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
-class PCA(KnowsHabits, Streaming, Saved, TransformerMixin, BaseEstimator):
+class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEstimator):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters

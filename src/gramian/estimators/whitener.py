@@ -27,6 +27,7 @@ from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.fitted import on_device
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
+from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
@@ -36,7 +37,7 @@ from gramian.store import Array, Given
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 
-class Whitener(Saved, TransformerMixin, BaseEstimator):
+class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
     """Map rows to coordinates that are uncorrelated and of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is

@@ -16,6 +16,7 @@ from gramian.checks import check_choice, check_integer, counted, slices
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
@@ -106,7 +107,7 @@ KEEP = 0.99
 BLOCK_BYTES = 64 << 20
 
 
-class FaceSpace(Saved, BaseEstimator):
+class FaceSpace(Saved, InNotebooks, BaseEstimator):
     """Eigenfaces: principal components of pictures of faces.
 
     Parameters

@@ -1,20 +1,78 @@
-"""Shows fitted models: scores, variances and component pictures.
+"""Shows fitted models: figures of scores, spectra and loadings, and pictures.
 
-Charts are SVG text without any dependency; pictures need Pillow (``pip install "gramian[images]"``).
-Both show themselves in a notebook and have ``save(path)``.
+Figures are Altair charts (``pip install "gramian[plots]"``): interactive in notebooks, written as .svg, .png,
+.pdf and .html by ``save`` without a browser, and ``chart.data`` is the table behind them. Pictures need
+Pillow (``pip install "gramian[images]"``). Nothing of either is imported before a figure is asked for.
 
 Examples
 --------
 >>> import numpy as np
 >>> import gramian
 >>> X = np.random.default_rng(0).normal(size=(30, 4))
->>> chart = gramian.plots.scores(gramian.PCA(2).fit(X), X, labels=["a"] * 15 + ["b"] * 15)
->>> chart.svg[:4]
-'<svg'
+>>> chart = gramian.plots.scores(gramian.PCA(2).fit(X), X, color=["a"] * 15 + ["b"] * 15)
+>>> chart.data.column_names
+['row', 'PC1', 'PC2', 'group']
 """
 
-from gramian.plots.charts import Chart
-from gramian.plots.figures import components, scores, variances
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gramian.errors import MissingExtraError
 from gramian.plots.pictures import Picture
 
-__all__ = ["Chart", "Picture", "components", "scores", "variances"]
+if TYPE_CHECKING:
+    from gramian.plots.before import whitening
+    from gramian.plots.columns import biplot, correlation_circle, loadings
+    from gramian.plots.curves import selection
+    from gramian.plots.images import components, reconstructions
+    from gramian.plots.likeness import face_scores
+    from gramian.plots.playground import kernel_contours
+    from gramian.plots.points import scores
+    from gramian.plots.spectra import eigenvalues, scree
+
+_HOME = {
+    "biplot": "columns",
+    "components": "images",
+    "correlation_circle": "columns",
+    "eigenvalues": "spectra",
+    "face_scores": "likeness",
+    "kernel_contours": "playground",
+    "loadings": "columns",
+    "reconstructions": "images",
+    "scores": "points",
+    "scree": "spectra",
+    "selection": "curves",
+    "whitening": "before",
+}
+__all__ = [
+    "Picture",
+    "biplot",
+    "components",
+    "correlation_circle",
+    "eigenvalues",
+    "face_scores",
+    "kernel_contours",
+    "loadings",
+    "reconstructions",
+    "scores",
+    "scree",
+    "selection",
+    "whitening",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'gramian.plots' has no attribute {name!r}")
+    try:
+        value = getattr(import_module(f"gramian.plots.{_HOME[name]}"), name)
+    except ImportError as error:
+        if error.name != "altair":
+            raise
+        raise MissingExtraError("plots", "altair", "Drawing figures") from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

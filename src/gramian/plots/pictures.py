@@ -51,8 +51,21 @@ class Picture:
         return self.png()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a .png file, which appears whole or not at all."""
+        """Write the picture to a .png file, or to .svg, .pdf or .html, which appears whole or not at all.
+
+        Raises
+        ------
+        MissingExtraError
+            Without Pillow, and for anything else than .png without the extra "plots".
+        """
         content = self.png()
+        if os.fspath(path).lower().endswith((".svg", ".pdf", ".html")):
+            try:
+                from gramian.plots.style import framed
+            except ImportError as error:
+                raise MissingExtraError("plots", "altair", "Writing pictures as other than .png") from error
+            framed(content, self.pixels.shape).save(path)
+            return
         with atomic_write(path) as file:
             file.write(content)
 

@@ -12,6 +12,7 @@ import numpy as np
 from gramian import store
 from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64
+from gramian.checks import percent
 from gramian.records import Certificate, Plan
 
 if TYPE_CHECKING:
@@ -121,14 +122,6 @@ def component_rows(model: Any, count: int) -> list[list[str]]:
         [name, f"{value:.6g}", f"{deviation:.6g}", *map(percent, ratios)]
         for name, value, deviation, *ratios in list(zip(*columns, strict=True))[:count]
     ]
-
-
-def percent(ratio: float | None) -> str:
-    """Return a ratio in percent; what rounding makes of it must not claim all where a little is missing."""
-    if ratio is None:
-        return "not known"
-    text = f"{100 * ratio:.2f}"
-    return "99.99 %" if text == "100.00" and ratio < 1 - 1e-9 else f"{text} %"
 
 
 def _padded(values: Any, k: int) -> list[Any]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian import plots
 from gramian.analysis.components import component_names
+from gramian.analysis.loadings import correlations
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import evenly
 from gramian.errors import FileError, MissingExtraError
-from gramian.operators.moments import center_rows
-from gramian.plots.figures import component_titles, draw_scores, variances
+from gramian.plots.names import component_titles
 from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.report.facts import component_facts
 from gramian.report.pieces import is_stored, mapped
@@ -29,9 +30,9 @@ from gramian.store import atomic_folder, atomic_write, finish_folder
 MODEL, PAGE = "model.gramian", "summary.md"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
-MOST_DRAWN = 5000  # rows of a table in a file
+MOST_DRAWN = 1_000_000  # rows of a table in a file
 OWN = re.compile(
-    r"(model\.gramian|summary\.md|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|variances)\.svg"
+    r"(model\.gramian|summary\.md|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|scree)\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
 )
 
@@ -88,12 +89,8 @@ def write_results(folder: Path, fitted: Fitted) -> Written:
         scores, shown = _write_scores(written, fitted)
         _write_tables(written, fitted)
         if fitted.model.n_components_:
-            written.add("variances.svg", variances(fitted.model).save)
-            table = fitted.table
-            labels = table.labels if shown is None or table.labels is None else table.labels[shown]
-            chart = draw_scores(fitted.model, scores, labels, table.label_name or "")
-            written.add("scores.svg", chart.save)
-            if table.picture_shape is not None and hasattr(fitted.model, "components_"):
+            _write_figures(written, fitted, scores, shown)
+            if fitted.table.picture_shape is not None and hasattr(fitted.model, "components_"):
                 _write_pictures(written, fitted)
         with atomic_write(place / PAGE) as file:
             file.write(summary_page(fitted, written.files, written.notes).encode())
@@ -117,17 +114,37 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
         written.add(f"scores.{suffix}", lambda path: write_table(path, columns, suffix))
         return fitted.scores, None
     n = table.values.shape[0]
-    shown, drawn = evenly(n, MOST_DRAWN), []
+    shown, drawn = np.array(evenly(n, MOST_DRAWN)), []
 
     def pieces() -> Iterator[dict[str, Any]]:
         for rows, scores in mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
-            drawn.append(scores[[row - rows.start for row in shown if rows.start <= row < rows.stop]])
+            first, last = np.searchsorted(shown, [rows.start, rows.stop])
+            drawn.append(scores[shown[first:last] - rows.start, :2])
             yield row_table(table, scores, rows=rows)
 
     written.add(f"scores.{suffix}", lambda path: write_pieces(path, pieces(), n, suffix))
     if len(shown) < n:
-        written.notes.append(f"scores.svg shows {len(shown):,} of {n:,} rows, evenly spaced.")
-    return np.concatenate(drawn), shown
+        written.notes.append(f"scores.svg is about {len(shown):,} of {n:,} rows, evenly spaced.")
+    return np.concatenate(drawn), shown.tolist() if len(shown) < n else None
+
+
+def _write_figures(
+    written: Written, fitted: Fitted, scores: npt.NDArray[Any], shown: list[int] | None
+) -> None:
+    table = fitted.table
+    if shown is not None:
+        labels, names = table.labels, table.row_names
+        table = replace(
+            table,
+            labels=None if labels is None else labels[shown],
+            row_names=None if names is None else tuple(names[row] for row in shown),
+        )
+    color = None if table.labels is None else table.label_name or table.labels
+    try:
+        written.add("scree.svg", plots.scree(fitted.model).save)
+        written.add("scores.svg", plots.scores(fitted.model, table, mapped=scores, color=color).save)
+    except MissingExtraError as error:
+        written.notes.append(f"No figures were written. {error}")
 
 
 def _write_tables(written: Written, fitted: Fitted) -> None:
@@ -163,22 +180,7 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
         for constant features.
     """
     directions: npt.NDArray[Any] = np.asarray(model.components_).T
-    if kind == "unit":
-        return directions
-    deviation = _deviations(table, model.ddof)
-    divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
-    constant = deviation == 0
-    factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
-    correlations: npt.NDArray[Any] = (
-        as_float64(directions) * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None]
-    )
-    return correlations
-
-
-def _deviations(table: Table, ddof: int) -> npt.NDArray[np.float64]:
-    rows = as_rows(table, limit=memory_limit_bytes(None))
-    view = center_rows(rows, center=True, scale=None, ddof=ddof)
-    return np.ldexp(np.sqrt(view.column_squares / (rows.shape[0] - ddof)), view.exponent)
+    return directions if kind == "unit" else correlations(model, table)
 
 
 # ------------------------------------------------------------------- pictures

@@ -10,12 +10,11 @@ from typing import Any
 import numpy.typing as npt
 
 from gramian.analysis.components import shares_of
-from gramian.checks import counted, duration
+from gramian.checks import counted, duration, percent
 from gramian.report.facts import (
     component_rows,
     kernel_text,
     method_name,
-    percent,
     size_text,
     validity_text,
     versions,
@@ -101,7 +100,7 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     for name, words in (
         ("components.png", "Mean and components as pictures; in a component middle grey is 0"),
         ("scores.svg", "Scores along the first components"),
-        ("variances.svg", "Variances"),
+        ("scree.svg", "Variance of the components"),
     ):
         if name in files:
             lines += ["", f"![{words}]({name})"]

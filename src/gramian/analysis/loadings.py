@@ -1,0 +1,77 @@
+"""How much columns have to do with components, and where groups of points lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import chi2
+
+from gramian.arrays import as_float64, memory_limit_bytes
+from gramian.operators.moments import center_rows
+from gramian.records import FloatArray
+from gramian.rows import as_rows
+
+
+def correlations(model: Any, data: Any) -> FloatArray:
+    """Return the correlations of columns with scores, ``component * sd(score) / sd(column)``.
+
+    Parameters
+    ----------
+    model : fitted PCA
+    data : array-like of shape (n_samples, n_features)
+        What it was fitted on.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_components)
+        0 for constant columns.
+    """
+    rows = as_rows(data, limit=memory_limit_bytes(None))
+    view = center_rows(rows, center=True, scale=None, ddof=model.ddof)
+    deviation = np.ldexp(np.sqrt(view.column_squares / (rows.shape[0] - model.ddof)), view.exponent)
+    divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
+    constant = deviation == 0
+    factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
+    directions = as_float64(model.components_).T
+    found: FloatArray = directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None]
+    return found
+
+
+def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
+    """Return the ellipse that holds a share of a normal distribution with the points' mean and covariance.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        At least two; the covariance divides by n - 1.
+    level : float
+        The share, between 0 and 1.
+    corners : int
+
+    Returns
+    -------
+    ndarray of shape (corners + 1, 2)
+        The last point is the first one. Of points on a line it is a part of that line.
+
+    References
+    ----------
+    Johnson and Wichern (2007), Applied Multivariate Statistical Analysis, section 4.2.
+
+    Examples
+    --------
+    >>> normal_ellipse([[-1, 0], [1, 0], [0, -1], [0, 1]], 0.95)[0].round(2).tolist()
+    [2.0, 0.0]
+    """
+    given = np.asarray(points, dtype=np.float64)
+    size = float(np.abs(given).max()) or 1.0
+    given = given / size
+    (a, b), (_, c) = np.cov(given.T)
+    # The root of a 2 x 2 matrix M is (M + d I) / sqrt(trace + 2 d), d the root of the determinant.
+    d = np.sqrt(max(a * c - b * b, 0.0))
+    root = np.array([[a + d, b], [b, c + d]]) / (np.sqrt(a + c + 2 * d) or 1.0)
+    angle = np.linspace(0, 2 * np.pi, corners + 1)
+    circle = np.sqrt(chi2.ppf(level, 2)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    ellipse: FloatArray = size * (given.mean(axis=0) + circle @ root)
+    return ellipse

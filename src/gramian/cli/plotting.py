@@ -1,0 +1,140 @@
+"""The command that draws a saved model: ``plot``."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gramian.checks import check_choice
+from gramian.cli.inputs import read_model, read_new_data
+from gramian.cli.options import JsonFlag, ModelFile, Reading, option, out
+from gramian.cli.outputs import answer, check_place
+from gramian.cli.progress import progress
+from gramian.errors import ParameterError
+
+# What can be drawn, and what that takes.
+WHAT = {
+    "scree": "a PCA, KernelPCA or Whitener, or a model of faces",
+    "eigenvalues": "a PCA, KernelPCA or Whitener, or a model of faces",
+    "scores": "a PCA or KernelPCA, and DATA",
+    "loadings": "a PCA of a table",
+    "biplot": "a PCA of a table with two components, and DATA",
+    "correlation-circle": "a PCA of a table with two components, and DATA",
+    "components": "a PCA of pictures, or a model of faces",
+    "reconstructions": "a PCA or KernelPCA of pictures, and DATA",
+    "contours": "a PCA or KernelPCA of two columns, and DATA",
+    "whitening": "a Whitener, and DATA",
+    "face-scores": "a model of faces",
+}
+FORMATS = ("svg", "png", "pdf", "html")
+
+
+def plot(
+    model: ModelFile,
+    reading: Reading,
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="Rows to draw, read as by transform.", show_default=False),
+    ] = None,
+    what: Annotated[
+        str | None,
+        option("--what", "A,B,..", f"Figures: {', '.join(WHAT)}. [all that the model and DATA give]"),
+    ] = None,
+    color: Annotated[
+        str | None,
+        option("--color", "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"),
+    ] = None,
+    x: Annotated[
+        str, option("--x", "PC1", "Component across, such as PC3; for whitening the number of a column. [1]")
+    ] = "1",
+    y: Annotated[str, option("--y", "PC2", "Component upwards; for whitening a column. [2]")] = "2",
+    kind: Annotated[str, option("--format", "KIND", "svg, png, pdf or html. [svg]")] = "svg",
+    out: Annotated[str, out("FOLDER", "Where the figures go. [figures]")] = "figures",
+    as_json: JsonFlag = False,
+) -> None:
+    """Draw a saved model.
+
+    A file for each figure: what components carry and what rules say of their number, eigenvalues in the
+    intervals that are guaranteed, scores with their groups, loadings, pictures. Files of an earlier call are
+    replaced. Of .html files the scores have a table that shows the rows selected with the pointer.
+    """
+    check_choice("--format", kind, FORMATS)
+    asked = None if what is None else [check_choice("--what", name, tuple(WHAT)) for name in what.split(",")]
+    folder = Path(out)
+    if folder.suffix[1:] in FORMATS:
+        raise ParameterError(f"-o {out}: plot writes a folder. Name one, and --format {folder.suffix[1:]}.")
+    check_place(folder)
+    fitted = read_model(model)
+    table = None
+    if data is not None and hasattr(fitted, "face_scores_"):
+        raise ParameterError("A model of faces is drawn without DATA. Leave it out.")
+    if data is not None:
+        table, color = _read(data, reading, fitted, color)
+    elif color is not None:
+        raise ParameterError(
+            "--color is a column of DATA, which is not given. Name its file after the model."
+        )
+    figures = _figures(fitted, table, color, x, y, linked=kind == "html")
+    for name in asked or ():
+        if name not in figures:
+            raise ParameterError(f"--what {name} takes {WHAT[name]}. Here there are: {', '.join(figures)}.")
+    files = []
+    with progress("drawing"):
+        for name in asked or figures:
+            drawn = figures[name]()
+            folder.mkdir(parents=True, exist_ok=True)
+            drawn.save(folder / f"{name}.{kind}")
+            files.append(str(folder / f"{name}.{kind}"))
+    answer(as_json, {"files": files}, "\n".join(f"Written: {file}" for file in files))
+
+
+def _read(data: str, reading: Reading, fitted: Any, color: str | None) -> tuple[Any, Any]:
+    """Return the rows, and what they are coloured by."""
+    if color in list(getattr(fitted, "feature_names_in_", ())):
+        return read_new_data(data, reading, fitted), color
+    if color is not None and reading.labelled:
+        raise ParameterError(
+            f"--color {color} and labels are two colours for a point. Leave out one of them."
+        )
+    table = read_new_data(data, reading if color is None else replace(reading, label=color), fitted)
+    return table, None if table.labels is None else table.label_name or table.labels
+
+
+def _figures(
+    model: Any, table: Any, color: Any, x: str, y: str, linked: bool
+) -> dict[str, Callable[[], Any]]:
+    """Return what draws each figure that there can be."""
+    from gramian import plots
+
+    known, given = hasattr(model, "certificate_"), table is not None
+    faces, whitens = hasattr(model, "face_scores_"), hasattr(model, "regularized_eigenvalues_")
+    pictures = known and getattr(model, "picture_shape_", None) is not None
+    maps = known and not faces and not whitens
+    linear = maps and hasattr(model, "components_")
+    plane = linear and not pictures and given and model.n_components_ > 1
+    points = {"x": x, "y": y, "color": color}
+    figures: dict[str, tuple[bool, Callable[[], Any]]] = {
+        "scree": (known, lambda: plots.scree(model)),
+        "eigenvalues": (known, lambda: plots.eigenvalues(model)),
+        "scores": (maps and given, lambda: plots.scores(model, table, linked=linked, **points)),
+        "loadings": (linear and not pictures, lambda: plots.loadings(model)),
+        "biplot": (plane, lambda: plots.biplot(model, table, **points)),
+        "correlation-circle": (plane, lambda: plots.correlation_circle(model, table, x=x, y=y)),
+        "components": (pictures and (linear or faces), lambda: plots.components(model)),
+        "reconstructions": (maps and pictures and given, lambda: plots.reconstructions(model, table)),
+        "contours": (maps and given and model.n_features_in_ == 2, lambda: _contours(model, table, color)),
+        "whitening": (whitens and given, lambda: plots.whitening(model, table, x=x, y=y)),
+        "face-scores": (faces, lambda: plots.face_scores(model)),
+    }
+    return {name: draw for name, (possible, draw) in figures.items() if possible}
+
+
+def _contours(model: Any, table: Any, color: Any) -> Any:
+    """Draw contours beside those of plain PCA."""
+    from gramian import plots
+    from gramian.estimators.pca import PCA
+
+    models = [model] if hasattr(model, "components_") else [PCA(2).fit(table), model]
+    return plots.kernel_contours(models, table, color=color)

@@ -1,0 +1,83 @@
+"""Whitening: two columns before it and after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from gramian.analysis.loadings import normal_ellipse
+from gramian.arrays import as_float64
+from gramian.plots.names import feature_names_of, numbers_of, place_of
+from gramian.plots.points import SAMPLE
+from gramian.plots.style import BLUE, VERMILION, Columns, axis, headed, limits, table, zero_lines
+
+SIDE = 270  # pixels
+
+
+def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
+    """Draw two columns before whitening, and what becomes of them.
+
+    Parameters
+    ----------
+    model : fitted Whitener
+    X : array-like of shape (n_samples, n_features)
+    x, y : int or str, default=1 and 2
+        Columns, counted from 1; the whitened ones are those at the same places.
+
+    Returns
+    -------
+    altair.HConcatChart
+        ``chart.data`` has a row for each point: row, both columns before, and both after; of more than
+        2000 rows 2000 drawn at random.
+    """
+    after = as_float64(model.transform(X))
+    n = len(after)
+    after = after.reshape(n, -1)
+    before = as_float64(numbers_of(X)).reshape(n, -1)
+    count = min(before.shape[1], after.shape[1])
+    places = [place_of(one, count, name, f"{count} are whitened.") for one, name in ((x, "x"), (y, "y"))]
+    rows = np.arange(n)
+    if n > SAMPLE:
+        rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
+    names = feature_names_of(model)
+    made = [str(name) for name in model.get_feature_names_out()]
+    panels, columns, found = [], {"row": rows}, []
+    for when, values, called in (("before", before, names), ("after", after, made)):
+        pair = values[:, places]
+        line = normal_ellipse(pair)
+        found.append(np.cov(pair.T))
+        edges = [limits(pair[:, j], line[:, j], margin=0.04) for j in (0, 1)]
+        for j, side in enumerate("xy"):
+            columns[f"{when}_{side}"] = pair[rows, j]
+        unit = "" if when == "before" else " (whitened)"
+        points = (
+            alt.Chart()
+            .mark_point(filled=True, size=16, opacity=0.6, color=BLUE)
+            .encode(
+                x=axis(alt.X, f"{when}_x", called[places[0]] + unit, edges[0]),
+                y=axis(alt.Y, f"{when}_y", called[places[1]] + unit, edges[1]),
+                tooltip=["row:Q", f"{when}_x:Q", f"{when}_y:Q"],
+            )
+        )
+        edge = {"edge_x": line[:, 0], "edge_y": line[:, 1], "corner": np.arange(len(line))}
+        outline = alt.Chart(table(edge)).mark_line(color=VERMILION, strokeWidth=1.5)
+        outline = outline.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q")
+        panels.append(alt.LayerChart(layer=[*zero_lines(), points, outline], width=SIDE, height=SIDE))
+    head = headed(
+        f"Whitening by {model.method}",
+        *(
+            f"{when}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {_rounded(cov)};"
+            for when, cov in zip(("Before", "after"), found, strict=True)
+        ),
+        f"{n:,} rows{f', {SAMPLE:,} of them drawn at random (seed 0)' if n > SAMPLE else ''}.",
+        "Ellipses hold 95 % of a normal distribution.",
+        width=2 * SIDE,
+    )
+    return Columns(data=table(columns), hconcat=panels, title=head, spacing=30)
+
+
+def _rounded(covariance: Any) -> str:
+    small = abs(covariance[0, 1]) < 5e-4 * np.sqrt(covariance[0, 0] * covariance[1, 1])
+    return "0.000" if small else f"{covariance[0, 1]:.3g}"

@@ -1,0 +1,314 @@
+"""Figures of columns: what each has to do with the components."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from gramian.analysis.components import component_names
+from gramian.analysis.loadings import correlations
+from gramian.arrays import as_float64
+from gramian.checks import check_choice
+from gramian.errors import DataError, ParameterError
+from gramian.plots.labels import Room
+from gramian.plots.names import axis_title, component_titles, feature_names_of, fitted, place_of
+from gramian.plots.points import Cloud, draw
+from gramian.plots.style import (
+    BLUE,
+    COLOURS,
+    HEIGHT,
+    VERMILION,
+    WIDTH,
+    Layers,
+    Panels,
+    axis,
+    headed,
+    limits,
+    table,
+)
+from gramian.records import FloatArray
+
+KINDS = ("auto", "bars", "heat", "lines")
+MOST_BARS, MOST_CELLS, MOST_ARROWS = 30, 60, 40
+FIRST = 3  # components drawn by default
+CIRCLE = 380  # pixels
+ARROW_INK = "#9c3f00"
+TIP = ["component:N", "column:N", "loading:Q"]
+
+
+def loadings(
+    model: Any,
+    components: Sequence[int | str] | None = None,
+    *,
+    kind: str = "auto",
+    data: Any = None,
+    position: str = "column",
+) -> Any:
+    """Draw the loadings of components: how much each column takes part in them.
+
+    Parameters
+    ----------
+    model : fitted PCA or Whitener of kind PCA
+    components : sequence of int or str, optional
+        Such as ``[1, "PC4"]``; by default the first three, or for "heat" the first ten.
+    kind : {"auto", "bars", "heat", "lines"}, default="auto"
+        Bars of a panel for each component; a heat map; or lines, where columns follow each other as in a
+        spectrum: their names are then numbers, perhaps with a unit. "auto" takes lines for more than 60
+        columns, else bars.
+    data : array-like of shape (n_samples, n_features), optional
+        What the model was fitted on: correlations of columns with scores are then drawn instead of the
+        entries of unit vectors.
+    position : str
+        Title of the axis along the columns, such as "wavelength (nm)".
+
+    Returns
+    -------
+    altair.ConcatChart or altair.LayerChart
+        ``chart.data`` has a row for each column and component: component, column, position and loading. Of
+        more than 30 columns bars, and of more than 60 a heat map, have those of the largest loadings.
+
+    Raises
+    ------
+    DataError
+        For a model that has no loadings, such as a kernel PCA.
+    """
+    directions = _directions(model)
+    check_choice("kind", kind, KINDS)
+    names, k = feature_names_of(model), directions.shape[1]
+    if kind == "auto":
+        kind = "lines" if len(names) > MOST_CELLS else "bars"
+    asked = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
+    places = [place_of(one, k, "components") for one in asked]
+    values = (directions if data is None else correlations(model, data))[:, places]
+    most = {"bars": MOST_BARS, "heat": MOST_CELLS}.get(kind, len(names))
+    shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:most])
+    along = _positions(names) if kind == "lines" else None
+    if kind == "lines" and along is None and position == "column":
+        position = "column (position, counted from 0)"
+    titles = [component_titles(model, k)[place] for place in places]
+    columns = {
+        "component": np.repeat(titles, len(shown)),
+        "column": [names[j] for _ in places for j in shown],
+        "position": np.tile(shown.astype(float) if along is None else along, len(places)),
+        "loading": values[shown].T.ravel(),
+    }
+    what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
+    few = f"The {most} of {len(names):,} columns with the largest ones." if most < len(names) else ""
+    caption = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
+    parts = {"data": table(columns), "title": headed("Loadings", caption, few)}
+    if kind == "heat":
+        return _heat(parts, what, len(titles), len(shown), float(np.abs(values).max()) or 1.0)
+    edges = limits(values, zero=True, margin=0.04)
+    if kind == "lines":
+        return _lines(parts, axis(alt.Y, "loading", what, edges), position)
+    return _bars(parts, titles, axis(alt.X, "loading", what.split(" (")[0], edges), len(shown))
+
+
+def _heat(parts: dict[str, Any], what: str, across: int, down: int, bound: float) -> Any:
+    scale = alt.Scale(scheme="purpleorange", domain=[-bound, bound])
+    turned = alt.Axis(labelAngle=-45, labelOverlap=False)
+    cells = alt.Chart().mark_rect()
+    cells = cells.encode(
+        x=alt.X("component:N", sort=None, title=None, axis=turned),
+        y=alt.Y("column:N", sort=None, title=None, axis=alt.Axis(labelOverlap=False)),
+        color=alt.Color("loading:Q", scale=scale, title=what.split(" (")[0]),
+        tooltip=TIP,
+    )
+    return Layers(layer=[cells], width=max(120, 26 * across), height=max(120, 14 * down), **parts)
+
+
+def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
+    plain = alt.Axis(format=".6~r")
+    x = alt.X("position:Q", title=position, scale=alt.Scale(zero=False, nice=False), axis=plain)
+    color = alt.Color("component:N", sort=None, title=None, scale=alt.Scale(range=list(COLOURS)))
+    dash = alt.StrokeDash("component:N", sort=None, title=None)
+    lines = alt.Chart().mark_line(strokeWidth=1.4).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
+    zero = alt.Chart(table({"zero": [0.0]})).mark_rule(color="#aaaaaa").encode(y="zero:Q")
+    return Layers(layer=[zero, lines], width=WIDTH, height=HEIGHT - 70, **parts)
+
+
+def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int) -> Any:
+    sign = alt.condition("datum.loading < 0", alt.value(VERMILION), alt.value(BLUE))
+    panels = []
+    for j, title in enumerate(titles):
+        named = alt.Axis(labelOverlap=False) if j % FIRST == 0 else alt.Axis(labels=False, ticks=False)
+        y = alt.Y("column:N", sort=None, title=None, axis=named)
+        bars = alt.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
+        bars = bars.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
+        heading = alt.Title(title, fontSize=12, fontWeight="normal", anchor="middle", frame="group")
+        panels.append(bars.properties(title=heading, width=150, height=max(60, 15 * count)))
+    return Panels(concat=panels, columns=FIRST, spacing=10, **parts)
+
+
+def _directions(model: Any) -> FloatArray:
+    if not hasattr(fitted(model), "components_"):
+        raise DataError(
+            f"A {type(model).__name__} has no loadings: its components are no sums of columns. "
+            "Draw its scores, or, of two columns, gramian.plots.kernel_contours."
+        )
+    found = as_float64(model.components_).T
+    if not found.shape[1]:
+        raise ParameterError("The model has no components to draw.")
+    return found
+
+
+def _positions(names: Sequence[str]) -> FloatArray | None:
+    """Return the numbers in the names of columns, such as 900 of "900 nm"; None where one has none."""
+    numbers = [re.search(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", name) for name in names]
+    if not all(numbers) or all(re.fullmatch(r"x\d+|r\d+c\d+", name) for name in names):
+        return None
+    found = np.array([float(number[0]) for number in numbers if number])
+    return found if len(np.unique(found)) == len(found) else None
+
+
+# ---------------------------------------------------------------------- arrows
+
+
+def biplot(
+    model: Any,
+    X: Any,
+    *,
+    x: int | str = 1,
+    y: int | str = 2,
+    color: Any = None,
+    names: Sequence[Any] | None = None,
+    ellipses: float | None = 0.95,
+) -> Any:
+    """Draw rows and columns together: scores as points, and loadings as arrows.
+
+    The product of a point with an arrow, divided by the factor that the caption states, is the part of the
+    centred value that the two components carry.
+
+    Parameters
+    ----------
+    model : fitted PCA
+    X : array-like of shape (n_samples, n_features)
+    x, y, color, names, ellipses
+        As for :func:`scores`.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has the points; the arrows are those of ``loadings(model)``.
+
+    References
+    ----------
+    Gabriel (1971), The biplot graphic display of matrices with application to principal component analysis.
+    """
+    directions = _directions(model)
+    k = directions.shape[1]
+    if k < 2:
+        raise ParameterError("A biplot has two axes, and the model one component. Fit more.")
+    cloud = Cloud.of(model, X, x, y, color, names)
+    pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
+    lengths, reach = np.abs(pair).max(axis=0), np.abs(cloud.values).max(axis=0)
+    factor = float(np.min(reach / np.where(lengths > 0, lengths, 1.0)) or 1.0)
+    arrows = Arrows(factor * pair, feature_names_of(model), f"Arrows are loadings times {factor:.3g}.")
+    return draw(cloud, ellipses, arrows=arrows)
+
+
+def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
+    """Draw the correlations of columns with two components, in the circle that bounds them.
+
+    Parameters
+    ----------
+    model : fitted PCA
+    X : array-like of shape (n_samples, n_features)
+        What the model was fitted on.
+    x, y : int or str
+        Components.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each column: its name, both correlations, and the sum of their squares,
+        the share of its variance that the two components carry.
+    """
+    k = _directions(model).shape[1]
+    places = [place_of(x, k, "x"), place_of(y, k, "y")]
+    found = correlations(model, X)[:, places]
+    fields = [component_names(k)[place] for place in places]
+    columns = {"column": feature_names_of(model), fields[0]: found[:, 0], fields[1]: found[:, 1]}
+    data = table(columns | {"squares": np.square(found).sum(axis=1)})
+    titles = [f"correlation with {axis_title(model, place)}" for place in places]
+    angle = np.linspace(0, 2 * np.pi, 121)
+    rim = {"edge_x": np.cos(angle), "edge_y": np.sin(angle), "corner": np.arange(121)}
+    domain = [-1.3, 1.3]
+    circle = (
+        alt.Chart(table(rim))
+        .mark_line(color="#888888", strokeWidth=1)
+        .encode(
+            x=axis(alt.X, "edge_x", titles[0], domain),
+            y=axis(alt.Y, "edge_y", titles[1], domain),
+            order="corner:Q",
+        )
+    )
+    tips = (
+        alt.Chart()
+        .mark_point(opacity=0)
+        .encode(
+            x=axis(alt.X, fields[0], titles[0], domain),
+            y=axis(alt.Y, fields[1], titles[1], domain),
+            tooltip=[
+                "column:N",
+                *(alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares")),
+            ],
+        )
+    )
+    marks, told = Arrows(found, feature_names_of(model)).layers(Room(domain, domain, (CIRCLE, CIRCLE)))
+    mean = float(np.mean(data["squares"]))
+    head = headed(
+        "Correlations of columns with components",
+        f"The two carry {100 * mean:.3g} % of the variance of a column on average; a column that they "
+        "carry as a whole reaches the circle.",
+        *told,
+        width=CIRCLE,
+    )
+    return Layers(data=data, layer=[circle, *marks, tips], title=head, width=CIRCLE, height=CIRCLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """Arrows from 0 with names.
+
+    Attributes
+    ----------
+    tips : ndarray of shape (d, 2)
+    names : sequence of d str
+    about : str
+        What their length says.
+    """
+
+    tips: FloatArray
+    names: Sequence[str]
+    about: str = ""
+
+    def layers(self, room: Room) -> tuple[list[Any], list[str]]:
+        """Return what is drawn, and what the caption says of it."""
+        longest = np.argsort(-np.hypot(self.tips[:, 0], self.tips[:, 1]), kind="stable")[:MOST_ARROWS]
+        tips, names = self.tips[longest], [self.names[j] for j in longest]
+        pixels = tips / room.unit
+        columns = {
+            "arrow": names,
+            "tip_x": tips[:, 0],
+            "tip_y": tips[:, 1],
+            "start": np.zeros(len(tips)),
+            "angle": 90 - np.degrees(np.arctan2(pixels[:, 1], pixels[:, 0])),
+        }
+        base = alt.Chart(table(columns)).encode(tooltip=["arrow:N"])
+        x, y = alt.X("tip_x", type="quantitative"), alt.Y("tip_y", type="quantitative")
+        turn = alt.Angle("angle", type="quantitative", scale=None)
+        shafts = base.mark_rule(color=VERMILION, strokeWidth=1.2)
+        heads = base.mark_point(shape="triangle", filled=True, color=VERMILION, size=45, opacity=1)
+        room.take_arrows(tips)
+        text, hidden = room.named(tips, names, ARROW_INK, outward=True)
+        more = len(self.names) > MOST_ARROWS
+        told = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
+        told += [f"{hidden} names of arrows had no room."] if hidden else []
+        shaft = shafts.encode(x=x, y=y, x2=alt.X2("start"), y2=alt.Y2("start"))
+        return [shaft, heads.encode(x=x, y=y, angle=turn), text], told

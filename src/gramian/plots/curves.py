@@ -1,0 +1,83 @@
+"""What was tried in a selection, with its standard errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from gramian.analysis.tried import Selection
+from gramian.errors import DataError
+from gramian.plots.style import BLUE, VERMILION, WIDTH, Layers, axis, headed, limits, table
+
+PADDED = alt.Scale(zero=False, nice=False, padding=8)
+
+
+def selection(found: Any) -> Any:
+    """Draw the score of everything that was tried, with its standard error, and mark what was chosen.
+
+    Parameters
+    ----------
+    found : Selection, or fitted FeatureFilter or SequentialFeatureSelector
+        What :func:`gramian.choose_kernel` returns, ``history_`` or ``selection_``.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each candidate: it in words, its size, the mean score, its standard
+        error, mean less and plus that, and whether it was chosen. Sizes are along the axis where candidates
+        differ in size, else there is a line for each candidate.
+
+    Raises
+    ------
+    DataError
+        Where nothing was tried, as by a filter with a given number of features.
+    """
+    for name in ("history_", "selection_"):
+        found = getattr(found, name, found)
+    if not isinstance(found, Selection) or not len(found):
+        raise DataError(
+            "There is no selection to draw: a filter tries numbers of features only with k='cv', and a "
+            "search that was stopped at once has tried nothing."
+        )
+    mean = np.array([one.mean for one in found], dtype=float)
+    error = np.array([one.standard_error for one in found], dtype=float)
+    half = np.where(np.isfinite(error), error, 0.0)
+    chosen = -1 if found.choice is None else found.choice.place
+    sizes = [one.size for one in found]
+    columns = {
+        "candidate": [found.label_of(one) for one in found],
+        "size": [None if size is None else int(size) for size in sizes],
+        "mean": mean,
+        "standard_error": error,
+        "low": mean - half,
+        "high": mean + half,
+        "chosen": [place == chosen for place in range(len(found))],
+    }
+    curve = len(set(sizes)) > max(1, len(sizes) // 2) and None not in sizes
+    if curve:
+        whole = alt.Axis(tickMinStep=1, format="d")
+        number = alt.X("size:Q", title=f"number of {found.unit}", axis=whole, scale=PADDED)
+        base, side, width, height = alt.Chart().encode(x=number), "y", WIDTH, 280
+    else:
+        every = alt.Axis(labelOverlap=False, labelLimit=260)
+        words = alt.Y("candidate:N", sort=None, title=None, axis=every)
+        base, side, width, height = alt.Chart().encode(y=words), "x", WIDTH - 100, 20 * len(found)
+    channel = {"x": alt.X, "y": alt.Y}[side]
+    score = axis(channel, "mean", found.measure, limits(mean - half, mean + half))
+    bars = {side: channel("low:Q", title=found.measure), f"{side}2": "high:Q"}
+    line = base.mark_line(color=BLUE, strokeWidth=1.2, opacity=0.6)
+    points = base.mark_point(filled=True, opacity=1).encode(
+        **{side: score},
+        tooltip=["candidate:N", "size:Q", "mean:Q", "standard_error:Q"],
+        color=alt.condition("datum.chosen", alt.value(VERMILION), alt.value(BLUE)),
+        size=alt.condition("datum.chosen", alt.value(90), alt.value(30)),
+    )
+    marks = [base.mark_rule(color=BLUE, strokeWidth=1.2).encode(**bars)]
+    marks += [line.encode(y=score, order=alt.Order("size:Q"))] if curve else []
+    about = f"{found.about.splitlines()[0].rstrip('.')}."
+    why = "" if found.choice is None else found.remarks()[0].lstrip("* ")
+    said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
+    head = headed("What was tried", about, why, said)
+    return Layers(data=table(columns), layer=[*marks, points], title=head, width=width, height=height)

@@ -1,0 +1,88 @@
+"""Scores of faces with the thresholds that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from gramian.errors import DataError
+from gramian.plots.style import COLOURS, INK, WIDTH, Layers, axis, headed, limits, table
+
+BINS = 40
+
+
+def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, title: str = "score") -> Any:
+    """Draw how scores of groups of pictures are distributed, and the thresholds between them.
+
+    Parameters
+    ----------
+    groups : mapping of str to array-like, or fitted FaceSpace
+        Scores, by what the pictures are: such as those of ``space.face_score`` of faces and of other things,
+        or similarities of the same and of different people. A FaceSpace has those of its own pictures, each
+        by a detector that did not see it, and its threshold.
+    thresholds : mapping of str to float, optional
+        By what they are.
+    title : str
+        What the scores are.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each group and interval of scores: the share of the group in it (%).
+    """
+    if hasattr(groups, "face_scores_"):
+        own = {f"above it is no face (keeps {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
+        groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
+        title = "unlikeness to a face (share that is left over)" if title == "score" else title
+    values = {name: np.asarray(scores, dtype=float).ravel() for name, scores in groups.items()}
+    marked = dict(thresholds or {})
+    if not values or not all(len(scores) for scores in values.values()):
+        raise DataError("A group has no scores to draw. Give at least one score for each.")
+    edge = limits(*values.values(), np.array(list(marked.values())), margin=0.03)
+    bounds = np.linspace(edge[0], edge[1], BINS + 1)
+    columns: dict[str, list[Any]] = {name: [] for name in ("group", "low", "high", "share")}
+    for name, scores in values.items():
+        columns["group"] += [name] * BINS
+        columns["low"] += bounds[:-1].tolist()
+        columns["high"] += bounds[1:].tolist()
+        columns["share"] += (100 * np.histogram(scores, bounds)[0] / len(scores)).tolist()
+    color = alt.Color(
+        "group:N", sort=None, title=None, scale=alt.Scale(domain=list(values), range=list(COLOURS))
+    )
+    y = alt.Y("share:Q", title="share of the group (%)", stack=None)
+    bars = (
+        alt.Chart()
+        .mark_rect(opacity=0.45)
+        .encode(
+            x=axis(alt.X, "low", title, edge),
+            x2="high:Q",
+            y=y,
+            y2=alt.datum(0),
+            color=color,
+            tooltip=["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")],
+        )
+    )
+    outline = (
+        alt.Chart().mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q", y=y, color=color)
+    )
+    rules = table({"at": list(marked.values()), "what": [f"{name}: {at:.4g}" for name, at in marked.items()]})
+    rule = (
+        alt.Chart(rules)
+        .mark_rule(color=INK, strokeDash=[5, 3], strokeWidth=1.4)
+        .encode(x="at:Q", tooltip="what:N")
+    )
+    said = [
+        f"{name}: {len(scores):,} scores, median {np.median(scores):.4g}." for name, scores in values.items()
+    ]
+    drawn = [f"Dashed, {name}: {at:.4g}." for name, at in marked.items()]
+    head = headed("Scores and thresholds", *said, *drawn)
+    return Layers(
+        data=table(columns),
+        layer=[bars, outline, *([rule] if marked else [])],
+        title=head,
+        width=WIDTH,
+        height=260,
+    )

@@ -1,0 +1,93 @@
+"""What components and rows are called in figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import component_names, shares_of
+from gramian.arrays import to_numpy
+from gramian.checks import check_integer
+from gramian.errors import ParameterError
+
+
+def fitted(model: Any) -> Any:
+    """Return a fitted decomposition, that of a space of faces included.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+    """
+    check_is_fitted(model)
+    return getattr(model, "decomposition_", model)
+
+
+def component_titles(model: Any, k: int) -> list[str]:
+    """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without the ratios where they are not known."""
+    names = component_names(k)
+    ratios = shares_of(model)
+    if ratios is None:
+        return names
+    return [
+        f"{name} ({100 * ratio:.{1 if ratio >= 0.001 else 2}f} %)"
+        for name, ratio in zip(names, ratios, strict=False)
+    ]
+
+
+def axis_title(model: Any, place: int) -> str:
+    """Return "PC1 (44.3 % of the variance)" for place 0."""
+    text = component_titles(model, place + 1)[place]
+    return text.replace(
+        " %)", f" % of the {'variance' if getattr(model, 'center', True) else 'second moments'})"
+    )
+
+
+def place_of(component: int | str, count: int, name: str = "component", advice: str = "") -> int:
+    """Return the place, from 0, of a component given as 3 or "PC3".
+
+    Raises
+    ------
+    ParameterError
+        If there is no such component.
+
+    Examples
+    --------
+    >>> place_of("PC3", 5), place_of(1, 5)
+    (2, 0)
+    """
+    if count == 0:
+        raise ParameterError("The model has no components to draw.")
+    given = component
+    if isinstance(component, str):
+        matched = re.fullmatch(r"(?:PC)?(\d+)", component.strip(), re.IGNORECASE)
+        if matched is None:
+            raise ParameterError(f"{name}={component!r} is no component. Give PC1 to PC{count}.")
+        given = int(matched[1])
+    return check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
+
+
+def feature_names_of(model: Any) -> list[str]:
+    """Return the names of the columns that a model was fitted on; x0, x1, ... where they have none."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def numbers_of(X: Any) -> npt.NDArray[Any]:
+    """Return the numbers of an array, a data frame or a table."""
+    values = getattr(X, "values", X)
+    return to_numpy(X if callable(values) else values)
+
+
+def row_names_of(X: Any) -> Sequence[Any] | None:
+    """Return the names of rows, of a table or the index of a data frame; None where they are numbered."""
+    names = getattr(X, "row_names", None)
+    if names is None:
+        index = getattr(X, "index", ())  # of a list and of a tuple a method
+        given = np.asarray(() if callable(index) else index)
+        names = given.tolist() if given.dtype.kind in "OUT" else None
+    return names

@@ -1,0 +1,168 @@
+"""The kernel playground: what components of two columns look like in the plane of these columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from gramian.arrays import as_float64
+from gramian.checks import evenly
+from gramian.errors import DataError
+from gramian.plots.names import component_titles, feature_names_of, numbers_of
+from gramian.plots.points import Group
+from gramian.plots.style import GREY, Lines, axis, headed, limits, table
+from gramian.records import FloatArray
+from gramian.rows.table import Table
+
+CELLS, LEVELS = 60, 9
+SIDE = 190  # pixels
+SHOWN = 3  # components of a model
+MOST_POINTS = 400
+SCORES = ["#542788", "#998ec3", "#a0a0a0", "#f1a340", "#b35806"]  # purple to orange, grey at 0
+
+
+def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int = SHOWN) -> Any:
+    """Draw lines of equal score of each component in the plane of two columns, model beside model.
+
+    Plain PCA has parallel lines. A kernel PCA of a circle has a component whose lines are circles: it is the
+    radius, which no direction of the plane is.
+
+    Parameters
+    ----------
+    models : fitted PCA or KernelPCA, or a sequence of them
+        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a line of panels each.
+    X : array-like of shape (n_samples, 2)
+        Points drawn over the lines; of more than 400 evenly spaced ones.
+    color : array-like of shape (n_samples,) or str, optional
+        As for :func:`scores`.
+    components : int, default=3
+        Of each model, at most.
+
+    Returns
+    -------
+    altair.VConcatChart
+        ``chart.data`` has the pieces of all lines: panel, level, and both ends.
+
+    Raises
+    ------
+    DataError
+        For models of another number of columns than two.
+
+    References
+    ----------
+    Schoelkopf, Smola and Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem, fig. 2.
+    """
+    given = list(models) if isinstance(models, Sequence) else [models]
+    wrong = [model for model in given if model.n_features_in_ != 2]
+    if wrong:
+        raise DataError(
+            f"Contours are drawn in the plane of two columns, and the model has "
+            f"{wrong[0].n_features_in_}. Fit it on two."
+        )
+    points = as_float64(numbers_of(X))
+    edges = [limits(points[:, 0], margin=0.15), limits(points[:, 1], margin=0.15)]
+    xs, ys = (np.linspace(low, high, CELLS + 1) for low, high in edges)
+    grid = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1)
+    pieces: dict[str, list[Any]] = {name: [] for name in ("panel", "level", "x", "y", "x2", "y2")}
+    titles: list[list[str]] = []
+    for place, model in enumerate(given, 1):
+        k = min(components, int(model.n_components_))
+        found = as_float64(model.transform(_rows(grid, model)))[:, :k].reshape(*grid.shape[:2], k)
+        kind = type(model).__name__ if hasattr(model, "components_") else str(model.kernel_ or model.kernel)
+        titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
+        for j, title in enumerate(titles[-1]):
+            size = float(np.abs(found[..., j]).max()) or 1.0
+            low, high = float(found[..., j].min()), float(found[..., j].max())
+            for level in np.linspace(low, high, LEVELS + 2)[1:-1] if high > low else []:
+                ends = contour(grid, found[..., j], float(level))
+                for column, values in zip(("x", "y", "x2", "y2"), ends.T, strict=True):
+                    pieces[column].extend(values.tolist())
+                pieces["panel"].extend([title] * len(ends))
+                pieces["level"].extend([float(level) / size] * len(ends))
+    names = feature_names_of(given[0])
+    over = _points(points, None if color is None else Group.of(color, len(points), given[0], X), names, edges)
+    lines = [alt.hconcat(*(_panel(title, over) for title in some), spacing=14) for some in titles]
+    head = headed(
+        "Lines of equal score",
+        f"{LEVELS} lines a component, evenly spaced between its smallest and its largest score in the plane.",
+        f"{len(points):,} rows{f', of which {MOST_POINTS} are drawn' if len(points) > MOST_POINTS else ''}.",
+        width=2 * SIDE,
+    )
+    return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
+
+
+def _rows(grid: FloatArray, model: Any) -> Any:
+    """Return the points of a grid as rows under the names that a model knows."""
+    rows = grid.reshape(-1, 2)
+    return Table(rows, tuple(feature_names_of(model))) if hasattr(model, "feature_names_in_") else rows
+
+
+def _panel(title: str, over: Any) -> Any:
+    scale = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=SCORES)
+    color = alt.Color("level:Q", title="score / largest", scale=scale, legend=alt.Legend(tickCount=5))
+    lines = alt.Chart().transform_filter(alt.FieldEqualPredicate(field="panel", equal=title))
+    lines = lines.mark_rule(strokeWidth=1.6, strokeCap="round").encode(
+        x="x:Q", y="y:Q", x2="x2", y2="y2", color=color
+    )
+    heading = alt.Title(
+        title, fontSize=11, fontWeight="normal", anchor="middle", frame="group", limit=SIDE + 20
+    )
+    return alt.LayerChart(layer=[over, lines], title=heading, width=SIDE, height=SIDE)
+
+
+def _points(points: FloatArray, group: Group | None, names: Sequence[str], edges: list[list[float]]) -> Any:
+    rows = evenly(len(points), MOST_POINTS)
+    columns: dict[str, Any] = {"point_x": points[rows, 0], "point_y": points[rows, 1]}
+    channels: dict[str, Any] = {"fill": alt.value(GREY)}
+    if group is not None:
+        columns["group"] = group.values[rows].tolist()
+        channels = group.channels("fill")
+    x, y = axis(alt.X, "point_x", names[0], edges[0]), axis(alt.Y, "point_y", names[1], edges[1])
+    dots = alt.Chart(table(columns)).mark_point(strokeWidth=0, size=14, opacity=0.6)
+    return dots.encode(x=x, y=y, **channels)
+
+
+def contour(grid: FloatArray, values: FloatArray, level: float) -> FloatArray:
+    """Return the line where values on a grid are equal to a level, as pieces.
+
+    Parameters
+    ----------
+    grid : ndarray of shape (m, n, 2)
+    values : ndarray of shape (m, n)
+    level : float
+
+    Returns
+    -------
+    ndarray of shape (pieces, 4)
+        Both ends: x, y, x, y. Values are linear in each half of a cell.
+
+    Examples
+    --------
+    >>> grid = np.stack(np.meshgrid([0.0, 1.0], [0.0, 1.0], indexing="ij"), axis=-1)
+    >>> sorted(contour(grid, grid[..., 0], 0.25)[:, [0, 2]].ravel().tolist())
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    corners = np.concatenate([grid, values[..., None]], axis=-1)
+    a, b, c, d = (corners[i, j].reshape(-1, 3) for i, j in _CORNERS)
+    triangles = np.concatenate([np.stack([a, b, d], axis=1), np.stack([a, d, c], axis=1)])
+    above = triangles[..., 2] > level
+    crossed = above.any(axis=1) & ~above.all(axis=1)
+    triangles, above = triangles[crossed], above[crossed]
+    # One corner is alone on its side; the line crosses the two edges that meet there.
+    alone = np.argmax(above == (above.sum(axis=1) == 1)[:, None], axis=1)
+    place = np.arange(len(triangles))
+    tip = triangles[place, alone]
+    ends = []
+    for step in (1, 2):
+        other = triangles[place, (alone + step) % 3]
+        share = (level - tip[:, 2]) / (other[:, 2] - tip[:, 2])
+        ends.append(tip[:, :2] + share[:, None] * (other[:, :2] - tip[:, :2]))
+    pieces: FloatArray = np.concatenate(ends, axis=1)
+    return pieces
+
+
+_FROM, _TO = slice(None, -1), slice(1, None)
+_CORNERS = (_FROM, _FROM), (_TO, _FROM), (_FROM, _TO), (_TO, _TO)

@@ -1,0 +1,362 @@
+"""Figures with a point a row: scores along two components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import numpy.typing as npt
+
+from gramian.analysis.loadings import normal_ellipse
+from gramian.arrays import as_float64
+from gramian.checks import check_share, listed
+from gramian.errors import ParameterError
+from gramian.plots.labels import Room
+from gramian.plots.names import axis_title, feature_names_of, numbers_of, place_of, row_names_of
+from gramian.plots.style import (
+    BLUE,
+    COLOURS,
+    GREY,
+    HEIGHT,
+    SHAPES,
+    WIDTH,
+    Columns,
+    Layers,
+    axis,
+    headed,
+    limits,
+    table,
+    zero_lines,
+)
+from gramian.records import FloatArray
+
+NAMED = 60  # rows up to which points are named
+DENSE = 20_000  # rows above which a sample is drawn over the density
+SAMPLE = 2000
+BINS = (64, 48)
+MOST_NUMBERS = 10  # different numbers above which they are a scale of colours
+FEWEST = 3  # points of an ellipse
+OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
+LISTED = 14  # rows of the linked table
+
+
+def scores(
+    model: Any,
+    X: Any = None,
+    *,
+    x: int | str = 1,
+    y: int | str = 2,
+    color: Any = None,
+    names: Sequence[Any] | None = None,
+    ellipses: float | None = 0.95,
+    linked: bool = False,
+    mapped: Any = None,
+) -> Any:
+    """Draw rows along two components.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or FaceSpace
+    X : array-like of shape (n_samples, n_features), optional
+        Rows to map. An exact KernelPCA remembers the rows it was fitted on; other models need them again.
+    x, y : int or str, default=1 and 2
+        Components, such as 3 or ``"PC3"``. A model of one component is drawn by row.
+    color : array-like of shape (n_samples,), str, optional
+        Labels or numbers that points are coloured by, or the name of a column of ``X`` that the model uses.
+        Ten kinds get a colour and a shape each, of more the most frequent ones; more than ten different
+        numbers are a scale.
+    names : sequence of n_samples, optional
+        Of the rows, by default those of ``X``: up to 60 are written where there is room, the others, and
+        those of more rows, are told where the pointer is.
+    ellipses : float or None, default=0.95
+        Share of a normal distribution that the ellipse around each kind holds; None for none.
+    linked : bool, default=False
+        Set a table of rows beside it, which shows those that are selected with the pointer.
+    mapped : array-like of shape (n_samples, n_components), optional
+        Scores that are known already, in place of ``X``.
+
+    Returns
+    -------
+    altair.LayerChart, or altair.HConcatChart with ``linked``
+        ``chart.data`` has a row for each point: row or name, both scores, and the group. Of more than 20,000
+        rows 2000 drawn at random, over the density of all.
+
+    Raises
+    ------
+    ParameterError
+        For a component or column that is not there, or another number of colours or names than rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> chart = gramian.plots.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
+    >>> chart.save("scores.pdf")  # doctest: +SKIP
+    """
+    cloud = Cloud.of(model, X, x, y, color, names, mapped)
+    return draw(cloud, ellipses, linked)
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Rows along two components.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, 2)
+    fields, titles : pair of str
+        What the two are called in the table, and on the axes.
+    names : sequence of str or None
+    group : Group or None
+    unit : str
+    """
+
+    values: FloatArray
+    fields: tuple[str, str]
+    titles: tuple[str, str]
+    names: Sequence[Any] | None
+    group: Group | None
+    unit: str
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, x: Any, y: Any, color: Any = None, names: Any = None, mapped: Any = None
+    ) -> Cloud:
+        """Read what is given, and refuse what does not fit together."""
+        Z = as_float64(_mapped(model, X) if mapped is None else mapped)
+        n, k = Z.shape
+        across = place_of(x, k, "x")
+        if k == 1:
+            values = np.stack([np.arange(n, dtype=float), Z[:, 0]], axis=1)
+            fields, titles = ("position", "PC1"), ("row", axis_title(model, 0))
+        else:
+            up = place_of(y, k, "y")
+            if across == up:
+                raise ParameterError(f"x and y are both PC{up + 1}. Give two components.")
+            values = Z[:, [across, up]]
+            fields = f"PC{across + 1}", f"PC{up + 1}"
+            titles = axis_title(model, across), axis_title(model, up)
+        given = row_names_of(X) if names is None else names
+        if given is not None and len(given) != n:
+            raise ParameterError(f"names has {len(given)} entries for {n} rows. Give one for each row.")
+        group = None if color is None else Group.of(color, n, model, X)
+        return cls(values, fields, titles, given, group, _unit(model))
+
+    def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
+        """Return the table of some rows."""
+        columns: dict[str, Any] = {"row": rows}
+        if self.names is not None:
+            columns = {"name": [str(self.names[i]) for i in rows]}
+        columns |= {field: self.values[rows, j] for j, field in enumerate(self.fields)}
+        return columns if self.group is None else columns | {"group": self.group.values[rows].tolist()}
+
+
+def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
+    """Draw rows along two components, with arrows over them."""
+    n, group = len(cloud.values), cloud.group
+    drawn, caption = np.arange(n), [cloud.unit]
+    if n > DENSE:
+        drawn = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
+        caption.append(
+            f"Points: {SAMPLE:,} of {n:,} rows, drawn at random (seed 0), over the density of all."
+        )
+    columns = cloud.columns(drawn)
+    lines = [] if group is None or ellipses is None else _ellipses(cloud.values, group, ellipses)
+    if lines:
+        caption.append(f"Ellipses hold {100 * float(ellipses or 0):g} % of a normal distribution.")
+    tips = np.empty((0, 2)) if arrows is None else np.vstack([arrows.tips, [0.0, 0.0]])
+    shown = np.concatenate([cloud.values, tips, *(line for _, line in lines)])
+    edges = [limits(shown[:, j], margin=0.05 if arrows is None else 0.12) for j in (0, 1)]
+    room = Room(edges[0], edges[1])
+    room.take(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
+    marks = [*(_density(cloud.values, edges) if n > DENSE else []), *zero_lines(), *_outlines(lines, group)]
+    points = _points(cloud, columns, edges)
+    brush = alt.selection_interval(name="chosen") if linked else None
+    if brush is not None:
+        clear = alt.condition(brush, alt.value(0.85), alt.value(0.15))
+        points = points.add_params(brush).encode(opacity=clear)
+    marks.append(points)
+    if arrows is not None:
+        layers, told = arrows.layers(room)
+        marks, caption = [*marks, *layers], [*caption, *told]
+    if cloud.names is not None and n <= NAMED:
+        layer, hidden = room.named(cloud.values, columns["name"])
+        marks.append(layer)
+        caption += [f"{hidden} of {n} names had no room."] if hidden else []
+    head = headed(f"{'Scores' if arrows is None else 'Biplot'} of {n:,} rows", *caption)
+    layers = {"layer": marks, "width": WIDTH, "height": HEIGHT, "resolve": OWN_COLOURS}
+    if brush is None:
+        return Layers(data=table(columns), title=head, **layers)
+    panels = [alt.LayerChart(**layers), _listing(brush, columns)]
+    return Columns(data=table(columns), hconcat=panels, title=head, resolve=OWN_COLOURS)
+
+
+def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) -> Any:
+    n = len(cloud.values)
+    size = 36 if n <= 500 else 18 if n <= DENSE else 10
+    colors = {"color": alt.value(BLUE)} if cloud.group is None else cloud.group.channels()
+    return (
+        alt.Chart()
+        .mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
+        .encode(
+            x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
+            y=axis(alt.Y, cloud.fields[1], cloud.titles[1], edges[1]),
+            tooltip=[alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items()],
+            **colors,
+        )
+    )
+
+
+def _mapped(model: Any, X: Any) -> Any:
+    if X is not None:
+        return model.transform(X)
+    if hasattr(model, "eigenvectors_"):
+        return as_float64(model.eigenvectors_) * np.sqrt(as_float64(model.eigenvalues_))
+    raise ParameterError("The model does not keep the rows it was fitted on. Pass them: scores(model, X).")
+
+
+def _unit(model: Any) -> str:
+    if hasattr(model, "kernel") and getattr(model, "kernel", None) is not None:
+        return "Scores are coordinates in feature space."
+    if getattr(model, "whiten", False):
+        return "Scores have variance 1."
+    scale = getattr(model, "scale", None)
+    if isinstance(scale, str) and scale == "unit":
+        return "Unit: standard deviations of the columns."
+    return "Unit: that of the columns." if scale is None else "Unit: that of the scaled columns."
+
+
+def _kinds(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Return whether columns hold numbers that are measured, or names."""
+    measured = {name: np.asarray(values).dtype.kind == "f" for name, values in columns.items()}
+    return {name: "quantitative" if number else "nominal" for name, number in measured.items()}
+
+
+# ---------------------------------------------------------------------- groups
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """What rows are coloured by.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        Text of kinds that have a colour, or numbers that are a scale.
+    kinds : list of str
+        Those with a colour, in order; empty for numbers.
+    title : str
+    """
+
+    values: npt.NDArray[Any]
+    kinds: list[str]
+    title: str
+
+    @classmethod
+    def of(cls, color: Any, n: int, model: Any = None, X: Any = None) -> Group:
+        """Read labels, numbers, or the name of a column."""
+        title = str(getattr(color, "name", None) or "")
+        if isinstance(color, str):
+            title, color = color, _column(color, model, X)
+        given = np.atleast_1d(np.asarray(color))
+        if given.shape != (n,):
+            raise ParameterError(f"color has {len(given)} entries for {n} rows. Give one for each row.")
+        numeric = given.dtype.kind in "iuf"
+        distinct = np.unique(given[np.isfinite(given)] if numeric else given.astype(str))
+        if numeric and len(distinct) > MOST_NUMBERS:
+            return cls(given.astype(np.float64), [], title)
+        texts = np.array([f"{value:g}" if numeric else str(value) for value in given.tolist()], dtype=object)
+        kinds = [f"{value:g}" if numeric else str(value) for value in distinct.tolist()]
+        if len(kinds) > len(COLOURS):
+            counts = {kind: int((texts == kind).sum()) for kind in kinds}
+            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: len(COLOURS) - 1]
+            others = f"{len(kinds) - len(frequent)} others"
+            texts = np.array([text if text in frequent else others for text in texts], dtype=object)
+            kinds = [*(kind for kind in kinds if kind in frequent), others]
+        return cls(texts, kinds, title)
+
+    def scale(self) -> Any:
+        """Return the scale of colours."""
+        grey = bool(self.kinds) and self.kinds[-1].endswith(" others")
+        colors = [*COLOURS[: len(self.kinds) - grey], *([GREY] if grey else [])]
+        return alt.Scale(domain=self.kinds, range=colors)
+
+    def channels(self, color: str = "color") -> dict[str, Any]:
+        """Return colour and shape of points; ``color`` is the channel, "color" or "fill"."""
+        channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
+        if not self.kinds:
+            return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
+        shapes = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
+        shape = alt.Shape("group:N", title=title, scale=shapes)
+        return {color: channel("group:N", title=title, scale=self.scale()), "shape": shape}
+
+
+def _column(name: str, model: Any, X: Any) -> Any:
+    if getattr(X, "label_name", None) == name and X.labels is not None:
+        return X.labels
+    columns = feature_names_of(model)
+    if X is None or name not in columns:
+        raise ParameterError(
+            f"color={name!r} is no column of the rows that are drawn: {listed(columns)}. Give one of these, "
+            "or one label for each row."
+        )
+    return numbers_of(X)[:, columns.index(name)]
+
+
+def _ellipses(values: FloatArray, group: Group, level: float) -> list[tuple[str, FloatArray]]:
+    share, found = check_share("ellipses", level), []
+    for kind in group.kinds:
+        members = values[group.values == kind]
+        if len(members) >= FEWEST and not kind.endswith(" others"):
+            found.append((kind, normal_ellipse(members, share)))
+    return found
+
+
+def _outlines(lines: list[tuple[str, FloatArray]], group: Group | None) -> list[Any]:
+    if not lines or group is None:
+        return []
+    corners = np.concatenate([line for _, line in lines])
+    columns = {
+        "group": [kind for kind, line in lines for _ in line],
+        "corner": [j for _, line in lines for j in range(len(line))],
+        "edge_x": corners[:, 0],
+        "edge_y": corners[:, 1],
+    }
+    outline = alt.Chart(table(columns)).mark_line(strokeWidth=1.2, opacity=0.8, clip=True)
+    x, y = alt.X("edge_x", type="quantitative"), alt.Y("edge_y", type="quantitative")
+    color = alt.Color("group:N", legend=None, scale=group.scale())
+    return [outline.encode(x=x, y=y, order="corner:Q", color=color)]
+
+
+def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:
+    counts, xs, ys = np.histogram2d(values[:, 0], values[:, 1], bins=BINS, range=edges)
+    i, j = np.nonzero(counts)
+    cells = {"left": xs[i], "right": xs[i + 1], "low": ys[j], "high": ys[j + 1], "rows": counts[i, j]}
+    x, y = alt.X("left", type="quantitative"), alt.Y("low", type="quantitative")
+    shade = alt.Color(
+        "rows:Q", title="rows in a cell", scale=alt.Scale(type="log", range=["#f0f0f0", "#8a8a8a"])
+    )
+    layer = alt.Chart(table(cells)).mark_rect(strokeWidth=0)
+    return [layer.encode(x=x, x2="right", y=y, y2="high", color=shade)]
+
+
+def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
+    rows = (
+        alt.Chart()
+        .transform_filter(brush)
+        .transform_window(place="row_number()")
+        .transform_filter(f"datum.place <= {LISTED}")
+        .mark_text(align="left", fontSize=11)
+        .encode(x=alt.value(0), y=alt.Y("place:O", axis=None))
+    )
+    size = {"width": 64, "height": HEIGHT - 40, "view": alt.ViewConfig(stroke=None)}
+    lists = []
+    for name, kind in _kinds(columns).items():
+        text = alt.Text(name, type=kind, **({"format": ".4g"} if kind == "quantitative" else {}))
+        title = alt.Title(name, fontSize=11, fontWeight="bold", anchor="start", offset=4)
+        lists.append(rows.encode(text=text).properties(title=title, **size))
+    return alt.hconcat(*lists, spacing=4)

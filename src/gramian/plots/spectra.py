@@ -1,0 +1,233 @@
+"""Figures of eigenvalues: what each component carries, how many there are, and how certain they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.components import component_names, shares_of
+from gramian.checks import counted, percent
+from gramian.errors import ParameterError
+from gramian.estimators.choose_components import choose_components
+from gramian.estimators.component_choice import known_variances
+from gramian.estimators.pca import PCA
+from gramian.plots.names import fitted
+from gramian.plots.style import BLUE, INK, VERMILION, WIDTH, Layers, Lines, headed, table
+
+MOST_BARS = 40
+RULE_LINE = 17  # pixels
+LOG = alt.Scale(type="log")
+KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
+
+
+def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most: int = MOST_BARS) -> Any:
+    """Draw what each component carries, what is kept, and what rules say about how many there are.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA, Whitener or FaceSpace
+    choices : ComponentChoices, optional
+        What :func:`gramian.choose_components` says; by default, of a PCA, what rules read from the spectrum
+        alone, and of others the rule that they followed. ``()`` for none.
+    most : int
+        Bars drawn at most.
+
+    Returns
+    -------
+    altair.VConcatChart or altair.LayerChart
+        ``chart.data`` has a row for each component: its number, name, variance, share and cumulative share
+        of the total in percent, and whether it is kept.
+
+    Raises
+    ------
+    ParameterError
+        If the model has no components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(50, 4)) * [4, 2, 1, 1]
+    >>> gramian.plots.scree(gramian.PCA(2).fit(X)).data.select(["name", "kept"]).to_pylist()[1:3]
+    [{'name': 'PC2', 'kept': True}, {'name': 'PC3', 'kept': False}]
+    """
+    model = fitted(model)
+    kept, found = int(model.n_components_), known_variances(model)
+    if not kept:
+        raise ParameterError("The model has no components to draw.")
+    ratios = shares_of(model)
+    total, of = float(found.sum()), f"the variance of {counted(kept, 'component')}"
+    if ratios is not None:
+        total, of = float(found[0]) / (float(ratios[0]) or 1.0), "the total variance"
+    shares = found / (total or 1.0)
+    columns = {
+        "component": np.arange(1, len(found) + 1),
+        "name": component_names(len(found)),
+        "variance": found,
+        "share": 100 * shares,
+        "cumulative": 100 * np.cumsum(shares),
+        "kept": np.arange(len(found)) < kept,
+    }
+    asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
+    answers = [choice for choice in asked if choice.number is not None]
+    silent = ", ".join(choice.rule for choice in asked if choice.number is None)
+    shown = min(most, len(found))
+    title = headed(
+        "Variance of components",
+        f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
+        f"The first {shown} of {len(found)} known eigenvalues are drawn." if shown < len(found) else "",
+        f"No answer from {silent}." if silent else "",
+    )
+    places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, shown + 1))
+    x = alt.X("component:O", scale=alt.Scale(domain=places))
+    upper = {"layer": _bars(x, places, of, kept < shown), "width": WIDTH, "height": 260}
+    if not answers:
+        return Layers(data=table(columns), title=title, **upper)
+    strip = {"layer": _rules(answers, x, places), "width": WIDTH, "height": RULE_LINE * len(answers)}
+    panels = [alt.LayerChart(**upper), alt.LayerChart(**strip)]
+    return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
+
+
+def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
+    """Return bars and the cumulative line; ``more`` says whether some are left out."""
+    step = max(1, -(-places[-1] // 16))
+    labelled = [place for place in places if (place - 1) % step == 0 or place == 0]
+    x = x.axis(alt.Axis(values=labelled, labelAngle=0, ticks=False)).title("component")
+    names = ["kept", *(["left out"] if more else []), "cumulative"]
+    legend = alt.Scale(domain=names, range=[BLUE, *(["#b5cfe0"] if more else []), VERMILION])
+    two = [alt.Tooltip(name, type="quantitative", format=".2f") for name in ("share", "cumulative")]
+    base = (
+        alt.Chart()
+        .transform_filter(f"datum.component <= {places[-1]}")
+        .transform_calculate(what="datum.kept ? 'kept' : 'left out'")
+        .encode(x=x, tooltip=["name:N", "variance:Q", *two])
+    )
+    y = alt.Y("share:Q", title=f"share of {of} (%)", scale=alt.Scale(domain=[0, 100]))
+    dots = base.mark_point(filled=True, size=26, opacity=1)
+    return [
+        base.mark_bar().encode(y=y, color=alt.Color("what:N", scale=legend, title=None)),
+        base.mark_line(color=VERMILION, strokeWidth=1.5).encode(y="cumulative:Q"),
+        dots.encode(y="cumulative:Q", color=alt.ColorDatum("cumulative")),
+    ]
+
+
+def _default_choices(model: Any) -> list[ComponentChoice]:
+    if isinstance(model, PCA):
+        return [c for c in choose_components(model).choices if c.number is not None]
+    choice = getattr(model, "component_choice_", None)
+    return [] if choice is None else [choice]
+
+
+def _rules(answers: list[ComponentChoice], x: Any, places: list[int]) -> list[Any]:
+    last = places[-1]
+    numbers = [int(choice.number or 0) for choice in answers]
+    rows = table(
+        {
+            "rule": [choice.rule for choice in answers],
+            "number": numbers,
+            "answer": [choice.answer for choice in answers],
+            "component": [min(number, last) for number in numbers],
+            "beyond": [number > last for number in numbers],
+            "why": [choice.sentence for choice in answers],
+            "left": [min(number, last) > places[len(places) // 2] for number in numbers],
+        }
+    )
+    base = alt.Chart(rows).encode(
+        x=x.axis(None),
+        y=alt.Y("rule:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, grid=True)),
+        tooltip=["rule:N", "answer:N", "why:N"],
+    )
+    text = {"fontSize": 10.5, "color": INK, "baseline": "middle"}
+    return [
+        base.mark_point(filled=True, size=55, color=INK, opacity=1).encode(
+            shape=alt.condition("datum.beyond", alt.value("triangle-right"), alt.value("diamond"))
+        ),
+        base.transform_filter("!datum.left").mark_text(align="left", dx=8, **text).encode(text="answer:N"),
+        base.transform_filter("datum.left").mark_text(align="right", dx=-8, **text).encode(text="answer:N"),
+    ]
+
+
+def eigenvalues(model: Any) -> Any:
+    """Draw the eigenvalues with the intervals that the certificate proves, and how wide these are.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA, Whitener or FaceSpace
+
+    Returns
+    -------
+    altair.VConcatChart
+        ``chart.data``: number, eigenvalue, ``lower`` and ``upper`` (missing where nothing is known of
+        eigenvalues that were not computed), the radius, and it relative to the largest eigenvalue.
+    """
+    certificate = fitted(model).certificate_
+    values = np.asarray(certificate.values)
+    if not values.size or not values[0] > 0:
+        raise ParameterError("No eigenvalue above 0 was computed, so there is no interval to draw.")
+    k, top = len(values), float(values[0])
+    columns = {
+        "component": np.arange(1, k + 1),
+        "eigenvalue": np.where(values > 0, values, np.nan),
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "radius": certificate.radii,
+        "relative": np.maximum(certificate.radii / top, 1e-18),  # 0 is nowhere on a logarithmic axis
+    }
+    bounds = [part for part in (certificate.completeness, certificate.approximation) if part is not None]
+    weakest = max([certificate.widening_kind, *(part.kind for part in bounds)], key=KINDS.index)
+    from_below = "" if np.isfinite(certificate.upper).all() else ", as far as it is known from below"
+    title = headed(
+        "Eigenvalues and their certificate",
+        f"Bars: where each of the {k} largest exact eigenvalues lies{from_below} [{weakest}].",
+        f"Largest radius {float(certificate.radii.max()) / top:.1e} of the largest eigenvalue, {top:.6g}; "
+        f"the dashed line is the tolerance asked for, {certificate.tol:.1e}.",
+        "" if certificate.ok else "The certificate does not hold.",
+        f"The matrix is an approximation by {certificate.approximation.by}."
+        if certificate.approximation
+        else "",
+    )
+    scale = alt.Scale(domain=[0.5, k + 0.5], nice=False)
+    labelled = list(range(1, k + 1, max(1, -(-k // 16))))
+    x = alt.X("component:Q", title=None, axis=alt.Axis(labels=False, values=labelled), scale=scale)
+    below = x.title("component").axis(alt.Axis(values=labelled, format="d"))
+    upper = _intervals(x, float(values[values > 0].min()) / 10, certificate.unit)
+    panels = [
+        alt.LayerChart(layer=upper, width=WIDTH, height=230),
+        alt.LayerChart(layer=_radii(below, certificate.tol), width=WIDTH, height=100),
+    ]
+    return Lines(data=table(columns), vconcat=panels, title=title, spacing=6)
+
+
+def _intervals(x: Any, least: float, unit: str) -> list[Any]:
+    """Return eigenvalues and their intervals, which end at the axis where they go down to 0."""
+    ends = {
+        "low": f"max(datum.lower, {least})",
+        "high": "isValid(datum.upper) ? datum.upper : datum.eigenvalue",
+    }
+    base = alt.Chart().transform_calculate(**ends).encode(x=x)
+    y = alt.Y("low:Q", title=unit, scale=LOG, axis=alt.Axis(format="~g", tickCount=6))
+    dots = base.mark_point(filled=True, color=BLUE, opacity=1, size=28)
+    return [
+        base.mark_errorbar(ticks=alt.MarkConfig(color=BLUE), color=BLUE, thickness=1).encode(
+            y=y, y2="high:Q"
+        ),
+        dots.encode(
+            y=alt.Y("eigenvalue:Q", scale=LOG),
+            tooltip=["component:Q", "eigenvalue:Q", "lower:Q", "upper:Q"],
+        ),
+    ]
+
+
+def _radii(x: Any, tol: float) -> list[Any]:
+    """Return radii relative to the largest eigenvalue, and the tolerance."""
+    y = alt.Y("relative:Q", title="radius / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
+    dots = alt.Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
+    line = alt.Chart(table({"tol": [tol]})).mark_rule(color=VERMILION, strokeDash=[5, 3])
+    return [
+        dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"]),
+        line.encode(y=alt.Y("tol:Q", scale=LOG)),
+    ]

@@ -1,0 +1,190 @@
+"""How figures look, and how they are written: one theme, one palette, no browser and no network."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pyarrow as pa
+
+from gramian.errors import MissingExtraError, ParameterError
+from gramian.store import atomic_write
+
+WIDTH, HEIGHT = 440, 330
+FORMATS = ("svg", "png", "pdf", "html", "json")
+# Okabe and Ito (2008): told apart by readers of every kind of colour vision.
+BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
+COLOURS = (
+    *(BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00"),
+    *("#56B4E9", "#8C6D31", "#000000", "#7F3C8D", "#A5AA00"),
+)
+SHAPES = (
+    *("circle", "square", "triangle-up", "diamond", "cross"),
+    *("triangle-down", "triangle-right", "triangle-left", "circle", "square"),
+)
+INK, PALE = "#333333", "#e8e8e8"
+CAPTION_LETTER = 5.4  # pixels across, of the caption's size
+THEME: dict[str, Any] = {
+    "font": "Arial, Helvetica, Liberation Sans, sans-serif",
+    "background": "white",
+    "aria": False,  # words for every point would make a file ten times as large; captions say the numbers
+    "view": {"stroke": "#888888", "strokeWidth": 0.6},
+    "axis": {
+        **{"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8},
+        **{"labelColor": INK, "titleColor": INK, "gridColor": PALE, "domainColor": "#888888"},
+        **{"tickColor": "#888888", "labelOverlap": True},
+    },
+    "legend": {"labelFontSize": 11, "titleFontSize": 11, "symbolSize": 60},
+    "title": {
+        **{"anchor": "start", "frame": "group", "fontSize": 14, "color": INK, "offset": 10},
+        **{
+            "subtitleFontSize": 11,
+            "subtitleColor": "#555555",
+            "subtitlePadding": 5,
+            "subtitleLineHeight": 14,
+        },
+    },
+    "headerRow": {"labelFontSize": 11},
+    "headerColumn": {"labelFontSize": 11},
+}
+
+
+class Drawn:
+    """What our charts do beside Altair's: look alike, hold any number of rows, and are written offline."""
+
+    def to_dict(self, validate: bool = False, **options: Any) -> Any:
+        """Return the Vega-Lite specification; validating it takes most of the time of a small figure."""
+        with alt.data_transformers.disable_max_rows():
+            spec = super().to_dict(validate, **options)  # type: ignore[misc]
+        if "vega-lite" in spec.get("$schema", ""):  # of the chart as a whole, not of one inside another
+            spec["config"] = _nested(THEME, spec.get("config", {}))
+        return spec
+
+    def save(self, fp: Any, format: str | None = None, *, inline: bool = True, **options: Any) -> None:
+        """Write the figure to a file, which appears whole or not at all.
+
+        Parameters
+        ----------
+        fp : path or open file
+            Named .svg, .png, .pdf, .html (which needs no network to be looked at) or .json.
+        format : str, optional
+            For an open file, and for a path that is named otherwise.
+        inline : bool, default=True
+            Of .html: hold the program that draws, or else fetch it from the network when it is opened.
+        **options
+            As for Altair, such as ``ppi=300`` of a .png file.
+
+        Raises
+        ------
+        ParameterError
+            For another kind of file.
+        MissingExtraError
+            If vl-convert-python, which draws, is not installed.
+        """
+        try:
+            import vl_convert  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("plots", "vl-convert-python", "Writing figures") from error
+        is_path = isinstance(fp, str | os.PathLike)
+        kind = (format or (Path(fp).suffix[1:].lower() if is_path else "")).lower()
+        if kind not in FORMATS:
+            raise ParameterError(
+                f"A figure named {os.fspath(fp) if is_path else fp!r} has no known format. Name it "
+                f".{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give format=."
+            )
+        if kind == "png" and not {"scale_factor", "ppi"} & options.keys():
+            options["ppi"] = 144
+        buffer = io.BytesIO() if kind in ("png", "pdf") else io.StringIO()
+        super().save(buffer, format=kind, inline=inline and kind == "html", **options)  # type: ignore[misc]
+        content = buffer.getvalue()
+        if not is_path:
+            fp.write(content)
+            return
+        with atomic_write(fp) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+
+
+class Layers(Drawn, alt.LayerChart):  # type: ignore[misc]
+    """Marks over each other."""
+
+
+class Columns(Drawn, alt.HConcatChart):  # type: ignore[misc]
+    """Panels beside each other."""
+
+
+class Lines(Drawn, alt.VConcatChart):  # type: ignore[misc]
+    """Panels below each other."""
+
+
+class Panels(Drawn, alt.ConcatChart):  # type: ignore[misc]
+    """Panels in lines of some."""
+
+
+def _nested(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    both = {**base, **over}
+    for name in base.keys() & over.keys():
+        if isinstance(base[name], Mapping) and isinstance(over[name], Mapping):
+            both[name] = _nested(base[name], over[name])
+    return both
+
+
+def framed(png: bytes, shape: tuple[int, ...]) -> Layers:
+    """Return a picture of some height and width as a figure."""
+    url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    height, width = shape
+    mark = alt.Chart().mark_image(width=width, height=height, align="left", baseline="top")
+    corner = mark.encode(x=alt.value(0), y=alt.value(0), url="url:N")
+    frame = alt.ViewConfig(stroke=None)
+    return Layers(data=table({"url": [url]}), layer=[corner], width=width, height=height, view=frame)
+
+
+def table(columns: Mapping[str, Any]) -> Any:
+    """Return columns of one length as an Arrow table; what is no finite number is missing."""
+    return pa.table({name: pa.array(_plain(values), from_pandas=True) for name, values in columns.items()})
+
+
+def _plain(values: Any) -> Any:
+    values = np.asarray(values)
+    return np.where(np.isfinite(values), values, np.nan) if values.dtype.kind == "f" else values.tolist()
+
+
+def headed(title: str, *sentences: str, width: int = WIDTH) -> Any:
+    """Return a title with a caption below it, in lines that fit."""
+    caption = " ".join(sentence for sentence in sentences if sentence)
+    return alt.Title(title, subtitle=textwrap.wrap(caption, int(width / CAPTION_LETTER)) or [""])
+
+
+def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float]:
+    """Return an axis that holds all numbers with a margin around them, and 0 where that is asked for."""
+    every = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])
+    every = every[np.isfinite(every)]
+    every = np.append(every, 0.0) if zero or not every.size else every
+    low, high = float(every.min()), float(every.max())
+    space = margin * (high - low) or 0.5 * abs(high) or 1.0
+    return [low - space, high + space]
+
+
+def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = None, **more: Any) -> Any:
+    """Return an encoding channel of numbers with a title and limits of its own."""
+    scale = alt.Scale(zero=False)
+    if domain is not None:
+        scale = alt.Scale(domain=domain, nice=False, zero=False)
+        largest = max(map(abs, domain))
+        if not 1e-3 < largest < 1e6:
+            more.setdefault("axis", alt.Axis(format=".3~e", labelFlush=False))
+    return kind(field, type="quantitative", title=title, scale=scale, **more)
+
+
+def zero_lines() -> list[Any]:
+    """Return the lines x = 0 and y = 0."""
+    return [
+        alt.Chart(table({"zero": [0.0]})).mark_rule(color="#aaaaaa", clip=True).encode(**{side: "zero:Q"})
+        for side in ("x", "y")
+    ]

@@ -1,0 +1,73 @@
+"""The command ``plot``: files for figures, and what it refuses."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gramian.faces import FaceSpace, drawn_faces
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+STARTS = {"svg": b"<svg", "pdf": b"%PDF"}
+
+
+def test_what_is_asked_for_is_drawn(flower_model, gramian):
+    options = ("--what", "scores,scree", "--color", "species", "--x", "PC1", "--y", "PC3", "-o", "figs")
+    for kind, start in STARTS.items():
+        ran = gramian("plot", "m.gramian", "new.csv", *options, "--format", kind)
+        assert ran.code == 0, ran.err
+        assert ran.out.splitlines() == [f"Written: figs/scores.{kind}", f"Written: figs/scree.{kind}"]
+        assert Path(f"figs/scores.{kind}").read_bytes().startswith(start)
+    text = Path("figs/scores.svg").read_text()
+    assert all(word in text for word in ("PC3 (", "species", "setosa", "f4"))
+
+
+def test_by_default_all_that_there_can_be(flower_model, gramian):
+    assert gramian("plot", "m.gramian", "--json").json["files"] == [
+        f"figures/{name}.svg" for name in ("scree", "eigenvalues", "loadings")
+    ]
+    ran = gramian("plot", "m.gramian", "flowers.csv", "--color", "width", "-o", "all")
+    assert ran.code == 0, ran.err
+    names = ("biplot", "correlation-circle", "eigenvalues", "loadings", "scores", "scree")
+    assert sorted(os.listdir("all")) == [f"{name}.svg" for name in names]
+
+
+def test_other_models_have_other_figures(folder, gramian):
+    pytest.importorskip("PIL")
+    assert gramian("fit", "faces.npz::X", "--components", 3, "-o", "p.gramian").code == 0
+    assert gramian("plot", "p.gramian", "faces.npz::X", "-o", "p").code == 0
+    assert {"components.svg", "reconstructions.svg", "scores.svg"} <= set(os.listdir("p"))
+    flowers = ("flowers.csv", "--columns", "length,width")
+    assert gramian("fit", *flowers, "--kernel", "rbf", "--components", 2, "-o", "k.gramian").code == 0
+    ran = gramian("plot", "k.gramian", *flowers, "--what", "contours", "-o", "k")
+    assert (ran.code, os.listdir("k")) == (0, ["contours.svg"])
+    assert "warning" not in ran.err
+    assert gramian("whiten", "flowers.csv", "--label", "species", "-o", "w.gramian").code == 0
+    ran = gramian("plot", "w.gramian", "flowers.csv", "-o", "w")
+    assert (ran.code, sorted(os.listdir("w"))) == (0, ["eigenvalues.svg", "scree.svg", "whitening.svg"])
+
+
+def test_a_model_of_faces(folder, gramian):
+    pytest.importorskip("PIL")
+    FaceSpace(3).fit(drawn_faces(4, 3, size=(16, 20))).save("f.gramian")
+    ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
+    assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
+    ran = gramian("plot", "f.gramian", "faces.npz::X")
+    assert (ran.code, "drawn without DATA" in ran.err) == (2, True)
+
+
+def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model, gramian):
+    for words, arguments in (
+        ("--what scores takes a PCA or KernelPCA, and DATA. Here there are: scree,", ("--what", "scores")),
+        ("--what components takes a PCA of pictures", ("flowers.csv", "--what", "components")),
+        ("--what pie is not known", ("--what", "pie")),
+        ("--format jpg is not known", ("--format", "jpg")),
+        ("plot writes a folder. Name one, and --format png", ("-o", "a.png")),
+        ("--color is a column of DATA, which is not given", ("--color", "species")),
+        ("are two colours for a point", ("flowers.csv", "--color", "flower", "--label", "species")),
+        ("x=9 must be a whole number from 1 to 3", ("flowers.csv", "--what", "scores", "--x", "PC9")),
+    ):
+        ran = gramian("plot", "m.gramian", *arguments)
+        assert (ran.code, words in ran.err) == (2, True), ran.err
+        assert not Path("figures").exists()

@@ -1,0 +1,78 @@
+"""Sheets of pictures."""
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian import plots
+from gramian.errors import DataError, ParameterError
+from gramian.faces import FaceSpace, drawn_faces
+from gramian.plots.images import face_sheet, grey_range, strip
+from gramian.plots.names import component_titles
+
+pytest.importorskip("PIL")
+PICTURES = np.random.default_rng(0).normal(size=(20, 6, 5))
+
+
+def test_components_are_pictures_of_any_format(tmp_path):
+    model = gramian.PCA(4).fit(PICTURES)
+    sheet = plots.components(model)
+    assert sheet.pixels.ndim == 2
+    for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")):
+        sheet.save(tmp_path / f"a.{kind}")
+        assert (tmp_path / f"a.{kind}").read_bytes().startswith(start)
+    with pytest.raises(DataError, match="fitted on pictures"):
+        plots.components(gramian.PCA(2).fit(PICTURES.reshape(20, -1)))
+    with pytest.raises(DataError, match="kernel PCA are no pictures"):
+        plots.components(gramian.KernelPCA(2).fit(PICTURES))
+
+
+def test_reconstructions_get_better():
+    model = gramian.PCA(19).fit(PICTURES)
+    sheet = plots.reconstructions(model, PICTURES[:2], [1, 19])
+    width = sheet.pixels.shape[1]
+    third = (width - 8) // 3
+    original, one, whole = (
+        sheet.pixels[:100, 8 + j * third : 8 + j * third + 80].astype(int) for j in range(3)
+    )
+    assert np.abs(original - whole).max() <= 1 < np.abs(original - one).max()
+    assert plots.reconstructions(model, PICTURES[:1]).pixels.shape[1] > width
+    few = gramian.KernelPCA(
+        3, kernel="rbf", gamma="median", solver="nystroem", n_landmarks=10, random_state=0
+    )
+    assert plots.reconstructions(few.fit(PICTURES), PICTURES[:1], [3]).pixels.ndim == 2
+    with pytest.raises(DataError, match="use its reconstruct"):
+        plots.reconstructions(FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20))), PICTURES)
+    with pytest.raises(ParameterError, match="counts=20 must be a whole number from 1 to 19"):
+        plots.reconstructions(model, PICTURES, [20])
+
+
+def test_titles_without_ratios():
+    model = gramian.PCA(2).fit(PICTURES)
+    assert component_titles(model, 1) == [f"PC1 ({100 * model.explained_variance_ratio_[0]:.1f} %)"]
+    model.explained_variance_ratio_ = None
+    assert component_titles(model, 2) == ["PC1", "PC2"]
+
+
+def test_what_is_black_and_white():
+    assert grey_range(np.array([[0.0, 255.0]])) == (0.0, 255.0)
+    assert grey_range(np.array([[0.0, 1.0]])) == (0.0, 1.0)
+    assert grey_range(np.array([[-2.0, 300.0]])) == (-2.0, 300.0)
+
+
+def test_a_sheet_of_mean_and_components():
+    mean = np.full((100, 100), 77.0)
+    components = np.stack([np.full((100, 100), value) for value in (0.0, 0.5, -0.5)])
+    sheet = face_sheet(mean, components, ["PC1", "PC2", "PC3"]).pixels
+    for tone in (77, 128, 255, 1):
+        assert np.sum(sheet == tone) >= 9900
+
+
+def test_a_strip_has_a_row_for_each_picture():
+    originals = [np.full((100, 100), 50.0), np.full((100, 100), 90.0)]
+    rebuilt = [np.full((2, 100, 100), 60.0), np.full((2, 100, 100), 300.0)]
+    sheet = strip(originals, rebuilt, [["a", "b", "c"]] * 2).pixels
+    assert sheet.shape[1] > sheet.shape[0]
+    assert np.sum(sheet == 60) >= 2 * 9900
+    # Beyond white is white, as a screen would show it.
+    assert np.sum(sheet == 255) >= 2 * 9900

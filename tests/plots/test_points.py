@@ -1,0 +1,122 @@
+"""Scores as points: the table, groups, ellipses, the density."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import gramian
+from gramian import plots
+from gramian.analysis.loadings import normal_ellipse
+from gramian.errors import ParameterError
+from gramian.plots.points import Group
+from gramian.rows.table import Table
+
+
+def caption(chart):
+    return " ".join(chart.title.subtitle)
+
+
+def marks(chart):
+    return [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+
+
+def test_the_table_has_a_row_a_point(pca, X):
+    chart = plots.scores(pca, X, x="PC2", y=1, color=["a", "b"] * 10, names=[f"r{i}" for i in range(20)])
+    found = chart.data.to_pydict()
+    assert list(found) == ["name", "PC2", "PC1", "group"]
+    np.testing.assert_array_equal(found["PC1"], pca.transform(X)[:, 0])
+    assert found["group"][:3] == ["a", "b", "a"]
+    spec = chart.to_dict()
+    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+    share = 100 * pca.explained_variance_ratio_[1]
+    assert points["encoding"]["x"]["title"] == f"PC2 ({share:.1f} % of the variance)"
+    assert points["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
+    assert {"point", "line", "text"} <= set(marks(chart))
+    assert "Ellipses hold 95 % of a normal distribution" in caption(chart)
+    assert "line" not in marks(plots.scores(pca, X, color=["a", "b"] * 10, ellipses=None))
+
+
+def test_what_does_not_fit_is_refused(pca, X):
+    for match, options in (
+        ("The model does not keep the rows", {"X": None}),
+        ("color has 3 entries for 20 rows", {"color": [1, 2, 3]}),
+        ("names has 1 entries for 20 rows", {"names": ["a"]}),
+        ("color='petal' is no column of the rows that are drawn: 'x0', 'x1'", {"color": "petal"}),
+        ("x='PC7' is no component|x=7 must be a whole number from 1 to 2", {"x": "PC7"}),
+        ("y='two' is no component. Give PC1 to PC2", {"y": "two"}),
+        ("x and y are both PC1", {"y": 1}),
+        ("ellipses=1.5 must be a number above 0 and below 1", {"ellipses": 1.5, "color": ["a", "b"] * 10}),
+    ):
+        with pytest.raises(ParameterError, match=match):
+            plots.scores(pca, **({"X": X} | options))
+
+
+def test_scores_of_kernel_pca_are_remembered(X):
+    model = gramian.KernelPCA(2, kernel="rbf", gamma="median").fit(X)
+    chart = plots.scores(model)
+    np.testing.assert_allclose(chart.data["PC1"], model.transform(X)[:, 0], atol=1e-10)
+    assert "feature space" in caption(chart)
+
+
+def test_one_component_is_drawn_by_row(X):
+    assert plots.scores(gramian.PCA(1).fit(X), X).data.column_names == ["row", "position", "PC1"]
+
+
+def test_a_column_of_the_data_is_a_colour(pca, X):
+    names = ("a", "b", "c", "d")
+    table = Table(
+        X, names, row_names=tuple(f"r{i}" for i in range(20)), labels=X[:, 0] > 100, label_name="high"
+    )
+    model = gramian.PCA(2).fit(table)
+    assert plots.scores(model, table, color="c").data["group"].to_pylist() == X[:, 2].tolist()
+    chart = plots.scores(model, table, color="high")
+    assert chart.data["name"][0].as_py() == "r0"
+    assert set(chart.data["group"].to_pylist()) == {"True", "False"}
+
+
+def test_groups():
+    assert Group.of([2.0, 10.0, 2.0], 3).kinds == ["2", "10"]
+    assert Group.of(np.arange(20), 20).kinds == []
+    many = Group.of([f"p{i:02}" for i in range(20)] + ["p07"] * 5, 25)
+    assert len(many.kinds) == 10
+    assert many.kinds[-1] == "11 others"
+    assert "p07" in many.kinds
+    assert Group.of(np.array([np.nan] * 3 + list(range(15))), 18).kinds == []
+
+
+def test_very_many_rows_are_a_density_with_a_stated_sample(pca):
+    many = np.random.default_rng(0).normal(size=(20_001, 4))
+    chart = plots.scores(pca, many, color=many[:, 0] > 0)
+    assert chart.data.num_rows == 2000
+    assert "Points: 2,000 of 20,001 rows, drawn at random (seed 0), over the density of all." in caption(
+        chart
+    )
+    spec = chart.to_dict()
+    cells = spec["datasets"][spec["layer"][0]["data"]["name"]]
+    assert sum(cell["rows"] for cell in cells) == 20_001
+    assert plots.scores(pca, many[:20_000]).data.num_rows == 20_000
+
+
+def test_a_linked_table_shows_what_is_selected(pca, X):
+    spec = plots.scores(pca, X, linked=True).to_dict()
+    assert spec["params"][0]["name"] == "chosen"
+    assert {"filter": {"param": "chosen"}} in spec["hconcat"][1]["hconcat"][0]["transform"]
+
+
+@pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")
+def test_scores_of_any_size_can_be_drawn(tmp_path):
+    for values in (np.zeros((5, 3)), np.full((5, 3), 1e150) * np.arange(15).reshape(5, 3)):
+        model = gramian.PCA(2).fit(values)
+        plots.scores(model, values, color=list("aaabb")).save(tmp_path / "a.svg")
+        assert "NaN" not in (tmp_path / "a.svg").read_text()
+
+
+def test_an_ellipse_has_the_mahalanobis_distance_of_its_level():
+    rng = np.random.default_rng(0)
+    for points in (rng.normal(size=(50, 2)) @ [[3, 1], [0, 0.2]] + [5, -7], 1e150 * rng.normal(size=(9, 2))):
+        centred = (normal_ellipse(points, 0.9) - points.mean(axis=0)) / np.abs(points).max()
+        inverse = np.linalg.inv(np.cov(points.T / np.abs(points).max()))
+        np.testing.assert_allclose(np.einsum("ij,jk,ik->i", centred, inverse, centred), chi2.ppf(0.9, 2))
+    line = normal_ellipse([[0, 0], [1, 2], [2, 4]])
+    np.testing.assert_allclose(line[:, 1], 2 * line[:, 0], atol=1e-12)
+    assert np.ptp(normal_ellipse(np.ones((4, 2)))) == 0

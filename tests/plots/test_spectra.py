@@ -1,0 +1,65 @@
+"""Scree and certificate intervals."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import gramian
+from gramian import plots
+from gramian.errors import ParameterError
+
+
+def rules_of(chart):
+    spec = chart.to_dict()
+    name = spec["vconcat"][1]["data"]["name"]
+    return {row["rule"]: row for row in spec["datasets"][name]}
+
+
+def test_a_scree_has_every_known_component_and_rule(pca, X):
+    chart = plots.scree(pca)
+    data = chart.data.to_pydict()
+    whole = gramian.PCA().fit(X)
+    np.testing.assert_allclose(data["variance"], whole.explained_variance_)
+    np.testing.assert_allclose(data["cumulative"], 100 * np.cumsum(whole.explained_variance_ratio_))
+    assert data["kept"] == [True, True, False, False]
+    assert chart.title.subtitle[0].startswith(
+        f"2 components kept, {data['cumulative'][1]:.2f} % of the total"
+    )
+    asked = gramian.choose_components(pca, X, random_state=0)
+    found = rules_of(plots.scree(pca, asked))
+    assert {rule: row["number"] for rule, row in found.items()} == {
+        rule: choice.number for rule, choice in asked.items() if choice.number is not None
+    }
+    assert "parallel" in found
+    assert "parallel" not in rules_of(chart)
+
+
+def test_rules_beyond_what_is_drawn_are_at_its_edge():
+    X = np.random.default_rng(0).normal(size=(100, 12))
+    found = rules_of(plots.scree(gramian.PCA(2).fit(X), most=4))
+    assert (found["fraction"]["component"], found["fraction"]["beyond"]) == (4, True)
+    assert found["fraction"]["number"] > 4
+
+
+def test_a_scree_without_rules_or_total(X):
+    model = gramian.KernelPCA(2, kernel="rbf", gamma="median").fit(X)
+    assert plots.scree(model).to_dict()["layer"][0]["mark"]["type"] == "bar"
+    model.explained_variance_ratio_ = None
+    chart = plots.scree(model, ())
+    assert chart.data["cumulative"][-1].as_py() == pytest.approx(100)
+    assert "the variance of 2 components" in " ".join(chart.title.subtitle)
+
+
+def test_intervals_are_those_of_the_certificate(pca, tmp_path):
+    chart = plots.eigenvalues(pca)
+    data = chart.data.to_pydict()
+    np.testing.assert_array_equal(data["lower"], pca.certificate_.lower)
+    np.testing.assert_array_equal(data["upper"], pca.certificate_.upper)
+    chart.save(tmp_path / "a.png")
+    assert "exact eigenvalues lies [deterministic]." in " ".join(chart.title.subtitle)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        plots.eigenvalues(gramian.PCA())
+    with pytest.warns(gramian.RankWarning):
+        nothing = gramian.PCA(1).fit(np.ones((4, 2)))
+    with pytest.raises(ParameterError, match="No eigenvalue above 0"):
+        plots.eigenvalues(nothing)

@@ -1,0 +1,90 @@
+"""How figures are written, and that nothing is imported before."""
+
+import builtins
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian import plots
+from gramian.errors import MissingExtraError, ParameterError
+from gramian.plots.labels import Room
+from gramian.plots.style import limits
+
+STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
+
+
+def test_a_figure_is_written_as_what_its_name_says(pca, X, tmp_path):
+    chart = plots.scores(pca, X)
+    for kind, start in STARTS.items():
+        path = tmp_path / f"a.{kind}"
+        chart.save(path)
+        assert path.read_bytes().startswith(start)
+    page = (tmp_path / "a.html").read_text()
+    assert 'src="http' not in page  # opens where there is no network
+    with pytest.raises(ParameterError, match=r"'a.bmp' has no known format. Name it .svg, .png"):
+        chart.save("a.bmp")
+
+
+def test_charts_can_be_set_beside_each_other_and_hold_any_number_of_rows(pca):
+    chart = plots.scores(pca, np.random.default_rng(0).normal(size=(6000, 4)))
+    assert chart.to_dict()["config"]["axis"]["labelFontSize"] == 11
+    mine = chart.configure_axis(labelFontSize=20).to_dict()["config"]["axis"]
+    assert (mine["labelFontSize"], mine["titleFontSize"]) == (20, 12)
+    assert len((chart | plots.scree(pca)).to_dict()["hconcat"]) == 2
+
+
+def test_nothing_that_draws_is_imported_before_a_figure_is_asked_for():
+    program = (
+        "import sys, gramian.plots, gramian.plots.names, gramian.plots.pictures\n"
+        "assert not {'altair', 'vl_convert', 'PIL'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_path):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.startswith("vl_convert"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    chart = plots.scores(pca, X)
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "__import__", without)
+        with pytest.raises(MissingExtraError, match=r'vl-convert-python.*pip install "gramian\[plots\]"'):
+            chart.save(tmp_path / "a.svg")
+    program = (
+        "import sys; sys.modules['altair'] = None\n"
+        "import gramian\n"
+        "try: gramian.plots.scree\n"
+        "except gramian.MissingExtraError as error: print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert 'needs altair, which is not installed. Install it with: pip install "gramian[plots]"' in ran.stdout
+    with pytest.raises(AttributeError, match="no attribute 'pie'"):
+        gramian.plots.pie  # noqa: B018
+    assert dir(plots) == plots.__all__
+
+
+def test_names_hide_neither_points_nor_names():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(10, 90, (40, 2))
+    room = Room([0, 100], [0, 100], (300, 300))
+    room.take(points)
+    middle = room.places(points, ["abcd"] * 40)
+    kept = middle[np.isfinite(middle[:, 0])] * 3
+    assert 10 < len(kept) < 40
+    apart = np.abs(kept[:, None] - kept[None]) >= np.array([24, 11]) - 1e-9
+    assert (apart.any(axis=2) | np.eye(len(kept), dtype=bool)).all()
+    assert (np.abs(kept[:, None] - 3 * points[None]) >= np.array([15, 8.5]) - 1e-9).any(axis=2).all()
+
+
+def test_an_axis_has_room_whatever_the_numbers():
+    assert limits([3.0, 3.0]) == [1.5, 4.5]
+    assert limits([], [np.nan]) == [-1.0, 1.0]
+    low, high = limits([-1e150, 1e150])
+    assert low < -1e150 < 1e150 < high
