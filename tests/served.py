@@ -10,8 +10,9 @@ import pytest
 
 from gramian.faces import drawn_faces
 
-for package in ("fastapi", "uvicorn", "jinja2", "prometheus_client"):
-    pytest.importorskip(package, reason=f'{package} is not installed: pip install "gramian[app]"')
+app = pytest.importorskip("gramian.service.app", reason='no server: pip install "gramian[app]"')
+listening = pytest.importorskip("gramian.service.listening", reason='no uvicorn: pip install "gramian[app]"')
+create_app, Limits = app.create_app, app.Limits
 httpx = pytest.importorskip("httpx", reason="httpx, which asks the server, is not installed")
 
 X = np.random.default_rng(0).standard_normal((60, 5)) * [5, 4, 3, 2, 1]
@@ -27,18 +28,15 @@ def client_of(server, **options):
 
 @contextmanager
 def serving(*sources, limits=None, **options):
-    from gramian.service import Limits, create_app
-    from gramian.service.listening import Server
-
-    app = create_app(*sources, limits=limits or Limits(workers=1, fits=1), **options)
+    made = create_app(*sources, limits=limits or Limits(workers=1, fits=1), **options)
     answers = threading.Event()
-    server = Server(app, "127.0.0.1", 0, lambda url: answers.set())
+    server = listening.Server(made, "127.0.0.1", 0, lambda url: answers.set())
     thread = threading.Thread(target=server.listen)
     thread.start()
     try:
         while not answers.wait(0.1):
             assert thread.is_alive(), "the server did not start"
-        server.app = app
+        server.app = made
         yield server
     finally:
         server.should_exit = True

