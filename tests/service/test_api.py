@@ -172,6 +172,7 @@ def test_a_picture_file_is_brought_to_the_size_of_the_model(client, ids):
     place = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
     got = client.post(place, content=stream.getvalue(), headers={"Content-Type": "image/png"})
     assert got.json()["answers"][0]["person"] == FACES.people[0]
+    assert got.json()["answers"][0]["picture"] == "the data"
 
 
 def test_a_fit_from_its_plan_to_its_model(client):

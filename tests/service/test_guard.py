@@ -130,6 +130,11 @@ def test_hosts_and_origins_of_others(client, server):
     assert b" 40" in raw(
         server, f"POST {API}/data HTTP/1.1\nHost: localhost\nContent-Length: {5000 * '9'}\n\n"
     )
+    # What is refused early is read to its end: the next request has the same connection.
+    refused = "POST /nowhere HTTP/1.1\nHost: localhost\nContent-Length: 3\n\nabc"
+    got = raw(server, refused + "GET /healthz HTTP/1.1\nHost: localhost\n\n")
+    assert [got.count(b"HTTP/1.1 404"), got.count(b"HTTP/1.1 200")] == [1, 1]
+    assert b"connection: close" not in got
     for origin in ("http://evil.example", "null", own.replace("http", "https"), "http://localhost:1"):
         for ask in (client.get, client.post):
             got = ask(f"{API}/models", headers={"Origin": origin})

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import socket
 import time
+from contextlib import suppress
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,6 +22,7 @@ from gramian.service.settings import Settings, is_loopback
 PASS = "gramian_pass"  # the name of the cookie that stands for the token
 OPEN = ("/", "/healthz", "/api/v1/login")  # paths that need no token, and what begins with STATIC
 STATIC = "/static/"
+REST_SECONDS = 1.0
 SMALL = 1 << 20  # bytes of a request that sends no data
 SENDS_DATA = tuple(f"/api/v1/{what}" for what in ("data", "models", "galleries", "faces"))
 HEADERS = {
@@ -73,6 +75,7 @@ class Guard:
                 found = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     found[name] = value
+                await body.read_rest()
                 if not body.done:
                     found["Connection"] = "close"  # nobody reads what may still come
                 for cookie in scope.get("state", {}).get("cookies", ()):
@@ -159,7 +162,7 @@ class _Body:
 
     def __init__(self, receive: Receive, headers: Headers, seconds: float) -> None:
         self._receive, self._until = receive, time.monotonic() + seconds
-        self._taken, self.limit = 0, 0
+        self._taken, self.limit = 0, SMALL
         self.done = not sends_body(headers)
 
     async def __call__(self) -> Message:
@@ -175,6 +178,13 @@ class _Body:
             raise HTTPException(413, f"The body has more than the {self.limit:,} bytes that are taken.")
         self.done = not message.get("more_body", False)
         return message
+
+    async def read_rest(self) -> None:
+        """Read what is left where that is little: a client that is still sending may not see an answer."""
+        with suppress(TimeoutError, HTTPException):
+            async with asyncio.timeout(REST_SECONDS):
+                while not self.done and self._taken < SMALL:
+                    await self()
 
 
 def sends_body(headers: Headers) -> bool:

@@ -76,7 +76,8 @@ def confine(memory: int) -> None:
 def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]) -> Said:
     """Return the answer to an order, or why there is none, in words that name no place of this machine."""
     try:
-        return {"answer": work(say=say, **{name: value for name, value in order.items() if name != "do"})}
+        found = work(say=say, **{name: value for name, value in order.items() if name != "do"})
+        return {"answer": json.loads(named(json.dumps(found), order))}
     except (GramianError, MemoryError) as error:
         status = next(status for kind, status in STATUSES if isinstance(error, kind))
         text = str(error) or "It takes more memory than a request has."
@@ -87,15 +88,16 @@ def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]
         traceback.print_exc()
         ours = not isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)
         status, text = 500 if ours else 422, "The data cannot be worked on; the server's log says why."
-    return {"status": status, "error": named(text, order)}
+    return {"status": status, "error": named(text, order).replace("standard input", "the data")}
 
 
 def named(text: str, order: Said) -> str:
-    """Return a message with names in place of the paths of an order."""
+    """Return a text, perhaps one of JSON, with names in place of the paths of an order."""
     for part in order.values():
         if isinstance(part, dict) and "path" in part:
+            text = text.replace(json.dumps(part["path"])[1:-1], json.dumps(part["name"])[1:-1])
             text = text.replace(part["path"], part["name"])
-    return text.replace("standard input", "the data")
+    return text
 
 
 if __name__ == "__main__":
