@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test attack compat lint bench docs clean
+.PHONY: help demo faces-figure test cluster attack compat lint bench bench-gpu docs clean
 FITS = 10000
 
 help:
@@ -12,10 +12,12 @@ help:
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
+	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
 	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint   style, types and the import layers"
 	@echo "make bench  speed and accuracy side by side with the peers"
+	@echo "make bench-gpu  the rows on a GPU of CUDA; where there is none it says so"
 	@echo "make docs   runs the code in the docstrings, the README and docs/"
 	@echo "make clean  removes .venv and everything generated"
 
@@ -29,6 +31,9 @@ faces-figure: .venv/installed-core
 # Compiled modules are kept, whatever the shell says: workers and subprocesses would compile them again.
 test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+cluster: .venv/installed-dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider .ci/cluster
 
 attack: .venv/installed-dev
 	$(BIN)/python benchmarks/attack.py --fits $(FITS)
@@ -49,6 +54,10 @@ lint: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks
+
+# PyTorch is not installed by this file: take the build that fits the driver.
+bench-gpu: .venv/installed-dev
+	$(BIN)/python benchmarks/gpu.py
 
 docs: .venv/installed-dev
 	$(BIN)/python -m pytest src tests/test_documentation.py

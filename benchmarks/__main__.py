@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
+import cluster
 import exact
 import growth
 import meaning
@@ -20,6 +21,7 @@ import kernels
 import selection
 
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
+    "cluster": cluster.rows,
     "exact": exact.rows,
     "kernels": kernels.rows,
     "growth": growth.rows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,8 @@ def written(name: str, n: int, d: int, block: Any) -> Path:
     return path
 
 
-def tall_file(n: int, d: int) -> Path:
-    """Rank 50 decaying plus noise, every block of rows from the same directions."""
+def tall_blocks(d: int) -> Callable[[int, int], Any]:
+    """Blocks of rows from a number on: rank 50 decaying plus noise, all from the same directions."""
     rng = np.random.default_rng(7)
     right = np.linalg.qr(rng.standard_normal((d, generators.RANK)))[0]
     mixing = ((np.sqrt(d) * generators.DECAY ** np.arange(generators.RANK))[:, None] * right.T).astype("f4")
@@ -59,7 +60,7 @@ def tall_file(n: int, d: int) -> Path:
         X = draw.standard_normal((count, generators.RANK), dtype=np.float32) @ mixing
         return X + np.float32(generators.NOISE) * draw.standard_normal((count, d), dtype=np.float32)
 
-    return written("tall", n, d, block)
+    return block
 
 
 def faces_file(n: int) -> Path:
@@ -148,8 +149,11 @@ def _errors(reference: Any, outcome: Outcome) -> dict[str, float]:
 
 
 def _reference(path: Path) -> references.PcaReference:
+    return in_passes(np.load(path, mmap_mode="r"))
+
+
+def in_passes(X: Any) -> references.PcaReference:
     """Means in float64; residuals are then measured in one more pass."""
-    X = np.load(path, mmap_mode="r")
     n, d = X.shape
     mean, squares = np.zeros(d), 0.0
     for part in references.slices(n, d):
@@ -169,7 +173,7 @@ def tall(n: int, limit: int) -> PassRow:
         f"fit of a .npy of {n:,} x 100 float32 ({size:.3g} GB, rank 50 decaying plus noise, seed 7) that is "
         f"not in the system's cache, 50 components, memory_limit {limit / 1e9:g} GB; beside one cold read of "
         "the file, and its blocks' products alone (of one block in memory, again and again)",
-        data=lambda: tall_file(n, 100),
+        data=lambda: written("tall", n, 100, tall_blocks(100)),
         contenders=(
             ours(50, limit),
             Contender("one cold read", lambda path: cold_read(path), _nothing),

@@ -93,13 +93,23 @@ SPARSE_KINDS = (
 )
 
 
+def _dask(X: Any) -> Any:
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    X = np.array(X, dtype=np.float64)
+    return da.from_array(X, chunks=(max(1, len(X) // 3), *X.shape[1:]))
+
+
+# Of which rows are made; what is learnt from them is NumPy's.
+DASK = ArrayKind("dask", np.dtype("f8"), _dask)
+
+
 def _params(kinds: tuple[ArrayKind, ...]) -> list[Any]:
     """Parameters of a fixture, those that need a GPU marked as such (``pytest -m gpu``)."""
     marks = {True: (pytest.mark.gpu,), False: ()}
     return [pytest.param(kind, id=kind.name, marks=marks[kind.name.startswith(ON_A_GPU)]) for kind in kinds]
 
 
-@pytest.fixture(params=_params((*ARRAY_KINDS, *SPARSE_KINDS)))
+@pytest.fixture(params=_params((*ARRAY_KINDS, *SPARSE_KINDS, DASK)))
 def rows_kind(request: pytest.FixtureRequest) -> ArrayKind:
     """Every kind of array and of sparse matrix in turn, as :func:`array_kind`."""
     kind: ArrayKind = request.param

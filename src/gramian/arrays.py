@@ -33,6 +33,7 @@ DEFAULT_MEMORY_SHARE = 0.8
 THIN = 240
 SHARED_ROWS, SHARED_PRODUCT = 2048, 4_000_000
 DEVICE_TILE = 2048  # the same for arrays that are not NumPy's, in whose libraries every call takes a while
+DEVICE_PRODUCTS = 256 << 20  # bytes of products of float32 that wait to be added up
 # Order above which a matrix on a device is decomposed on the host: eigh of a device is slow, and fails from
 # about 25,000.
 MOST_ON_DEVICE = 5000
@@ -216,6 +217,22 @@ def without(W: Any, Q: Any, coefficients: Any) -> Any:
     return out
 
 
+def long_product(P: Any, Q: Any, terms: int) -> Any:
+    """Return ``P.T @ Q`` of arrays on a device in float64; in float32 only sums of so many rows are made."""
+    xp = namespace(P)
+    if numpy_dtype(P) == np.float64:
+        return P.T @ Q
+    (n, m), k = P.shape, Q.shape[1]
+    whole = n - n % terms
+    total = to_float64(P[whole:, :].T @ Q[whole:, :])
+    step = terms * max(1, DEVICE_PRODUCTS // (4 * m * k))
+    for start in range(0, whole, step):
+        some = slice(start, min(whole, start + step))
+        left, right = (xp.reshape(A[some, :], (-1, terms, A.shape[1])) for A in (P, Q))
+        total = total + xp.sum(xp.matrix_transpose(left) @ right, axis=0, dtype=xp.float64)
+    return total
+
+
 def power_of_two(value: float) -> int:
     """Return the exponent e for which ``value / 2**e`` lies in [1, 2); 0 for zero."""
     return int(np.frexp(value)[1]) - 1 if value > 0 and np.isfinite(value) else 0
@@ -377,12 +394,12 @@ def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None)
         Bytes, or text such as ``"4GB"`` or ``"512 MiB"``. None reads ``GRAMIAN_MEMORY_LIMIT``
         and otherwise takes 80 % of what the machine, or the control group, has in total.
     like : array, optional
-        Of the kind that is computed with: the default counts the memory of a GPU where it lies on one.
+        Of the kind that is computed with: the default is 80 % of what is free of a GPU where it lies on one.
     """
     if memory_limit is None:
         memory_limit = os.environ.get("GRAMIAN_MEMORY_LIMIT") or None
     if memory_limit is None:
-        return int(DEFAULT_MEMORY_SHARE * (_device_memory(like) or _total_memory()))
+        return int(DEFAULT_MEMORY_SHARE * (device_memory(like) or _total_memory()))
     if isinstance(memory_limit, str):
         return _parse_bytes(memory_limit)
     number = isinstance(memory_limit, Real) and not isinstance(memory_limit, bool)
@@ -410,12 +427,15 @@ def _parse_bytes(text: str) -> int:
     return int(amount)
 
 
-def _device_memory(like: Any) -> int | None:
-    """Bytes of the GPU that an array lies on; None where it lies on none."""
+def device_memory(like: Any) -> int | None:
+    """Return the bytes that are free on the GPU that an array lies on; None where it lies on none."""
     if array_api_compat.is_cupy_array(like):
-        return int(like.device.mem_info[1])
+        return int(like.device.mem_info[0])
     if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
-        return int(sys.modules["torch"].cuda.mem_get_info(like.device)[1])
+        cuda = sys.modules["torch"].cuda
+        # What PyTorch keeps for later is free for it.
+        kept = cuda.memory_reserved(like.device) - cuda.memory_allocated(like.device)
+        return int(cuda.mem_get_info(like.device)[0] + kept)
     return None
 
 

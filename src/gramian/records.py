@@ -180,6 +180,37 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """By whom the parts of a table are worked on.
+
+    Attributes
+    ----------
+    parts : int
+    tasks : int
+        Of a pass: parts made, worked on, and their results combined.
+    workers : int
+        Processes that results are sent between; 0 for threads of this one.
+    threads : int
+        How many there are of all workers together.
+    """
+
+    parts: int
+    tasks: int
+    workers: int
+    threads: int
+
+    def moved(self, size: int, given: int = 0) -> int:
+        """Return bytes sent in a pass whose parts give so many bytes each, and workers get so many."""
+        # A result stays where it is with the chance that it is combined there; the last one comes back.
+        share = 1 - 1 / max(1, self.workers)
+        return int(size * (self.parts * share + 1) + given * self.workers) if self.workers else 0
+
+    def __str__(self) -> str:
+        where = f" on {counted(self.workers, 'worker')}" if self.workers else ""
+        return f"{counted(self.parts, 'chunk')}{where}: a pass is {self.tasks:,} tasks"
+
+
+@dataclass(frozen=True)
 class Attempt:
     """A route that was run.
 
@@ -568,3 +599,17 @@ def _completeness_sentence(c: Completeness | None) -> str:
     if c.probability:
         how += f", except with probability {c.probability:.1e}"
     return f"{how} [{c.kind}]."
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count (or sum of weights), mean and sums of squares about the mean, in float64.
+
+    ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d). The mean is
+    ``mean + rest``: ``rest`` is what its rounding leaves out.
+    """
+
+    count: float
+    mean: FloatArray
+    squares: FloatArray
+    rest: FloatArray | float = 0.0

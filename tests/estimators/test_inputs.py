@@ -69,17 +69,18 @@ def test_ddof():
 
 
 def test_scales():
-    assert check_scale(None, 3) is None
-    assert check_scale("unit", 3) == "unit"
-    given = check_scale((1, 2, 3), 3)
+    rows = as_rows(np.eye(3))
+    assert check_scale(None, rows) is None
+    assert check_scale("unit", rows) == "unit"
+    given = check_scale((1, 2, 3), rows)
     assert given.dtype == np.float64
     assert given.tolist() == [1, 2, 3]
     for value in ([1, 2], [[1, 2, 3]], 2.0, [1, 0, 2], [1, -1, 2], [1, np.inf, 2], [1, np.nan, 2]):
         with pytest.raises(ParameterError, match="must hold 3 positive numbers, one for each"):
-            check_scale(value, 3)
+            check_scale(value, rows)
     for value in (["a", "b", "c"], {"a": 1}, [1j, 2, 3]):
         with pytest.raises(ParameterError, match="must hold 3 positive numbers"):
-            check_scale(value, 3)
+            check_scale(value, rows)
 
 
 def test_generators_are_two_and_reproducible():

@@ -7,24 +7,33 @@ import pytest
 
 from gramian.operators.features import FeatureSums, feature_sums
 from gramian.rows import as_rows
+from gramian.rows.device import sent_to
 
 
-def sums_of(X, *, single=False):
+def sums_of(X, *, single=False, on=None):
     def functions(values, out):
         out[...] = values
 
-    return feature_sums(as_rows(X), functions, X.shape[1], lambda values: values[:, 0] ** 2, single=single)
+    def diagonal(values):
+        return values[:, 0] ** 2
+
+    rows = sent_to(as_rows(X), on)
+    there = lambda like: lambda values: (values * 1.0, diagonal(values))  # noqa: E731
+    return feature_sums(rows, functions, X.shape[1], diagonal, there, single=single)
 
 
+@pytest.mark.parametrize("on", [None, "cpu"])
 @pytest.mark.parametrize("single", [False, True])
-def test_parts_merge_to_what_all_rows_give_within_the_bound(single):
+def test_parts_merge_to_what_all_rows_give_within_the_bound(single, on):
+    if on is not None:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
     rng = np.random.default_rng(0)
     spread, offset = np.array([1, 1e-3, 5, 1, 1, 0, 1]), np.array([0, 1, 3, 10, 0, 4, 1])
     X = rng.standard_normal((3000, 7)) * spread + offset
     X = X.astype(np.float32).astype(np.float64)
     C = X - X.mean(axis=0)
     for cuts in ([], [1], [1, 2, 900, 2999], list(range(100, 3000, 100))):
-        parts = [sums_of(part, single=single) for part in np.split(X, cuts)]
+        parts = [sums_of(part, single=single, on=on) for part in np.split(X, cuts)]
         found = functools.reduce(FeatureSums.merged, parts)
         assert found.count == 3000
         np.testing.assert_allclose(found.mean, X.mean(axis=0), atol=1e-6 if single else 1e-14)

@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 from gramian import PCA
 from gramian.arrays import as_float64
 from gramian.errors import DataError
-from gramian.operators.moments import Moments, center_rows, merge_moments, moments, scatter
+from gramian.operators.moments import center_rows, merge_moments, moments, scatter
+from gramian.records import Moments
 from gramian.rows import as_rows
 
 RNG = np.random.default_rng(0)

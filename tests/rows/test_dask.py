@@ -1,9 +1,11 @@
 """Tables in Dask's chunks give what arrays give."""
 
+import re
+
 import numpy as np
 import pytest
 
-from gramian import PCA
+from gramian import PCA, Whitener
 from gramian.errors import DataError, InputTypeError
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
@@ -63,3 +65,32 @@ def test_what_is_no_table_is_refused():
         PCA().fit(da.ones((1, 3)))
     with pytest.raises(InputTypeError, match=r"to_dataframe\(\)"):
         PCA().fit(pytest.importorskip("dask.bag").from_sequence([1, 2]))
+    sparse = pytest.importorskip("scipy.sparse")
+    other = da.from_array(X, chunks=(70, 12)).map_blocks(
+        sparse.csr_matrix, dtype=float, meta=np.empty((0, 0))
+    )
+    with pytest.raises(InputTypeError, match=r"chunks of X are scipy.sparse.*block.toarray\(\)"):
+        PCA(2).fit(other)
+
+
+def test_pictures_of_unknown_number():
+    pictures = X[:60].reshape(60, 4, 3)
+    lazy = da.from_array(pictures, chunks=(25, 2, 3))
+    some = lazy[lazy[:, 0, 0] > 0]
+    for model in (PCA(3), Whitener(n_components=3)):
+        back = model.fit(some).inverse_transform(model.transform(some))
+        expected = model.inverse_transform(model.transform(some.compute()))
+        assert back.ndim == 3
+        np.testing.assert_allclose(back.compute(), expected, atol=1e-10)
+
+
+def test_the_plan_says_how_many_tasks_a_pass_is():
+    from dask.callbacks import Callback
+
+    chunked, done = da.from_array(X, chunks=(20, 12)).astype("f8") + 1, []
+    plan = PCA(3, solver="covariance").plan(chunked)
+    said = re.search(r"25 chunks: a pass is (\d+) tasks$", plan.steps[0].detail)
+    with Callback(posttask=lambda key, *_: done.append(key)):
+        PCA(3, solver="covariance").fit(chunked)
+    assert len(done) == int(said[1])
+    assert PCA(3).plan(chunked[:, :5]).seconds < plan.seconds

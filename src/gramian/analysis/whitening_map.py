@@ -19,6 +19,7 @@ from gramian.arrays import (
     as_float64,
     each_thread,
     from_numpy,
+    is_numpy,
     numpy_dtype,
     power_of_two,
     to_dtype,
@@ -149,6 +150,9 @@ class Whitening:
         DataError
             For NaN and infinity, and where a result is beyond the range of the dtype.
         """
+        if rows.is_spread:
+            k, d = self.directions.shape
+            return rows.mapped(self.apply, d if self.turned or self.triangle is not None else k)
         view = self.centered(rows)
         factors = self._factors(view)
 
@@ -238,44 +242,65 @@ class Whitening:
         keep : bool
             Whether the scores are kept for :meth:`apply`.
         """
-        n, d = rows.shape
-        k, view, xp = self.directions.shape[0], self.centered(rows), rows.xp
+        n = rows.shape[0]
+        keep = keep and not rows.is_spread
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
-        directions = self._factors(view)[0]
-        blocks = view.row_slices(LEAST_ROWS)
-
-        def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
-            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
-            sums, kept = [np.zeros(d), np.zeros(d), np.zeros(2), np.zeros((k, k))], []
-            for part, C in view.row_blocks(draw, view.scratch(blocks[0].stop, d)):
-                if scores:
-                    S = C @ directions.T
-                    P = to_float64(S) * from_numpy(inverse, S)[None, :]
-                    sums[3] += as_float64(P.T @ P)
-                    kept += [(part.start, S)] if keep else []
-                sums[0] += as_float64(xp.sum(C, axis=0))
-                C = C * C
-                norms = as_float64(xp.sum(C, axis=1))
-                sums[1] += as_float64(xp.sum(C, axis=0))
-                sums[2] += [norms.sum(), norms @ norms]
-            return sums, kept
-
-        found = each_thread(share, blocks)
-        left, squares, norms, products = (
-            np.sum(parts, axis=0) for parts in zip(*(f for f, _ in found), strict=True)
+        (left, squares, norms, products), S = rows.over_parts(
+            lambda part: self._sums(part, inverse, scores=scores, keep=keep),
+            lambda one, other: ([a + b for a, b in zip(one[0], other[0], strict=True)], None),
         )
         left = left / n
         shift = as_float64(self.directions) @ left
         products = products - n * np.outer(shift * inverse, shift * inverse)
-        kept = None
-        if keep:
-            S = _in_order(rows, found)
-            kept = S - from_numpy(shift.astype(numpy_dtype(S)), S)[None, :]
+        kept = None if S is None else S - from_numpy(shift.astype(numpy_dtype(S)), S)[None, :]
         unit = self._unscaled
         with np.errstate(over="ignore", under="ignore"):
             squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
         fourth = float(norms[1]) / float(norms[0]) ** 2 if norms[0] > 0 else 0.0
         return Measured(left * unit, squares, fourth, products, kept)
+
+    def _sums(
+        self, rows: Rows, inverse: FloatArray, *, scores: bool, keep: bool
+    ) -> tuple[list[FloatArray], Any]:
+        """Return sums of what :meth:`measure` wants over rows in one place, and their scores if kept."""
+        d, xp, k, view = rows.shape[1], rows.xp, len(inverse), self.centered(rows)
+        directions = self._factors(view)[0]
+        blocks = view.row_slices(LEAST_ROWS)
+
+        # Blocks in the cache are short.
+        wide = {} if is_numpy(rows.like) else {"dtype": xp.float64}
+
+        def of_block(part: slice, C: Any) -> tuple[list[Any], list[tuple[int, Any]]]:
+            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
+            sums: list[Any] = []
+            kept: list[tuple[int, Any]] = []
+            if scores:
+                S = C @ directions.T
+                P = to_float64(S) * from_numpy(inverse, S)[None, :]
+                kept = [(part.start, S)] if keep else []
+            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
+            C = C * C
+            norms = as_float64(xp.sum(C, axis=1))
+            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
+            sums.append(np.array([norms.sum(), norms @ norms]))
+            sums.append(as_float64(P.T @ P) if scores else np.zeros((k, k)))
+            return sums, kept
+
+        def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
+            totals: list[Any] = []
+            found: list[tuple[int, Any]] = []
+            for part, C in view.row_blocks(draw, view.scratch(blocks[0].stop, d)):
+                sums, kept = of_block(part, C)
+                totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
+                found += kept
+            return totals, found
+
+        if is_numpy(rows.like):
+            found = [of for of in each_thread(share, blocks) if of[0]]
+        else:
+            found = list(view.on_device(of_block, 0))
+        totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in found), strict=True)]
+        return totals, _in_order(rows, found) if keep else None
 
     # ------------------------------------------------------------ as matrices
 

@@ -5,14 +5,26 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_integer
-from gramian.cli.inputs import model_path, read_model, read_new_data, refuse_folder
-from gramian.cli.options import Data, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
+from gramian.cli.inputs import HERE, model_path, read_model, read_new_data, refuse_folder
+from gramian.cli.options import (
+    Data,
+    Device,
+    Engine,
+    JsonFlag,
+    MemoryLimit,
+    ModelFile,
+    Reading,
+    option,
+    out,
+)
 from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
 PERCENTILES = (0, 10, 50, 90, 100)
-PICTURES_OR_TABLE = "Pictures: a folder for PNG files. Tables: a .csv, .parquet or .npy file, or - for CSV."
+PICTURES_OR_TABLE = (
+    "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV."
+)
 
 
 def transform(
@@ -20,9 +32,11 @@ def transform(
     data: Data,
     reading: Reading,
     out: Annotated[
-        str, out("FILE", "A .csv, .parquet or .npy file, or - for CSV to standard output. [-]")
+        str, out("FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output. [-]")
     ] = "-",
     memory_limit: MemoryLimit = None,
+    engine: Engine = HERE,
+    device: Device = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write the scores of new rows.
@@ -35,8 +49,14 @@ def transform(
 
     target, kind = table_target(out, as_json, *reading.inputs(data), str(model_path(model)))
     fitted = read_model(model)
+    if device is not None:
+        if "device" not in fitted.get_params(deep=False):
+            raise ParameterError(
+                f"--device belongs to PCA, kernel PCA and whitening. {model} is another model."
+            )
+        fitted.set_params(device=device)
     limit = memory_limit_bytes(memory_limit)
-    table = read_new_data(data, reading, fitted, limit)
+    table = read_new_data(data, reading, fitted, limit, engine)
     names, n = fitted.get_feature_names_out(), table.values.shape[0]
     with progress("computing"):
         blocks = mapped(fitted, table, limit)
@@ -54,6 +74,7 @@ def reconstruct(
         int | None, option("--components", "K", "Use the first K components only. [all]")
     ] = None,
     memory_limit: MemoryLimit = None,
+    engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
     """Rebuild rows from a few components.
@@ -75,7 +96,7 @@ def reconstruct(
     count = most if components is None else check_integer("--components", components, 1, most)
     place = _Place(fitted, out, as_json, *reading.inputs(data), str(model_path(model)))
     limit = memory_limit_bytes(memory_limit)
-    table = place.read(data, reading, limit)
+    table = place.read(data, reading, limit, engine)
     with progress(f"rebuilding from {count} components"):
         errors = place.write(table, count, limit=limit)
     percentiles = errors.percentiles()
@@ -176,14 +197,14 @@ class _Place:
         check_not_input(out, *inputs)
         pictures.check_picture_folder(Path(out), reconstruction.LIST)
 
-    def read(self, data: str, reading: Reading, limit: int | None = None) -> Any:
-        table = read_new_data(data, reading, self.fitted, limit)
+    def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:
+        table = read_new_data(data, reading, self.fitted, limit, engine)
         if self.pictures:
             refuse_folder(table, self.out)
         if self.pictures and table.picture_shape is None:
             raise ParameterError(
                 f"The model is of pictures, but {table.source} is a table. "
-                f"Name a .csv, .parquet or .npy file for the result instead of the folder {self.out}."
+                f"Name a .csv, .parquet, .npy or .zarr file for the result instead of the folder {self.out}."
             )
         return table
 

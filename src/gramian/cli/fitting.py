@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_choice
-from gramian.cli.inputs import read_table
+from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, JsonFlag, Model, Reading, as_arguments, option, out
+from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, option, out
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
@@ -38,6 +38,7 @@ def fit(
             "same command goes on; the folder goes when results are written. [nothing is kept]",
         ),
     ] = None,
+    engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
     """Find components; write model, tables, pictures.
@@ -62,11 +63,19 @@ def fit(
             check_file(out)
     limit = memory_limit_bytes(model.memory_limit)
     keep = checkpoint is not None and model.kernel is None
-    table = read_table(data, reading, limit=limit, in_place=keep)
+    table = read_table(data, reading, limit=limit, in_place=keep, engine=engine)
     given = ["--loadings", loadings] if loadings else []
     given += ["--format", table_format] if table_format else []
     given += ["-o", out] if out else []
-    command = ("gramian", "fit", data, *as_arguments(reading), *as_arguments(model), *given)
+    command = (
+        "gramian",
+        "fit",
+        data,
+        *as_arguments(reading),
+        *as_arguments(model),
+        *as_arguments(engine),
+        *given,
+    )
     fitted = fit_table(
         made, table, command, loadings or "unit", table_format or "csv", to_folder, checkpoint=checkpoint
     )
@@ -87,7 +96,9 @@ def fit(
     _report(fitted, files, as_json)
 
 
-def plan(data: Data, reading: Reading, model: Model, as_json: JsonFlag = False) -> None:
+def plan(
+    data: Data, reading: Reading, model: Model, engine: Engine = HERE, as_json: JsonFlag = False
+) -> None:
     """Say how fit would compute, and why.
 
     The data is read where it fits into memory, nothing is computed.
@@ -96,7 +107,7 @@ def plan(data: Data, reading: Reading, model: Model, as_json: JsonFlag = False) 
     from gramian.report.facts import data_facts, plan_facts
 
     made = estimator(model)
-    table = read_table(data, reading, limit=memory_limit_bytes(model.memory_limit))
+    table = read_table(data, reading, limit=memory_limit_bytes(model.memory_limit), engine=engine)
     chosen = made.plan(table)
     answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
 

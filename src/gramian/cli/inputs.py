@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from gramian.checks import amount
-from gramian.cli.options import Reading
+from gramian.cli.options import Engine, Reading
 from gramian.cli.progress import progress, say
 from gramian.errors import FileError, MemoryLimitError, ParameterError
 
+HERE = Engine()
+
 
 def read_table(
-    data: str, reading: Reading, expected: Any = None, *, limit: int | None = None, in_place: bool = False
+    data: str,
+    reading: Reading,
+    expected: Any = None,
+    *,
+    limit: int | None = None,
+    in_place: bool = False,
+    engine: Engine = HERE,
 ) -> Any:
     """Read the data that the options ask for, and say what the reader decided by itself.
 
@@ -30,6 +38,8 @@ def read_table(
         file. None reads all of it, as far as the machine has memory.
     in_place : bool
         Whether also a small table stays in its file, if its kind can.
+    engine : Engine
+        Who computes with it: for Dask it is a table in chunks, of which nothing is read.
 
     Returns
     -------
@@ -44,12 +54,18 @@ def read_table(
     from gramian.report.pieces import is_stored
     from gramian.rows.scan import scan
 
+    if engine.engine is not None:
+        from gramian.rows.chunks import in_chunks
+
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
         # A quarter of what is given here may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
-        table = asked.open(working, expected, in_place=in_place)
+        if engine.engine is None:
+            table = asked.open(working, expected, in_place=in_place)
+        else:
+            table = in_chunks(asked, expected)
     if limit is None and is_stored(table):
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
@@ -66,7 +82,9 @@ def read_table(
     return table
 
 
-def read_new_data(data: str, reading: Reading, model: Any, limit: int | None = None) -> Any:
+def read_new_data(
+    data: str, reading: Reading, model: Any, limit: int | None = None, engine: Engine = HERE
+) -> Any:
     """Read data for a fitted model: its columns in its order, missing values as they were when it was fitted.
 
     Raises
@@ -81,7 +99,7 @@ def read_new_data(data: str, reading: Reading, model: Any, limit: int | None = N
             "--missing drop-columns would depend on the new data instead of the fitted one. "
             "Use --missing drop-rows, or fill the values first."
         )
-    return read_table(data, reading, expected_columns(model), limit=limit)
+    return read_table(data, reading, expected_columns(model), limit=limit, engine=engine)
 
 
 def refuse_folder(table: Any, out: str) -> None:
@@ -95,8 +113,8 @@ def refuse_folder(table: Any, out: str) -> None:
 
     if is_stored(table):
         raise ParameterError(
-            f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet or .npy file for "
-            f"the result instead of the folder {out}, or take part of it with --rows."
+            f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet, .npy or .zarr "
+            f"file for the result instead of the folder {out}, or take part of it with --rows."
         )
 
 

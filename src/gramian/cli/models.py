@@ -55,6 +55,7 @@ def estimator(options: Model) -> Any:
         "tol": options.tol,
         "random_state": options.seed,
         "memory_limit": options.memory_limit,
+        "device": options.device,
     }
     components: Any = read_components(options.components, NAMED if pca else KERNEL_RULES)
     names = PCA_ONLY if pca else KERNEL_ONLY

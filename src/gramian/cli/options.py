@@ -1,14 +1,15 @@
 """The options that several commands share, as records whose fields are the options."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from gramian.checks import check_seed
+from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
 
 
@@ -26,8 +27,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, ...; FILE::NAME where there are "
-        "several), a folder or .zip of pictures, or -.",
+        help="A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where "
+        "there are several), a folder or .zip of pictures, or -.",
         show_default=False,
     ),
 ]
@@ -47,6 +48,10 @@ Seed = Annotated[
     ),
 ]
 Text = str | None
+Device = Annotated[
+    Text,
+    option("--device", "NAME", "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]"),
+]
 MemoryLimit = Annotated[
     Text,
     option(
@@ -191,6 +196,7 @@ class Model:
             "Working memory, such as 4GB; the data and the results come on top. [80 % of the machine's]",
         ),
     ] = None
+    device: Device = None
     repair: Annotated[
         Text,
         option("--repair", "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]"),
@@ -201,6 +207,38 @@ class Model:
             "--preimage", "HOW", "Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]"
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Who computes: this process, or Dask."""
+
+    engine: Annotated[
+        Text,
+        option("--engine", "NAME", "dask: work on a .zarr or .parquet in chunks, by the threads of Dask."),
+    ] = None
+    scheduler: Annotated[
+        Text, option("--scheduler", "ADDRESS", "Have --engine dask use this cluster: tcp://HOST:8786.")
+    ] = None
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Have what is computed inside computed so.
+
+        Raises
+        ------
+        ParameterError
+            For another engine, or a scheduler without Dask.
+        """
+        if self.engine is None:
+            only_for("--engine dask", self, "scheduler")
+            yield
+            return
+        check_choice("--engine", self.engine, ("dask",))
+        from gramian.rows.chunks import cluster
+
+        with cluster(self.scheduler):
+            yield
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
@@ -228,7 +266,8 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def spread_command(**given: Any) -> None:
         made = {name: kind(**{f: given.pop(f) for f in names}) for name, (kind, names) in records.items()}
-        command(**given, **made)
+        with made["engine"].at_work() if "engine" in made else nullcontext():
+            command(**given, **made)
 
     spread_command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     spread_command.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from gramian.errors import FileError, ParameterError
 
-TABLES = (".csv", ".parquet", ".npy")
+TABLES = (".csv", ".parquet", ".npy", ".zarr")
 LISTED = 10
 
 # Names that ask for a file, which a results folder is not.
@@ -87,9 +87,12 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
         If it cannot be written there, or the name is of no table.
     """
     from gramian.report.tables import format_of
+    from gramian.rows.stored_zarr import require_zarr
 
     kind = "csv" if out == "-" else format_of(out)
     check_out(out, as_json, *inputs)
+    if kind == "zarr":
+        require_zarr(f"writing {out}")
     return (sys.stdout.buffer if out == "-" else out), kind
 
 

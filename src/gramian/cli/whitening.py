@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_choice
-from gramian.cli.inputs import read_table, refuse_folder
+from gramian.cli.inputs import HERE, read_table, refuse_folder
 from gramian.cli.models import number_or_name, read_components
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, option, out
+from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option, out
 from gramian.cli.outputs import TABLES, answer, check_file, check_not_input, check_place, table_target
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -24,7 +24,7 @@ def whiten(
         str,
         out(
             "PATH",
-            "Pictures: a folder for PNG files. Tables: a .csv, .parquet or .npy file, or - for CSV. "
+            "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV. "
             "FILE.gramian: the model. [-]",
         ),
     ] = "-",
@@ -41,6 +41,8 @@ def whiten(
     ] = None,
     ddof: Annotated[int, option("--ddof", "NUMBER", "Variances divide by rows - ddof. [1]")] = 1,
     seed: Seed = 0,
+    engine: Engine = HERE,
+    device: Device = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make columns uncorrelated, with variance 1.
@@ -58,14 +60,15 @@ def whiten(
         regularization=number_or_name("--regularization", regularization, SHRINKAGE),
         ddof=ddof,
         random_state=seed,
+        device=device,
     )
     kind, target = _target(out, method, as_json, *reading.inputs(data))
     limit = memory_limit_bytes(None)
-    table = read_table(data, reading, limit=limit)
+    table = read_table(data, reading, limit=limit, engine=engine)
     if kind == "pictures" and table.picture_shape is None:
         raise ParameterError(
             f"{table.source} is a table, and -o {out} names a folder for pictures. "
-            "Name a .csv, .parquet or .npy file, - for CSV, or FILE.gramian for the model."
+            "Name a .csv, .parquet, .npy or .zarr file, - for CSV, or FILE.gramian for the model."
         )
     if kind == "pictures":
         refuse_folder(table, out)
@@ -87,7 +90,7 @@ def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, An
     from gramian.report.pictures import check_picture_folder
 
     suffix = Path(out).suffix.lower()
-    folder = out.endswith("/") or Path(out).is_dir()
+    folder = out.endswith("/") or (Path(out).is_dir() and suffix != ".zarr")
     if out == "-" or (suffix in TABLES and not folder):
         target, kind = table_target(out, as_json, *inputs)
         return kind, target

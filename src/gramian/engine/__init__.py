@@ -1,7 +1,7 @@
 """Asks, plans, solves, certifies: the one place where a route is chosen, retried and accepted."""
 
 from gramian.engine.linear import LinearProblem
-from gramian.engine.planning import plan, warn_of_cost
+from gramian.engine.planning import plan, require_memory, warn_of_cost
 from gramian.engine.solving import Problem, Solved, solve
 from gramian.engine.symmetric import SymmetricProblem, eigenpairs, eigenvalues, factors
 
@@ -14,6 +14,7 @@ __all__ = [
     "eigenvalues",
     "factors",
     "plan",
+    "require_memory",
     "solve",
     "warn_of_cost",
 ]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.components import components_of, fixed_signs
-from gramian.arrays import as_float64, power_of_two
+from gramian.arrays import as_float64, moved, power_of_two, to_float64
 from gramian.checks import counted
 from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
@@ -23,7 +23,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
 from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE, Substitute, SymmetricCosts
-from gramian.operators.features import FeatureSums, KernelValues, feature_sums, rounding_of_single
+from gramian.operators.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
 from gramian.operators.kernel_source import NEAR_ONE
 from gramian.operators.operator import Operator
 from gramian.operators.pivots import PER_CENTRE
@@ -54,7 +54,7 @@ FLOOR = 1e-8
 SINGLE = 1e-2
 COLUMNS = 20
 # Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
-STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 3e-9
+STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 1.2e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,8 @@ class Features:
     basis : ndarray of shape (m, r)
     single : bool
         Whether they may be rounded to float32.
+    on_device : callable
+        Returns values and diagonal for rows like an array on a device.
     bounds : callable
         From sums to what is known of the distance from the exact matrix.
     spread : float
@@ -145,24 +147,26 @@ class Features:
     diagonal: Callable[[Any], Any]
     basis: FloatArray
     single: bool
+    on_device: OnDevice
     bounds: Callable[[FeatureSums], Approximation]
     spread: float = 1.0
     scale: float = 1.0
 
     def sums(self, rows: Rows) -> FeatureSums:
         """Pass over the rows."""
-        return feature_sums(rows, self.values, len(self.basis), self.diagonal, single=self.single)
+        made = self.values, len(self.basis), self.diagonal, self.on_device
+        return feature_sums(rows, *made, single=self.single)
 
 
 def landmark_features(
-    evaluator: Evaluator, landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None
+    bind: Callable[[Any], Evaluator], landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None
 ) -> Features:
     """Return the projections of n rows onto the span of landmarks.
 
     Parameters
     ----------
-    evaluator : Evaluator
-        The kernel, bound to the landmarks.
+    bind : callable
+        Binds the kernel to the landmarks, wherever they are.
     landmarks : array or sparse matrix of shape (m, d)
     n : int
     dtype : dtype
@@ -170,6 +174,7 @@ def landmark_features(
     every : Evaluator, optional
         The kernel, bound to all rows: a value may be off by what it says.
     """
+    evaluator = bind(landmarks)
     relative, absolute = (
         max(getattr(bound, name) for bound in (evaluator, every or evaluator))
         for name in ("relative", "absolute")
@@ -188,11 +193,19 @@ def landmark_features(
     W = (W + W.T) / 2
     np.fill_diagonal(W, diagonal / scale)
     basis = Basis.of(W, relative, absolute / scale)
+
+    def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
+        there = moved(landmarks, like)
+        bound = bind(there)
+        right = bound.encode(there)[1]
+        return lambda X: (bound.tile(bound.encode(X)[0], right) / scale, bound.diagonal(X) / scale)
+
     return Features(
         values,
         lambda X: as_float64(evaluator.diagonal(X)) / scale,
         basis.vectors,
         dtype == np.float32 and evaluator.facts.unit_diagonal and basis.allows_single(W, n),
+        on_device,
         lambda sums: landmark_bounds(sums, basis),
         basis.largest / basis.smallest,
         scale,
@@ -209,7 +222,11 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any) -> Fea
         by, off = counted(len(mapping), "random feature"), sums.count * error
         return Approximation(by, None, float(sums.count), off, off, "probabilistic", 1.0 - CONFIDENCE)
 
-    return Features(values, lambda X: np.ones(len(X)), np.eye(len(mapping)), dtype == np.float32, bounds)
+    def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
+        return lambda X: (mapping.evaluate(X), to_float64(X[:, 0] * 0.0 + 1.0))
+
+    one = np.eye(len(mapping))
+    return Features(values, lambda X: np.ones(len(X)), one, dtype == np.float32, on_device, bounds)
 
 
 @dataclass(eq=False)
@@ -309,7 +326,13 @@ class FeatureProblem(Problem):
 
 
 def feature_costs(
-    shape: tuple[int, int], m: int, rule: str | None, *, single: bool, rank: int | None = None
+    shape: tuple[int, int],
+    m: int,
+    rule: str | None,
+    *,
+    single: bool,
+    rank: int | None = None,
+    elsewhere: bool = False,
 ) -> SymmetricCosts:
     """Return what m features of so many rows take to be made, multiplied and decomposed.
 
@@ -323,6 +346,8 @@ def feature_costs(
         Whether products are made in float32.
     rank : int, optional
         Order of their matrix, where it is known not to be m.
+    elsewhere : bool
+        Whether what is kept of every row is where rows are spread.
     """
     n, d = shape
     kind = "float32" if single else "float64"
@@ -331,7 +356,7 @@ def feature_costs(
     solver, what = ("random-features", "random features") if rule is None else ("nystroem", "landmarks")
     steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
     if rule is not None:
-        cholesky = n * m * m / 2 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
+        cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
         centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
         details = {
             "rpcholesky": (f"{m} rows by randomly pivoted Cholesky", cholesky),
@@ -339,7 +364,7 @@ def feature_costs(
             "kmeans": (f"{m} centres by k-means", centres),
             "given": (f"{m} rows that were given", 0.0),
         }
-        size += n * m * (4 if single else 8) if rule == "rpcholesky" else 0
+        size += n * m * (4 if single else 8) if rule == "rpcholesky" and not elsewhere else 0
         steps = [
             Step("choose", *details[rule]),
             Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
-from gramian.arrays import from_numpy, is_numpy, to_dtype
+from gramian.arrays import from_numpy, is_numpy, moved, to_dtype
 from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
 from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few
 from gramian.operators.operator import Operator
+from gramian.operators.spread_tiles import SpreadTiles
 from gramian.operators.tiles import TileMatrix
 from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
@@ -72,6 +73,8 @@ class KernelProblem(Problem):
         Whether values may be evaluated in float32.
     passes : Passes or None
         Where what passes over the matrix give is kept.
+    spread : DaskRows or None
+        The same rows where they are spread: tiles are made, and stay, there.
     """
 
     rows: Rows
@@ -85,6 +88,7 @@ class KernelProblem(Problem):
     single: bool = False
     unit: str = "eigenvalues of Kc"
     passes: Passes | None = None
+    spread: Any = None
     _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
     @property
@@ -98,7 +102,8 @@ class KernelProblem(Problem):
         n, width = self.rows.shape
         if self.rows.is_sparse:
             width = SPARSE_WIDTH + SPARSE_ENTRY * int(self.rows.in_memory().nnz) // n
-        return KernelCosts((n, width), self.calls, self.given, self.psd, self.single)
+        elsewhere = None if self.spread is None else self.spread.room
+        return KernelCosts((n, width), self.calls, self.given, self.psd, self.single, elsewhere)
 
     def operator(self, route: Route) -> CenteredKernelOperator:
         """Build the matrix that a route works on; the one built last is used again."""
@@ -111,16 +116,20 @@ class KernelProblem(Problem):
         if form.storage == "again" and not form.double and isinstance(exact, KernelSource) and self.single:
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        tiles = TileMatrix(
-            rows.shape[0],
-            source,
-            _empty(rows),
-            form.arithmetic,
-            share=1.0 if kept else form.share,
-            exact=None if source is exact else exact,
-            whole=form.whole,
-            passes=self.passes,
-        )
+        tiles: TileMatrix | SpreadTiles
+        if self.spread is not None and isinstance(source, KernelSource):
+            tiles = SpreadTiles(self.spread, source, whole=form.whole)
+        else:
+            tiles = TileMatrix(
+                rows.shape[0],
+                source,
+                _empty(rows),
+                form.arithmetic,
+                share=1.0 if kept else form.share,
+                exact=None if source is exact else exact,
+                whole=form.whole,
+                passes=self.passes,
+            )
         operator = CenteredKernelOperator(
             tiles,
             source.diagonal,
@@ -144,7 +153,7 @@ class KernelProblem(Problem):
         """Return what a few rows say of the leading vectors, where tiles are made again in every pass."""
         if not isinstance(route, KrylovRoute) or not isinstance(self.source, KernelSource):
             return None
-        if route.form.storage != "again" or not self.single:
+        if route.form.storage != "again" or not self.single or not is_numpy(self.rows.like):
             return None
         # The other columns of a block are random: nothing is out of reach.
         return leading_from_few(self.source, 3 * route.block // 4, ask.solver_rng)
@@ -186,13 +195,13 @@ class KernelProblem(Problem):
         components = components_of(spectrum, count, factor, total, rows.shape[0])
         values, rank, k = components.values, components.rank, components.values.size
         vectors = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k)
-        vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), rows.like), rows.dtype)[None, :]
+        vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), vectors), rows.dtype)[None, :]
         inverse = np.zeros(k)
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
         return Coefficients(
             components,
-            vectors,
-            vectors * to_dtype(from_numpy(inverse, rows.like), rows.dtype)[None, :],
+            moved(vectors, rows.home),
+            moved(vectors * to_dtype(from_numpy(inverse, vectors), rows.dtype)[None, :], rows.home),
             operator.row_means * factor,
             operator.mean * factor,
             self._clipped(spectrum, operator) if self.clip else None,

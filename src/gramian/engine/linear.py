@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, numpy_dtype, orthonormal, to_dtype
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    is_numpy,
+    moved,
+    namespace,
+    numpy_dtype,
+    orthonormal,
+    to_dtype,
+)
 from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
@@ -20,7 +29,12 @@ from gramian.operators.operator import Operator
 from gramian.operators.scatter import ScatterOperator
 from gramian.records import Ask, Components, FloatArray, Spectrum
 from gramian.rows import Rows
+from gramian.rows.device import quick_double
 from gramian.solvers.route import Route
+
+FEW_ON_DEVICE = (
+    512  # columns up to which the covariance is decomposed on the host, whatever device the rows are on
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +83,8 @@ class LinearProblem(Problem):
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
         columns = rows.cuts_columns or rows.is_spread
-        parts = len(rows.portions) if rows.is_spread else 0
-        return TableCosts(rows.shape, rows.dtype, rows.is_sparse, rows.is_stored, columns, rows.share, parts)
+        facts = (rows.is_sparse, rows.is_stored, columns, rows.share, rows.spread, quick_double(rows.like))
+        return TableCosts(rows.shape, rows.dtype, *facts)
 
     @property
     def weight(self) -> float:
@@ -119,7 +133,10 @@ class LinearProblem(Problem):
         if self.view.divisor is not None:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
         view = replace(self.view, double=double)
-        return CovarianceOperator(view, whole=True, matrix=from_numpy(matrix, self.rows.like))
+        # A small one is decomposed sooner than it is moved.
+        if len(matrix) > FEW_ON_DEVICE:
+            matrix = from_numpy(matrix, self.rows.like)
+        return CovarianceOperator(view, whole=True, matrix=matrix)
 
     def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
@@ -165,7 +182,8 @@ def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[
         vectors = _orthonormal_again(vectors) if rank else vectors
     directions = complete_basis(to_dtype(vectors, rows.dtype), k)
     signs = fixed_signs(directions)
-    directions = directions * to_dtype(from_numpy(signs, rows.like), rows.dtype)[None, :]
+    directions = directions * to_dtype(from_numpy(signs, directions), rows.dtype)[None, :]
+    directions = moved(directions, rows.home)
     if scores is None:
         return directions, None
     xp = namespace(scores)
@@ -175,7 +193,7 @@ def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[
         device = {} if is_numpy(scores) else {"device": scores.device}
         empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)
         scores = xp.concat([scores, empty], axis=1)
-    return directions, scores
+    return directions, moved(scores, rows.home)
 
 
 def _lift(operator: GramOperator, B: Any, scale: FloatArray) -> tuple[Any, bool]:

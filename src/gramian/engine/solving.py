@@ -16,6 +16,7 @@ from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
+from gramian.rows.device import memory_told
 from gramian.solvers.route import Found, Route
 
 log = logging.getLogger(__name__)
@@ -114,7 +115,8 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         waiting.remove(item)
         log.debug("%s, about %s", item.route.solver, duration(item.cost.seconds), extra={"parts": ("", 0, 0)})
         began = time.perf_counter()
-        solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
+        with memory_told(getattr(problem, "rows", None)):
+            solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
         ran = replace(plan_of(item, waiting, problem.costs, ask), took=time.perf_counter() - began)
         if attempts:
             ran = replace(ran, reason=f"The route before was not enough: {attempts[-1].why}.")

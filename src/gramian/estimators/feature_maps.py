@@ -92,8 +92,8 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
         mapping = self.feature_map_
-        if not rows.is_stored:
-            return mapping.evaluate(rows.in_memory(), rows.dtype)
+        if not rows.is_stored or rows.is_spread:
+            return rows.mapped(lambda part: mapping.evaluate(part.in_memory(), part.dtype), len(mapping))
         mapping.require_room(rows.shape[0], rows.dtype)
         return rows.map(lambda block: mapping.evaluate(block.values, rows.dtype))
 

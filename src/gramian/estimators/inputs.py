@@ -136,7 +136,7 @@ def checkpointed(
     Raises
     ------
     ParameterError
-        For data that is not NumPy's, and for a checkpoint of another fit.
+        For data that is not NumPy's or spread over a cluster, and for a checkpoint of another fit.
     FileError
         For a folder that cannot be used.
     """
@@ -144,8 +144,15 @@ def checkpointed(
     if checkpoint is None:
         yield None, seeds
         return
+    if rows.is_spread:
+        raise ParameterError(
+            f"checkpoint={os.fspath(checkpoint)!r} is for data in one place: Dask computes again what a "
+            "worker has lost. Leave it out."
+        )
     if not is_numpy(rows.like):
-        raise ParameterError("checkpoint is for files and NumPy arrays. Leave it out, or convert the data.")
+        raise ParameterError(
+            "checkpoint is for files and NumPy arrays that the host works on. Leave it, or device, out."
+        )
     # What a fit may use of memory does not change what it finds.
     given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
     of = {"gramian": __version__, "the estimator": type(estimator).__name__}
@@ -204,8 +211,8 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
 def _check_kind(estimator: Any, rows: Rows) -> None:
     """Refuse another kind of array than the fitted one, where scikit-learn is set to want the same."""
     fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
-    given = next((array for array in fitted if array is not None), rows.like)
-    if not get_config()["array_api_dispatch"] or moved(given, rows.like) is given:
+    given = next((array for array in fitted if array is not None), rows.home)
+    if not get_config()["array_api_dispatch"] or moved(given, rows.home) is given:
         return
     raise DataError(
         f"Inputs passed to {type(estimator).__name__}.transform() must use the same namespace and the same "
@@ -230,7 +237,7 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
     # Only the number of columns is looked at, and their names.
-    source = np.broadcast_to(np.float32(0), (1, rows.shape[1])) if rows.is_stored else rows.in_memory()
+    source = np.broadcast_to(np.float32(0), (1, rows.shape[1]))
     named = hasattr(X, "columns") and rows.table is None
     source = getattr(X, "_meta", X) if named else source
     try:

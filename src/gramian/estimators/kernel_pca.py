@@ -27,7 +27,7 @@ from gramian.arrays import (
     parallel_map,
     to_float64,
 )
-from gramian.checks import check_choice, duration
+from gramian.checks import amount, check_choice, duration
 from gramian.engine import Solved, plan, solve, warn_of_cost
 from gramian.engine.kernel import KernelProblem
 from gramian.errors import (
@@ -69,6 +69,8 @@ from gramian.operators.features import FeatureSums
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import DaskRows, is_dask
+from gramian.rows.device import sent_to, tile_length
 from gramian.store import Array, Given
 
 SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
@@ -131,6 +133,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         How ``inverse_transform`` and ``denoise`` find rows: the iteration of Mika et al., for smooth kernels
         of x - y; descent, for every smooth kernel; or a map learned by ridge regression, for any kernel.
         "auto" takes the first that applies; the linear kernel needs none of them and is exact.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
+        As of :class:`PCA`. All rows, encoded, have to fit on the device; tiles are computed there.
 
     Attributes
     ----------
@@ -242,6 +246,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         preimage: str = "auto",
         n_landmarks: int | None = None,
         landmarks: Any = "rpcholesky",
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -258,14 +263,16 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         self.preimage = preimage
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any) -> Plan:
         """Return the plan that ``fit(X)`` would follow, without doing it."""
-        rows = self._rows(X, minimum=2)
         if self._approximate:
+            rows = self._rows(X, minimum=2)
             return self._plan_features(rows, self._kernel(rows))
+        spread, rows = self._here(X)
         if isinstance(self.n_components, str):
             # The number is not known before the rule was asked, which takes many fits.
             check_choice("n_components", self.n_components, RULES)
@@ -274,7 +281,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
             target = self._target(rows)
         kernel = self._kernel(rows)
         evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
-        problem = self._problem(rows, evaluator, target)
+        problem = self._problem(rows, evaluator, target, spread)
         return self._planned(problem, self._ask(rows, target, problem), kernel)
 
     def fit(
@@ -286,7 +293,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
-            precomputed kernel the matrix, (n_samples, n_samples).
+            precomputed kernel the matrix, (n_samples, n_samples). Of a Dask array or frame the kernel matrix
+            stays in tiles where its chunks are; the rows come here once.
         y : ignored
         checkpoint : path, optional
             A folder in which products with the kernel matrix are kept, as by :meth:`gramian.PCA.fit`: the
@@ -317,6 +325,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
             rows = self._rows(X)
             return self.fit(X if rows.table is None else rows.table, checkpoint=checkpoint).transform(X)
         self._fit(X, checkpoint)
+        if is_dask(X):
+            return self.transform(X)
         scale = np.sqrt(as_float64(self.eigenvalues_))
         vectors = self.eigenvectors_
         return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
@@ -330,7 +340,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
                 "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
                 "X.toarray(), or the rows themselves with the kernel's name."
             )
-        return rows
+        return sent_to(rows, self.device)
 
     @property
     def _precomputed(self) -> bool:
@@ -351,6 +361,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         if self._precomputed:
             return None
         kernel = self._asked_kernel()
+        rows = rows.at_home
         values = some_of(rows) if rows.is_stored else rows.in_memory()
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)
@@ -409,7 +420,21 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit, rows.like)
         return Ask(target, tol, limit, solver)
 
-    def _problem(self, rows: Rows, evaluator: Evaluator | None, target: Target) -> KernelProblem:
+    def _here(self, X: Any) -> tuple[Any, Rows]:
+        """Return the rows where they are spread, or None; and all of them here, since a model keeps them."""
+        limit = memory_limit_bytes(self.memory_limit)
+        rows = self._rows(X, minimum=2, **({"limit": limit} if is_dask(X) else {}))
+        if not isinstance(rows, DaskRows):
+            return None, rows
+        try:
+            return rows, rows.here()
+        except MemoryLimitError as error:
+            way_out = "KernelPCA(solver='nystroem') keeps landmarks in their place."
+            raise MemoryLimitError(f"{error} An exact model keeps all rows. {way_out}") from error
+
+    def _problem(
+        self, rows: Rows, evaluator: Evaluator | None, target: Target, spread: Any = None
+    ) -> KernelProblem:
         return KernelProblem(
             rows,
             None,
@@ -420,19 +445,27 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
             given=evaluator is None,
             fraction=target.fraction is not None,
             single=evaluator is not None and evaluator.single is not None,
+            spread=None if evaluator is None else spread,
         )
 
     def _planned(self, problem: KernelProblem, ask: Ask, kernel: Kernel | None) -> Plan:
         try:
             return plan(problem.costs, ask, everything=problem.everything)
         except MemoryLimitError as error:
-            raise MemoryLimitError(f"{error} {self._cheaper(problem.rows, kernel)}") from error
+            said = str(error)
+            if problem.spread is not None:
+                tiles, room = amount(4 * problem.rows.shape[0] ** 2), amount(problem.spread.room)
+                said += f" Tiles of the matrix take {tiles}, and {room} may be kept where the rows are."
+            raise MemoryLimitError(
+                f"{said} {self._cheaper(problem.spread or problem.rows, kernel)}"
+            ) from error
 
     def _cheaper(self, rows: Rows, kernel: Kernel | None) -> str:
         """What takes less time than all rows, and how long, as advice."""
         advice = "A sample of the rows costs less."
         if kernel is None or not kernel.psd or isinstance(self.n_components, str) or self.repair is not None:
             return advice
+        advice = "A sample of the rows costs less, or KernelPCA(solver='nystroem') with few n_landmarks."
         other = clone(self).set_params(solver="nystroem", n_components=None, kernel=kernel)
         with suppress(GramianError):
             seconds = other._plan_features(rows, kernel).seconds
@@ -446,7 +479,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         return self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip"
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> None:
-        rows = self._rows(X, minimum=2)
+        spread, rows = self._here(X)
         kernel = self._kernel(rows)
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
@@ -456,11 +489,11 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
         self._mean_weights = self._sums = None
         evaluator = None if kernel is None else self._bind(kernel, X_fit)
-        problem = self._problem(rows, evaluator, target)
+        problem = self._problem(rows, evaluator, target, spread)
         ask = self._ask(rows, target, problem)
-        warn_of_cost(self._planned(problem, ask, kernel), lambda: self._cheaper(rows, kernel))
+        warn_of_cost(self._planned(problem, ask, kernel), lambda: self._cheaper(spread or rows, kernel))
         problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
-        with checkpointed(self, rows, checkpoint) as (problem.passes, seeds):
+        with checkpointed(self, spread or rows, checkpoint) as (problem.passes, seeds):
             solver_rng, probe_rng = streams(seeds, 2)
             solved = solve(problem, replace(ask, solver_rng=solver_rng, probe_rng=probe_rng))
         if evaluator is not None:
@@ -488,7 +521,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
             of="the centred kernel matrix" if self.center else "the kernel matrix",
             spectrum=problem.scaled(solved.spectrum),
         )
-        on_device(self, rows.like)
+        on_device(self, rows.home)
 
     @property
     def gamma_(self) -> float | None:
@@ -514,14 +547,15 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         limit = memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, expected=expected_columns(self), limit=limit)
         check_features(self, X, rows)
-        return self._mapped(rows)
+        return rows.mapped(self._mapped, self.n_components_)
 
     def _mapped(self, rows: Rows) -> Any:
         """Return the scores of rows that were checked."""
         xp, like, map = rows.xp, rows.like, self._projection
         work = self._block_scores(rows, map)
         n = rows.shape[0]
-        slices = [slice(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
+        size = BLOCK if is_numpy(like) else tile_length(like)
+        slices = [slice(start, min(n, start + size)) for start in range(0, n, size)]
         if is_numpy(like):
             parts = parallel_map(work, slices, part="block of rows")
         else:
@@ -562,10 +596,11 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         _, right = evaluator.encode(fitted)
         # Sparse factors are NumPy's, wherever the new rows are.
         factors = map.coefficients if held else alpha
+        size = 2 * BLOCK if is_numpy(rows.like) else tile_length(rows.like)
 
         def work(part: slice) -> Any:
             left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
-            return moved(cross_times(evaluator, left, right, factors), rows.like)
+            return moved(cross_times(evaluator, left, right, factors, size), rows.like)
 
         return work
 

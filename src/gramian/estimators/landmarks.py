@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gramian.arrays import alike, dense, from_numpy, memory_limit_bytes
 from gramian.checks import check_choice, check_integer
-from gramian.engine import plan, solve
+from gramian.engine import plan, require_memory, solve
 from gramian.engine.features import (
     FeatureProblem,
     Features,
@@ -42,6 +42,7 @@ from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
+from gramian.rows.dask import DaskRows
 from gramian.store import Array
 
 APPROXIMATE = ("nystroem", "random-features")
@@ -105,12 +106,14 @@ class ByFeatures(WithPreimages):
         began = time.perf_counter()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
+        if rows.is_spread:  # of which new ones are searched when they are mapped
+            rows.require_finite()
         features = self._features(self.kernel_, before.count, np.float32 if before.single else np.float64)
         features = replace(features, single=before.single)
         sums = before.merged(features.sums(rows))
-        self._solve_features(sums, features, rows.shape[1], began)
+        self._solve_features(sums, features, rows.shape[1], began, elsewhere=True)  # none is chosen again
         self._sums = sums
-        on_device(self, rows.like)
+        on_device(self, rows.home)
         return self
 
     # ------------------------------------------------------------- what is asked for
@@ -212,7 +215,11 @@ class ByFeatures(WithPreimages):
         m = self._check_approximate(rows, kernel)
         target = self._approximate_target(rows, m)
         single = rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
-        costs = feature_costs(rows.shape, m, self._rule, single=single)
+        costs = feature_costs(rows.shape, m, self._rule, single=single, elsewhere=rows.is_spread)
+        if isinstance(rows, DaskRows) and self._rule == "rpcholesky":
+            need = rows.shape[0] * m * (4 if single else 8)
+            way_out = "Take a smaller n_landmarks, landmarks='uniform', or more workers."
+            require_memory(f"Choosing {m} landmarks where the rows are", need, rows.room, way_out)
         return plan(costs, self._feature_ask(target, rows.dtype))
 
     @property
@@ -239,8 +246,8 @@ class ByFeatures(WithPreimages):
         self._plan_features(rows, kernel)
         preimage_method(self.preimage, kernel, sparse=rows.is_sparse, nodes=self.solver == "nystroem")
         m = self._check_approximate(rows, kernel)
-        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows)
-        self._choose(rows, kernel, m, every)
+        every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows.at_home)
+        self._choose(rows.at_home, kernel, m, every)
         features = self._features(kernel, rows.shape[0], rows.dtype, every)
         sums = features.sums(rows)
         remember_features(self, X, rows)
@@ -249,9 +256,9 @@ class ByFeatures(WithPreimages):
         self.picture_shape_ = rows.picture_shape
         self.component_choice_ = self.repair_ = None
         self._ridge_map = None
-        self._solve_features(sums, features, rows.shape[1], began)
+        self._solve_features(sums, features, rows.shape[1], began, elsewhere=rows.is_spread)
         self._sums = sums if keep else None
-        on_device(self, rows.like)
+        on_device(self, rows.home)
 
     def _choose(self: Any, rows: Rows, kernel: Kernel, m: int, every: Evaluator | None) -> None:
         """Choose landmarks, or draw random features."""
@@ -277,7 +284,7 @@ class ByFeatures(WithPreimages):
                 rng=rng,
                 dtype=np.float32 if single else np.float64,
             )
-        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.like)
+        self.landmarks_ = landmarks if sparse.issparse(landmarks) else from_numpy(landmarks, rows.home)
 
     def _bound_to_all(self: Any, kernel: Kernel, rows: Rows) -> Evaluator:
         # For the precision only the number of rows counts.
@@ -291,15 +298,18 @@ class ByFeatures(WithPreimages):
             return random_features(made.feature_map_, made.kernel_error_.bound, dtype)
         # As transform does; what a value is off by, is also what it is for all rows.
         landmarks = numpy_rows(self.landmarks_)
-        bound = kernel.bind(landmarks, self._precision(landmarks))
-        return landmark_features(bound, landmarks, n, dtype, every)
+        precision = self._precision(landmarks)
+        return landmark_features(lambda nodes: kernel.bind(nodes, precision), landmarks, n, dtype, every)
 
-    def _solve_features(self: Any, sums: FeatureSums, features: Features, d: int, began: float) -> None:
+    def _solve_features(
+        self: Any, sums: FeatureSums, features: Features, d: int, began: float, *, elsewhere: bool
+    ) -> None:
         """Find the eigenpairs of the features' matrix, and set what a fitted model has."""
         solver_rng, probe_rng = generators(self.random_state)
         dtype = np.dtype(np.float32 if sums.single else np.float64)
         m, rank = features.basis.shape
-        costs = feature_costs((sums.count, d), m, self._rule, single=sums.single, rank=rank)
+        shape, single = (sums.count, d), sums.single
+        costs = feature_costs(shape, m, self._rule, single=single, rank=rank, elsewhere=elsewhere)
         problem = FeatureProblem(sums, features, bool(self.center), costs)
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
         asked = check_target(self.n_components, sys.maxsize, (sums.count, m))

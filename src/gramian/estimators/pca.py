@@ -61,7 +61,9 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.stored import StoredRows
+from gramian.rows.dask import as_pictures
+from gramian.rows.device import sent_to
+from gramian.rows.expected import Expected
 from gramian.store import Array, Given, Shown
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
@@ -112,6 +114,9 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         before it that could be forgotten.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
+        Where PyTorch works on NumPy arrays and files: they are moved there, block by block where they are
+        large, and results come back as NumPy arrays; "cpu" is the host. None works where the data is.
 
     Attributes
     ----------
@@ -212,6 +217,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         max_rmse: float | None = None,
         forgetting: float = 1.0,
         sketch_size: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -225,6 +231,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         self.max_rmse = max_rmse
         self.forgetting = forgetting
         self.sketch_size = sketch_size
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
@@ -255,7 +262,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. Also an iterator of blocks
-            of rows, such as a generator. Files, memory maps and blocks may be larger than memory.
+            of rows, such as a generator. Files, memory maps and blocks may be larger than memory. Chunks of a
+            Dask array or frame are worked on where they are.
         y : ignored
         checkpoint : path, optional
             A folder in which what passes over a file have found is kept: at the end of each, and once a
@@ -292,7 +300,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         limit = memory_limit_bytes(self.memory_limit)
-        return as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+        rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+        return sent_to(rows, self.device)
 
     def _ask(self, rows: Rows, target: Target) -> Ask:
         """What is asked of the engine, but for random streams, which a plan does not need."""
@@ -319,9 +328,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (
-            size is not None or not isinstance(rows, StoredRows) or rows.is_spread
-        ):
+        if checkpoint is not None and (size is not None or not rows.is_stored):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
@@ -361,7 +368,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             solved = with_pass(solved, problem.seen.seconds)
         found = problem.directions(solved, target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=moved(found.vectors, rows.like))
+        found = replace(found, vectors=moved(found.vectors, rows.home))
         solved = replace(
             solved,
             plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),
@@ -385,7 +392,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
         self._explain(choice)
-        on_device(self, rows.like)
+        on_device(self, rows.home)
 
     def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
@@ -407,9 +414,9 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         if view.rest is not None:
             self._center_rest = view.rest * 2.0**view.exponent
         self._divisor = view.data_divisor
-        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
+        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         self.scale_ = (
-            None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.like)
+            None if self._divisor is None else from_numpy(self._divisor.astype(rows.dtype), rows.home)
         )
         self.constant_features_ = np.flatnonzero(view.constant)
         self.noise_variance_ = components.noise
@@ -452,20 +459,15 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator="PCA", check_finite=False)
+        rows = as_rows(X, estimator="PCA", expected=Expected())
         if rows.shape[1] != self.n_components_:
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
                 f"{self.n_components_} components."
             )
-        back = rows.mapped(self._back, self.n_features_in_)
-        if self.picture_shape_ is None:
-            return back
-        return namespace(back).reshape(back, (back.shape[0], *self.picture_shape_))
-
-    def _back(self, scores: Rows) -> Any:
-        scores.require_finite()
-        return self._projection().back(dense(scores.in_memory()))
+        projection = self._projection()
+        back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
+        return back if self.picture_shape_ is None else as_pictures(back, self.picture_shape_)
 
     # ------------------------------------------------ what the model says
 
@@ -520,6 +522,8 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
     def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
+        It is lazy for Dask's collections.
+
         References
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
@@ -527,11 +531,16 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         gaussian = self._gaussian()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        rows.require_finite()
-        view = self._projection().centered(rows)
-        blocks = (view.block(part, slice(None)) for part in view.row_slices())
-        found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
-        return from_numpy(found, rows.like)
+        projection = self._projection()
+
+        def densities(part: Rows) -> Any:
+            part.require_finite()
+            view = projection.centered(part)
+            blocks = (view.block(some, slice(None)) for some in view.row_slices())
+            found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+            return from_numpy(found, part.like)[:, None]
+
+        return rows.mapped(densities, 1, np.float64)[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""

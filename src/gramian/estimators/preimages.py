@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
 from gramian.analysis.ridge_map import RidgeMap, learn_map
-from gramian.arrays import as_float64, from_numpy, namespace, to_numpy
+from gramian.arrays import as_float64, from_numpy, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
 from gramian.estimators.inputs import check_features, expected_columns
@@ -21,6 +22,8 @@ from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import DaskRows, as_pictures
+from gramian.rows.expected import Expected
 from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
@@ -180,7 +183,9 @@ class WithPreimages:
         spaces. Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
         """
         self._require_rows()
-        rows = as_rows(X, estimator="KernelPCA")
+        rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
+        if rows.is_spread:
+            return self._lazily(rows, self.inverse_transform)
         scores = rows.dense_block(slice(None))
         if scores.shape[1] != self.n_components_:
             raise DataError(
@@ -218,8 +223,19 @@ class WithPreimages:
         self._require_rows()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        scores = self.transform(X if rows.table is None else rows.table)
+        if isinstance(rows, DaskRows):
+            if not return_error:
+                return self._lazily(rows, self.denoise)
+            rows = rows.here()
+            rows.require_finite()
+        scores = self._mapped(rows)
         return self._back(as_float64(scores), as_float64(rows.in_memory()), rows, return_error)
+
+    def _lazily(self: Any, rows: Rows, f: Callable[[Any], Any]) -> Any:
+        d = self.n_features_in_
+        back = rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d)
+        shape = getattr(self, "picture_shape_", None)
+        return back if shape is None else as_pictures(back, shape)
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
@@ -240,9 +256,9 @@ class WithPreimages:
         # In the precision of what came in; residuals are about what is handed back.
         returned = found.astype(rows.dtype)
         shape = getattr(self, "picture_shape_", None)
-        back = from_numpy(returned, rows.like)
+        back = from_numpy(returned, rows.home)
         if shape is not None:
-            back = namespace(back).reshape(back, (len(Z), *shape))
+            back = as_pictures(back, shape)
         if not return_error:
             return back
         if method == "exact":

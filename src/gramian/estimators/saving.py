@@ -15,7 +15,6 @@ from scipy import sparse
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
-from gramian.operators.moments import Moments
 from gramian.records import (
     Alternative,
     Approximation,
@@ -23,6 +22,7 @@ from gramian.records import (
     Calls,
     Certificate,
     Completeness,
+    Moments,
     Plan,
     Repair,
     Spectrum,
@@ -127,6 +127,8 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
 def _tell_estimator(model: Any) -> Parts:
     parameters = model.get_params(deep=False)
     state = {name: value for name, value in vars(model).items() if name not in parameters}
+    if "device" in parameters:
+        parameters["device"] = None  # which another machine may not have
     return {"estimator": type(model).__name__, "parameters": parameters, "state": state}
 
 

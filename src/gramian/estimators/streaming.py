@@ -29,8 +29,9 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.saving import register_record
 from gramian.operators.frequent_directions import Sketch
-from gramian.operators.moments import Moments, require_counts
+from gramian.operators.moments import require_counts
 from gramian.operators.seen import Seen, blur_of, empty_like, merged, seen_of, sketched
+from gramian.records import Moments
 from gramian.rows import Rows
 from gramian.rows.seen import SeenRows
 from gramian.store import Array
@@ -152,7 +153,7 @@ class Streaming:
             )
         # As if rows enough had been seen.
         seen = rows.shape[0] + (0 if before is None else before.rows)
-        enough = SeenRows(dtype=rows.dtype, count=max(seen, d + 2), columns=d, kind=rows.like)
+        enough = SeenRows(dtype=rows.dtype, count=max(seen, d + 2), columns=d, kind=rows.home)
         wanted = check_wanted(self, enough)
         rule = None if wanted.rule is None else RULES[wanted.rule]
         if rule is not None and (rule.draws or (self.forgetting != 1.0 and self.n_components is not None)):

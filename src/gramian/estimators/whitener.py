@@ -21,7 +21,7 @@ from gramian.analysis.whitening import (
     triangular_root,
 )
 from gramian.analysis.whitening_map import Whitening
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, namespace, to_numpy
+from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.fitted import on_device
@@ -32,6 +32,9 @@ from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
+from gramian.rows.dask import as_pictures
+from gramian.rows.device import sent_to
+from gramian.rows.expected import Expected
 from gramian.store import Array, Given
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
@@ -71,6 +74,8 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``.
     random_state : int, RandomState, Generator or None, default=None
+        As in :class:`PCA`.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
         As in :class:`PCA`.
 
     Attributes
@@ -141,12 +146,14 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
         regularization: float | str | None = None,
         ddof: int = 1,
         random_state: Any = None,
+        device: str | None = None,
     ) -> None:
         self.method = method
         self.n_components = n_components
         self.regularization = regularization
         self.ddof = ddof
         self.random_state = random_state
+        self.device = device
 
     # ------------------------------------------------------------------ fit
 
@@ -183,7 +190,7 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
         """Find the whitening of X and return X whitened, as :meth:`transform` does."""
         refuse_metadata(self, metadata)
         rows, scores = self._fit(X, keep=self.method != "cholesky")
-        return self._shaped(self._whitening().apply(rows, scores), rows.picture_shape)
+        return self._mapped(rows, scores)
 
     def _pca(self) -> PCA:
         scale = "unit" if str(self.method).endswith("-cor") else None
@@ -220,19 +227,19 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
         remember_features(self, X, rows)
         self._remember(pca, rows.shape[0])
         mapping = self._whitening()
-        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
+        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None and not rows.is_sent)
         degrees = rows.shape[0] - int(self.ddof)
         self.variances_ = found.squares / degrees
         # Rounding of the mean shows where the variance is small.
         self._center = mapping.center + found.means
-        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
+        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         if rule is None:
             settled = as_measured(self.eigenvalues_, mapping.deviations, found.products / degrees)
         else:
             view, total = mapping.centered(rows), float(pca.total_variance_)
             settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, found.fourth)
         self._settle(settled)
-        on_device(self, rows.like)
+        on_device(self, rows.home)
         if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
             warnings.warn(
                 f"n_components={self.n_components_} but the data has rank {self.rank_}: the last "
@@ -313,7 +320,7 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X, check_finite=False, expected=expected_columns(self))
         check_features(self, X, rows)
-        return self._shaped(self._whitening().apply(rows), rows.picture_shape)
+        return self._mapped(rows)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map whitened rows back: exactly, for what lies in the directions that were kept.
@@ -331,13 +338,19 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
             Pictures (n_samples, height, width) where the model was fitted on pictures.
         """
         check_is_fitted(self)
-        rows = self._rows(X)
+        rows = self._rows(X, expected=Expected())
         width = self.n_components_ if self._reduces else self.n_features_in_
         if rows.shape[1] != width:
             raise DataError(
                 f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
             )
-        return self._shaped(self._whitening().undo(rows.in_memory()), self.picture_shape_, back=True)
+        mapping = self._whitening()
+        back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
+        return self._shaped(back, self.picture_shape_, back=True)
+
+    def _mapped(self, rows: Rows, scores: Any = None) -> Any:
+        mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
+        return self._shaped(rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape)
 
     @property
     def _reduces(self) -> bool:
@@ -346,7 +359,7 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
     def _shaped(self, Z: Any, shape: tuple[int, int] | None, *, back: bool = False) -> Any:
         if shape is None or (self._reduces and not back):
             return Z
-        return namespace(Z).reshape(Z, (Z.shape[0], *shape))
+        return as_pictures(Z, shape)
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
@@ -355,7 +368,7 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
                 "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
                 "Pass X.toarray(), or use PCA(whiten=True), which takes sparse data."
             )
-        return rows
+        return sent_to(rows, self.device)
 
     # ------------------------------------------------ what the model says
 

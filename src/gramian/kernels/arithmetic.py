@@ -67,6 +67,8 @@ def product(left: Any, right: Any, out: Any = None) -> Any:
 
 def exponential(T: Any) -> Any:
     """Return exp, in place where that is possible."""
+    if hasattr(T, "exp_"):
+        return T.exp_()
     return np.exp(T, out=T) if is_numpy(T) else namespace(T).exp(T)
 
 

@@ -141,8 +141,7 @@ class Formula(Kernel):
                 f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale the data first "
                 "(sklearn.preprocessing.StandardScaler)."
             )
-        plain = is_numpy(X) and not direct
-        single = self.single_error(d, norm) if plain else None
+        single = None if held or direct else self.single_error(d, norm)
         return FormulaEvaluator(self, relative, absolute, size, shift, direct, single)
 
 

@@ -18,6 +18,7 @@ from gramian.laws.refinement import Refined, columns
 from gramian.laws.search import CAP, search
 from gramian.records import FloatArray, IntArray
 from gramian.rows import Rows, as_rows
+from gramian.rows.expected import Expected
 
 MOST_MONOMIALS = 500
 ROWS_PER_MONOMIAL = 2
@@ -70,15 +71,17 @@ class Relation:
     feature_names: tuple[str, ...]
     _named: bool = field(default=False, repr=False)
 
-    def __call__(self, X: Any) -> FloatArray:
-        """Return the left-hand side for every row, shape (n_samples,): 0 where the law holds.
+    def __call__(self, X: Any) -> Any:
+        """Return the left-hand side for every row, shape (n_samples,), float64: 0 where the law holds.
+
+        It is lazy for Dask's collections.
 
         Raises
         ------
         DataError
             If the number or the names of the columns are others, or X is no table of finite numbers.
         """
-        rows = as_rows(X)
+        rows = as_rows(X, expected=Expected())
         given = rows.shape[1] if rows.feature_names is None or not self._named else rows.feature_names
         if given not in (len(self.feature_names), self.feature_names):
             has = listed(given) if isinstance(given, tuple) else f"{given} columns"
@@ -86,8 +89,12 @@ class Relation:
                 f"X has {has}, but the relation is between {len(self.feature_names)} columns: "
                 f"{listed(self.feature_names)}. Give these columns in this order."
             )
-        V = (_dense(rows) - self.origin) / self.unit
-        return np.asarray(columns(V, self.powers) @ self.coefficients)
+
+        def left(part: Rows) -> FloatArray:
+            V = (_dense(part) - self.origin) / self.unit
+            return np.asarray(columns(V, self.powers) @ self.coefficients)[:, None]
+
+        return rows.mapped(left, 1, np.float64)[:, 0]
 
     def __str__(self) -> str:
         return self.equation

@@ -27,6 +27,7 @@ from gramian.checks import slices as cut
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
+from gramian.rows.device import in_turn
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
@@ -308,8 +309,7 @@ class CenteredRows:
                     np.matmul(block, V, out=out[rows])
 
             return filled(self, self.row_slices(), share, out, "scores", V)
-        parts = [block @ V for _, block in self.row_blocks(iter(self.row_slices()), None)]
-        return self.rows.xp.concat(parts, axis=0)
+        return self.rows.xp.concat(list(self.on_device(lambda _, C: C @ V, 0)), axis=0)
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
@@ -328,8 +328,15 @@ class CenteredRows:
                     np.matmul(block.T, W, out=out[columns])
 
             return filled(self, slices, share, out, "directions", W)
-        parts = [block.T @ W for _, block in self.column_blocks(iter(slices), None)]
-        return self.rows.xp.concat(parts, axis=0)
+        return self.rows.xp.concat(list(self.on_device(lambda _, C: C.T @ W, 1)), axis=0)
+
+    def on_device(self, work: Callable[[slice, Any], R], axis: int) -> Iterator[R]:
+        """Yield what ``work`` makes of blocks of rows (0) or columns (1) of C on a device, in their order."""
+
+        def centred(part: slice, values: Any) -> R:
+            return work(part, self._centered(values, slice(None) if axis == 0 else part, None))
+
+        return in_turn(self.rows, centred, axis)
 
     def sparse_scatter_times(self, V: Any) -> Any:
         """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""

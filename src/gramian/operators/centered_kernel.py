@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import from_numpy, is_numpy, namespace
+from gramian.operators.spread_tiles import SpreadTiles
 from gramian.operators.tiles import TileMatrix
 from gramian.records import BoundKind, FloatArray
 
@@ -20,7 +21,7 @@ class CenteredKernelOperator:
 
     Parameters
     ----------
-    tiles : TileMatrix
+    tiles : TileMatrix or SpreadTiles
         K.
     diagonal : ndarray of shape (n,)
         k(x_i, x_i).
@@ -46,7 +47,7 @@ class CenteredKernelOperator:
 
     def __init__(
         self,
-        tiles: TileMatrix,
+        tiles: TileMatrix | SpreadTiles,
         diagonal: FloatArray,
         *,
         relative: float,
@@ -76,7 +77,7 @@ class CenteredKernelOperator:
             exact = promoted or (relative, absolute)
             self.promoted_bound = n * exact[1] + exact[0] * norm + rounding
             unit, least = np.finfo(np.float32).eps / 2, float(np.finfo(np.float32).tiny)
-            rounding += (side + 3) * float(unit) * norm + n * least
+            rounding += (min(n, tiles.terms) + 3) * float(unit) * norm + n * least
         # Rounding of the sum of squares and of what centring takes off it, which can be nearly all of it.
         self._lost = (side**2 + (n / side) ** 2 + 8 * terms) * EPS / 2 * tiles.squares
         if tiles.single:

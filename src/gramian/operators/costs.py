@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gramian.records import Calls, Cost
+from gramian.checks import amount
+from gramian.records import Calls, Cost, Spread
 
 # Multiply-adds a second: large products, products with few vectors, of float64 and of float32.
 LARGE = {"float64": 38e9, "float32": 70e9}
@@ -29,6 +30,8 @@ MEASURED_ROWS = 150  # of float64 that are held while a file is measured: blocks
 COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
 PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
 WORKERS = 8
+# Of chunks: cores that these rates are of, seconds to send a task, bytes a second between machines.
+CORES, TASK, NETWORK = 2, 1e-3, 1e9
 ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
 # A value of sparse rows takes as long as one of dense rows of so many columns, and of more an entry.
 SPARSE_WIDTH, SPARSE_ENTRY = 800, 40
@@ -145,8 +148,11 @@ class Costs(ABC):
         """Return whether products in this form round so much that a step in float64 has to follow."""
         return False
 
-    def note(self) -> str:
-        """Return what is unusual about making the matrix, to follow a description of it."""
+    def note(self, form: Form, columns: int = 0) -> str:
+        """Return what is unusual about making the form, or about a product with so many vectors.
+
+        It follows a description of that.
+        """
         return ""
 
 
@@ -176,8 +182,10 @@ class TableCosts(Costs):
         Whether that file gives some columns without the others.
     share : float
         Of the entries of a sparse table, those that are there.
-    parts : int
-        Number of parts that are worked on where they are; 0 for a table in one place.
+    spread : Spread or None
+        Where its parts are worked on; None for a table in one place.
+    quick : bool
+        Whether float64 products take no longer than float32: the whole matrix is then made in float64.
     """
 
     shape: tuple[int, int]
@@ -186,20 +194,22 @@ class TableCosts(Costs):
     stored: bool = False
     columns: bool = True
     share: float = SPARSE
-    parts: int = 0
+    spread: Spread | None = None
+    quick: bool = False
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
         n, d = self.shape
         sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
         kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")
-        storages = ("whole", "again") if self.sparse or self.parts else ("whole", "kept", "again")
+        storages = ("whole", "again") if self.sparse or self.spread else ("whole", "kept", "again")
         found = (Form(side, how, kind) for side in sides for how in storages for kind in kinds)
         # Blocks of columns of a file are slow to read: once, for the whole matrix, in float64.
         return tuple(
             form
             for form in found
             if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
+            if form.double or not (form.whole and self.quick)
         )
 
     @property
@@ -216,10 +226,11 @@ class TableCosts(Costs):
         """Return seconds and bytes: the moments, and the matrix or the kept blocks."""
         n, d = self.shape
         m = self.order(form)
-        measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE) + self._read
+        measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE)
+        measure = self._pass(measure + self._read, m * m if form.whole else d)
         if form.whole:
             inner = n * d // m
-            seconds = inner * m * m / 2 / LARGE[form.arithmetic] + inner * m * CENTRE
+            seconds = self._pass(inner * m * m / 2 / LARGE[form.arithmetic] + inner * m * CENTRE)
             product = m * m * SIZES[form.arithmetic]
             held = 8 * m * m + workers_of(product) * product + SCRATCH
             if self.stored and form.matrix == "gram":
@@ -239,12 +250,19 @@ class TableCosts(Costs):
         read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else again
         file = 0.0 if form.storage == "kept" else self._read
         rate = SPARSE_THIN if self.sparse else THIN[form.arithmetic]
-        return entries * (2 * columns / rate + read) + file
+        return self._pass(entries * (2 * columns / rate + read) + file, self.order(form) * columns)
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds of lifting dual vectors to directions."""
         n, d = self.shape
         return n * d * count / LARGE[form.arithmetic] + self._read if form.matrix == "gram" else 0.0
+
+    def _pass(self, seconds: float, entries: int = 0) -> float:
+        """Seconds of a pass where the parts are, and until their results of so many numbers are one."""
+        if self.spread is None:
+            return seconds
+        tasks, moved = self.spread.tasks, self.spread.moved(8 * entries)
+        return seconds * CORES / self.spread.threads + (tasks * TASK + moved / NETWORK if entries else 0.0)
 
     @property
     def _read(self) -> float:
@@ -260,6 +278,16 @@ class TableCosts(Costs):
         inner = max(self.shape) * min(self.shape) // self.order(form)
         block = min(inner, max(64, min(self.order(form), 1024)) if form.whole else 240)
         return bool(4e-7 * (block / math.sqrt(inner) + 1.0) > ROUNDING_SHOWS)
+
+    def note(self, form: Form, columns: int = 0) -> str:
+        """Return where the parts of a pass are worked on, and what is sent around for it."""
+        if self.spread is None:
+            return ""
+        one = 8 * self.order(form) * (self.order(form) if form.whole else columns)
+        moved = self.spread.moved(one, 0 if form.whole else one)
+        if form.matrix == "gram" and self.spread.workers:
+            moved += self.shape[0] * self.shape[1] * self.dtype.itemsize  # which is cut anew by columns
+        return f"; {self.spread}" + (f" and moves about {amount(moved)}" if self.spread.workers else "")
 
 
 @dataclass(frozen=True)
@@ -277,6 +305,8 @@ class KernelCosts(Costs):
         Whether tiles may be kept in float32: entries of a proven kernel do not exceed its diagonal.
     quick : bool
         Whether tiles that are made again may be evaluated in float32 too.
+    elsewhere : int or None
+        Bytes that tiles may take on a cluster, where rows are spread over one.
     """
 
     shape: tuple[int, int]
@@ -284,6 +314,7 @@ class KernelCosts(Costs):
     given: bool = False
     single: bool = True
     quick: bool = False
+    elsewhere: int | None = None
 
     def forms(self) -> tuple[Form, ...]:
         """Return whole, tiles kept in either precision, and tiles made again in every pass."""
@@ -291,6 +322,8 @@ class KernelCosts(Costs):
         if self.given:
             return whole, again
         kept = Form("centered kernel", "kept")
+        if self.elsewhere is not None:
+            return (whole, kept) if self._tiles(kept) <= self.elsewhere else (whole,)
         if self.calls is not None:
             # A user's function is too slow to be called twice for a value.
             return (whole, kept) if self.calls.scalar else (whole, kept, again)
@@ -317,6 +350,8 @@ class KernelCosts(Costs):
         if form.storage == "kept" and self.calls is not None and self.calls.scalar:
             # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
             seconds *= 1.02
+        if self.elsewhere is not None:
+            return seconds, SCRATCH
         # Memory that was not used before is paged in at the speed at which tiles are made.
         return seconds + kept / 8e9, kept + SCRATCH
 
@@ -336,9 +371,9 @@ class KernelCosts(Costs):
         """Return whether tiles are in float32: the trace of a kernel matrix is far above its eigenvalues."""
         return not form.double
 
-    def note(self) -> str:
+    def note(self, form: Form, columns: int = 0) -> str:
         """Return how often a user's function is called, and what that takes."""
-        if self.calls is None:
+        if self.calls is None or columns:
             return ""
         n = self.shape[0]
         how = "for each pair of rows" if self.calls.scalar else "for many rows at once"
@@ -405,6 +440,6 @@ class SymmetricCosts(Costs):
         """Return seconds of one product."""
         return whole_product(self.size, columns)
 
-    def note(self) -> str:
+    def note(self, form: Form, columns: int = 0) -> str:
         """Return how the matrix was made."""
-        return self.said
+        return "" if columns else self.said

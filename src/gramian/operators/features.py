@@ -16,14 +16,25 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import THIN, alike, as_float64, each_thread, to_numpy
+from gramian.arrays import (
+    THIN,
+    alike,
+    as_float64,
+    each_thread,
+    from_numpy,
+    is_numpy,
+    long_product,
+    to_dtype,
+    to_numpy,
+)
 from gramian.checks import evenly, slices
 from gramian.kernels import Evaluator
 from gramian.operators.costs import workers_of
-from gramian.operators.moments import Moments, merge_moments
+from gramian.operators.moments import merge_moments
 from gramian.operators.scatter import CONFIDENCE
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
+from gramian.rows.device import in_turn
 from gramian.rows.stored import StoredRows
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
@@ -32,6 +43,8 @@ NEAR_MEAN = 64  # rows whose values are subtracted, on average, before products 
 MERGED = 8  # bounds the roundings of an entry when two parts become one
 # From rows and memory for what comes, (b, m), to kernel values or features of the rows.
 Functions = Callable[[Any, Any], None]
+# From an array on a device to what finds, of rows there, the same values and k(x, x).
+OnDevice = Callable[[Any], Callable[[Any], tuple[Any, Any]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +139,13 @@ def rounding_of_single(count: int, total: float) -> float:
 
 
 def feature_sums(
-    rows: Rows, functions: Functions, m: int, diagonal: Callable[[Any], Any], *, single: bool
+    rows: Rows,
+    functions: Functions,
+    m: int,
+    diagonal: Callable[[Any], Any],
+    on_device: OnDevice,
+    *,
+    single: bool,
 ) -> FeatureSums:
     """Sum m functions and their products over all rows, in one pass.
 
@@ -138,16 +157,28 @@ def feature_sums(
     m : int
     diagonal : callable
         From rows to k(x, x).
+    on_device : callable
+        Returns the same for rows like an array on a device.
     single : bool
         Whether values are rounded to float32 and multiplied so.
     """
-    n = rows.shape[0]
     dtype = np.dtype(np.float32 if single else np.float64)
     # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
-    some = rows_at(rows, evenly(n, NEAR_MEAN))
+    some = rows_at(rows.at_home, evenly(rows.shape[0], NEAR_MEAN))
     near = np.empty((some.shape[0], m))
     functions(some, near)
     shift = near.mean(axis=0).astype(dtype)
+    return rows.over_parts(
+        lambda part: _sums(part, functions, diagonal, on_device, shift), FeatureSums.merged
+    )
+
+
+def _sums(
+    rows: Rows, functions: Functions, diagonal: Callable[[Any], Any], on_device: OnDevice, shift: Any
+) -> FeatureSums:
+    """Return the sums over rows in one place, of functions less their shift in its arithmetic."""
+    n, m, dtype = rows.shape[0], len(shift), shift.dtype
+    single = bool(dtype == np.float32)
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, float]]]:
         first, second, traces = np.zeros(m), np.zeros((m, m)), []
@@ -163,19 +194,41 @@ def feature_sums(
             traces.append((part.start, float(np.sum(as_float64(diagonal(X))))))
         return first, second, traces
 
-    parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
-    found = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
-    first, second, _ = found[0]
-    for other in found[1:]:
-        first += other[0]
-        second += other[1]
-    trace = sum(value for _, value in sorted(trace for part in found for trace in part[2]))
-    total, block = float(np.trace(second)), min(BLOCK, n)
+    block = min(BLOCK, n)
+    if is_numpy(rows.like) or rows.is_sparse:
+        parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
+        found = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
+        first, second, _ = found[0]
+        for other in found[1:]:
+            first += other[0]
+            second += other[1]
+        trace = sum(value for _, value in sorted(trace for part in found for trace in part[2]))
+    else:
+        first, second, trace = _sums_on_device(rows, on_device(rows.like), shift)
+        block = block if single else n
+    total = float(np.trace(second))
     rounding = (block + n / block + 6) * float(np.finfo(np.float64).eps) / 2 * total
     second -= np.outer(first, first / n)
     np.fill_diagonal(second, np.maximum(np.diag(second), 0.0))
     moments = Moments(n, as_float64(shift), second, first / n)
     return FeatureSums(moments, trace, rounding_of_single(n, total) if single else rounding, single)
+
+
+def _sums_on_device(
+    rows: Rows, functions: Callable[[Any], tuple[Any, Any]], shift: Any
+) -> tuple[FloatArray, FloatArray, float]:
+    xp, origin, totals = rows.xp, from_numpy(shift, rows.like), None
+
+    def work(_: slice, X: Any) -> list[Any]:
+        values, trace = functions(X)
+        values = to_dtype(values, shift.dtype) - origin
+        sums = xp.sum(values, axis=0, dtype=xp.float64)
+        return [sums, long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
+
+    for found in in_turn(rows, work, width=4 * len(shift)):
+        totals = found if totals is None else [a + b for a, b in zip(totals, found, strict=True)]
+    assert totals is not None
+    return as_float64(totals[0]), as_float64(totals[1]), float(totals[2])
 
 
 def rows_at(rows: Rows, indices: Any) -> Any:

@@ -61,6 +61,11 @@ class Sketch:
         rows, shrunk = (self.rows * factor, exponent), (self.shrunk * factor**2, 2 * exponent)
         return replace(self, rows=np.ldexp(*rows), shrunk=float(np.ldexp(*shrunk)))
 
+    def joined(self, other: Sketch) -> Sketch:
+        """Return the sketch of the rows of both; what it states holds of them together."""
+        both = self.with_rows([other.rows])
+        return replace(both, shrunk=both.shrunk + other.shrunk, times=both.times + other.times)
+
     def with_rows(self, blocks: Iterable[FloatArray]) -> Sketch:
         """Return the sketch of all rows so far and of those in the blocks, each (m, d)."""
         buffer = np.empty((2 * self.size, self.columns))

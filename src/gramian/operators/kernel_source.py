@@ -15,6 +15,7 @@ from gramian.arrays import (
     namespace,
     parallel_map,
     power_of_two,
+    to_dtype,
     to_float64,
 )
 from gramian.checks import slices
@@ -58,7 +59,8 @@ class KernelSource:
         """Return a source of float32 tiles, with their error, from rows encoded in float64."""
         assert self.evaluator.single is not None
         other = copy(self)
-        other.left, other.right = (factor.astype(np.float32) for factor in (self.left, self.right))
+        single = np.dtype(np.float32)
+        other.left, other.right = (to_dtype(factor, single) for factor in (self.left, self.right))
         other.relative, absolute = self.evaluator.single
         other.absolute = math.ldexp(absolute, -self.exponent)
         return other
@@ -70,14 +72,33 @@ class KernelSource:
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
         """Return the tile for two slices of rows."""
         tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
+        diagonal = self.diagonal[rows] if rows == columns else None
+        return self._finished(tile, diagonal, rows.start)
+
+    def _finished(self, tile: Any, diagonal: FloatArray | None, start: int = 0) -> Any:
         if self.exponent:
             tile = tile * 2.0**-self.exponent
-        if rows == columns:
-            if self.error_kind == "estimate":
-                _require_symmetric(tile, rows.start)
-            # Exactly symmetric with an exact diagonal, whatever the product rounded to.
-            return exact_diagonal(tile, from_numpy(self.diagonal[rows], tile))
-        return tile
+        if diagonal is None:
+            return tile
+        if self.error_kind == "estimate":
+            _require_symmetric(tile, start)
+        # Exactly symmetric with an exact diagonal, whatever the product rounded to.
+        return exact_diagonal(tile, from_numpy(diagonal, tile))
+
+    def bare(self) -> KernelSource:
+        """Return what :meth:`between` needs, without rows, to be sent to others."""
+        other = copy(self)
+        other.left = other.right = None
+        other.diagonal = np.empty(0)
+        return other
+
+    def between(self, X: Any, Y: Any = None) -> Any:
+        """Return the tile for rows that are given, of X with Y or with itself."""
+        left, right = self.evaluator.encode(X)
+        if Y is not None:
+            return self._finished(self.evaluator.tile(left, self.evaluator.encode(Y)[1]), None)
+        diagonal = np.ldexp(as_float64(self.evaluator.diagonal(X)), -self.exponent)
+        return self._finished(self.evaluator.tile(left, right), diagonal)
 
 
 class MatrixSource:

@@ -7,17 +7,27 @@ pairs of float64, because a mean that is rounded far from the origin is wrong by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-from gramian.arrays import as_float64, each_thread, from_numpy, is_numpy, namespace, power_of_two
+from gramian.arrays import (
+    DEVICE_TILE,
+    as_float64,
+    each_thread,
+    is_numpy,
+    long_product,
+    namespace,
+    power_of_two,
+    to_float64,
+)
 from gramian.checks import slices as cut
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows, in_laps, least_rows, uncentered
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Moments
 from gramian.rows import Block, Rows
+from gramian.rows.device import in_turn
 from gramian.rows.seen import SeenRows
 
 CHUNK = 256  # rows that are added up at once
@@ -29,20 +39,6 @@ CHUNK_ENTRIES = 1 << 16
 ALONE = 1e-9
 # Squares of a column below this may have lost digits, or all of them, to underflow.
 LEAST_SQUARES = 1e-280
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Count (or sum of weights), mean and sums of squares about the mean, in float64.
-
-    ``squares`` holds one sum a column, shape (d,), or the whole scatter matrix, shape (d, d). The mean is
-    ``mean + rest``: ``rest`` is what its rounding leaves out.
-    """
-
-    count: float
-    mean: FloatArray
-    squares: FloatArray
-    rest: FloatArray | float = 0.0
 
 
 def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
@@ -163,10 +159,12 @@ def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
         return
 
     def ends(block: Block) -> tuple[Any, Any]:
-        if rows.is_sparse:
-            found = (find(axis=0).toarray().ravel() for find in (block.values.max, block.values.min))
+        values = block.values
+        if issparse(values):
+            found = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
         else:
-            found = (as_float64(find(block.values, axis=0)) for find in (rows.xp.max, rows.xp.min))
+            xp = namespace(values)
+            found = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
         return tuple(found)
 
     if isinstance(rows, SeenRows):
@@ -192,8 +190,8 @@ def require_counts(rows: Rows) -> None:
     """
 
     def first(block: Block) -> list[tuple[int, int, float]]:
-        values = block.values.data if rows.is_sparse else block.values
-        if not bool(rows.xp.any((values < 0) | (values > 2))):
+        values = block.values.data if issparse(block.values) else block.values
+        if not bool(namespace(values).any((values < 0) | (values > 2))):
             return []
         values = as_float64(block.dense)
         i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()
@@ -264,6 +262,8 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
             return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
 
         return _of_rows(view, rows.portions, sparse, center)
+    if not is_numpy(rows.like):
+        return _on_device(view, center, most, products=False)
     if n <= 8192 and not rows.is_stored:
         slices = view.column_slices()
 
@@ -340,6 +340,8 @@ def scatter(
 
 
 def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:
+    if not is_numpy(view.rows.like):
+        return _on_device(view, center, among, products=True)
     d = view.rows.shape[1]
     slices = view.row_slices(least_rows(d))
     exact = view if view.arithmetic == np.float64 else uncentered(view.rows, view.exponent, double=True)
@@ -352,8 +354,8 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
         def multiplied(values: Any) -> FloatArray:
             nonlocal product
             # NumPy recognises A.T @ A and computes one triangle only.
-            product = np.matmul(values.T, values, out=product) if is_numpy(values) else values.T @ values
-            return np.diag(as_float64(product)).copy()
+            product = np.matmul(values.T, values, out=product)
+            return np.diag(product).astype(np.float64)
 
         for rows in draw:
             if exact is view:
@@ -361,7 +363,7 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
                 part, inside = _measured(block, center, scratch, among, multiplied)
             else:
                 values = view.block(rows, slice(None), scratch)
-                near = _about_zero(values) if center and is_numpy(values) else None
+                near = _about_zero(values) if center else None
                 mean = np.zeros(d, dtype=view.arithmetic)
                 if near is not None:
                     part = near
@@ -369,10 +371,10 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
                     part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
                     if center:
                         mean = part.mean.astype(view.arithmetic)
-                        values = _minus(values, from_numpy(mean, values), scratch)
+                        values = _minus(values, mean, scratch)
                 multiplied(values)
                 inside = (part.mean - mean) + part.rest
-            total += product if is_numpy(product) else as_float64(product)
+            total += product
             # The rounded mean left one of its own inside the block.
             for some in cut(d, CHUNK) if inside.any() else ():
                 total[some] -= np.outer(part.count * inside[some], inside)
@@ -395,6 +397,55 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
 
     about = np.array([view.exponent, center])
     return in_laps(view, slices, of_lap, merge_moments, "covariance", of=(about,), restore=Moments)
+
+
+def _on_device(view: CenteredRows, center: bool, among: int, *, products: bool) -> Moments:
+    """Moments, or with ``products`` the scatter matrix, of rows on a device: one copy to the host a block."""
+
+    def work(part: slice, values: Any) -> Moments:
+        found, again = _of_block(view, values, center, among, products, rounds=1)
+        return _of_block(view, values, center, among, products, rounds=2)[0] if again else found
+
+    return merge_moments(*in_turn(view.rows, work))
+
+
+def _of_block(
+    view: CenteredRows, values: Any, center: bool, among: int, products: bool, *, rounds: int
+) -> tuple[Moments, bool]:
+    """Moments of a block, its means subtracted so often, and whether that was not often enough."""
+    xp, (count, d), unit = namespace(values), values.shape, 2.0**-view.exponent
+    wide = to_float64(values) * unit if view.exponent else to_float64(values)
+    shifts: list[Any] = []
+    for _ in range(rounds if center else 0):
+        shifts.append(xp.mean(wide, axis=0))
+        wide = wide - shifts[-1]
+    near, single = wide, view.arithmetic == np.float32
+    if single:
+        near = values * unit if view.exponent else values
+        near = near - xp.astype(sum(shifts), near.dtype) if center else near
+    S = [long_product(near, near, DEVICE_TILE)] if products else []
+    squares = xp.linalg.diagonal(S[0]) if products and not single else xp.sum(wide * wide, axis=0)
+    facts = [*shifts, xp.mean(wide, axis=0), squares, *(xp.reshape(A, (-1,)) for A in S)]
+    found = np.reshape(as_float64(xp.concat(facts)), (-1, d))
+    shift, left, squares = found[: len(shifts)], found[len(shifts)], found[len(shifts) + 1]
+    if not center:
+        left = np.zeros(d)
+    mean, rest = _two_sum(*shift) if len(shift) == 2 else (shift.sum(axis=0), np.zeros(d))
+    spread = np.where(np.isfinite(squares), np.sqrt(np.abs(squares) / count), 0.0)
+    # As in _measured.
+    off = count * EPS * np.abs(mean) > (ALONE if count == among else among * EPS / 4) * spread
+    again = rounds == 1 and bool(off.any() and (np.abs(left) > 0.1 * spread).any())
+    # What is left of the mean in the numbers that were multiplied.
+    inside = (mean - mean.astype(view.arithmetic)) + rest + left if single and center else left
+    mean, rest = _two_sum(mean, rest + left)
+    squares = np.maximum(squares - count * left * left, 0.0)
+    if not products:
+        return Moments(count, mean, squares, rest), again
+    product = found[len(shifts) + 2 :]
+    for some in cut(d, CHUNK) if inside.any() else ():
+        product[some] -= np.outer(count * inside[some], inside)
+    np.fill_diagonal(product, squares)
+    return Moments(count, mean, product, rest), again
 
 
 def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
@@ -450,14 +501,14 @@ def _measured(
     for _ in range(2):
         shift = _column_means(values)
         values = _minus(values, shift, scratch)
-        mean, gone = _two_sum(mean, as_float64(shift))
+        mean, gone = _two_sum(mean, shift)
         rest += gone
         squares = squares_of(values)
         # Squares overflow where only the rounding of a mean may be large.
         spread = np.where(np.isfinite(squares), np.sqrt(squares / count), 0.0)
         if not (count * EPS * np.abs(mean) > allowed * spread).any():
             break
-        left = as_float64(_column_means(values))
+        left = _column_means(values)
         if not (np.abs(left) > 0.1 * spread).any():
             break
     mean, rest = _two_sum(mean, rest + left)
@@ -487,15 +538,11 @@ def _about_zero(values: Any) -> Moments | None:
 
 def _minus(values: Any, mean: Any, scratch: Any) -> Any:
     """Subtract a mean from each column, in scratch memory where there is some."""
-    if not is_numpy(values):
-        return values - mean
     return np.subtract(values, mean, out=None if scratch is None else scratch[: len(values), : len(mean)])
 
 
 def _squares(values: Any) -> FloatArray:
     """Sums of squares of the columns of a block."""
-    if not is_numpy(values):
-        return as_float64(namespace(values).sum(values * values, axis=0))
     total = np.zeros(values.shape[1])
     for start in range(0, len(values), CHUNK):
         part = values[start : start + CHUNK]
@@ -504,10 +551,8 @@ def _squares(values: Any) -> FloatArray:
 
 
 def _column_means(values: Any) -> Any:
-    if is_numpy(values):
-        # As a product: several times as fast as a reduction along the first axis.
-        return np.ones(len(values)) @ values / len(values)
-    return namespace(values).mean(values, axis=0)
+    # As a product: several times as fast as a reduction along the first axis.
+    return np.ones(len(values)) @ values / len(values)
 
 
 def _sparse_moments(block: Any, exponent: int, center: bool) -> Moments:

@@ -6,10 +6,12 @@ There, rows are drawn by what the ones before leave unexplained.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from gramian.arrays import alike, as_float64, numpy_dtype, parallel_map
@@ -23,8 +25,10 @@ Indices = npt.NDArray[np.intp]
 BLOCK = 1024  # rows updated at a time by one worker
 SAMPLE = 300
 PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
-CANDIDATES = 16, 200  # fewest and most that are drawn between two passes over the rows
+CANDIDATES = 16, 200  # fewest and most that are drawn at a time
 ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain
+LEAST_ACCEPTED = 0.25  # of the candidates, for going through all rows to cost more than drawing in vain
+STEP = 128  # columns of the factor made at a time
 
 
 def chosen(
@@ -89,8 +93,9 @@ def random_pivots(
 ) -> Indices:
     """Choose landmarks one after the other, each with the probability of what is unexplained of it.
 
-    Candidates are drawn in blocks and rejected as far as those accepted before them explain them, which gives
-    the same distribution as drawing one by one, with few passes over the rows.
+    Candidates are drawn by what was unexplained when the rows were last looked at, and accepted as far as
+    it still is, which gives the same distribution as drawing from what is left after every one. The rows are
+    gone through again only when few candidates are accepted.
 
     Parameters
     ----------
@@ -115,38 +120,63 @@ def random_pivots(
     References
     ----------
     Epperly, Tropp, Webber (2024), Embrace rejection: kernel matrix approximation by accelerated randomly
-    pivoted Cholesky, algorithm 2.1. Chen, Epperly, Tropp, Webber (2023), Randomly pivoted Cholesky.
+    pivoted Cholesky, algorithm 2.1, whose candidates need not be drawn anew for its rejections to be right.
+    Chen, Epperly, Tropp, Webber (2023), Randomly pivoted Cholesky.
     """
-    left = np.concatenate(
-        [as_float64(evaluator.diagonal(numpy_rows(block.values))) for block in rows.blocks()]
-    )
-    n, trace, largest = len(left), float(left.sum()), float(left.max(initial=0.0))
-    trace = _centred_trace(evaluator, rows, rng) if center else trace
+    # Elsewhere the factor grows by copies, so that what was lost there is made again.
+    columns = 0 if rows.is_spread else count
+    parts = rows.kept(lambda part: _first(evaluator, part, columns, dtype))
+    traces, tops = np.array(parts.ask(_sum_and_largest)).T
+    trace = _centred_trace(evaluator, rows, rng) if center else float(traces.sum())
     # What is left of a diagonal is a difference, and rounding at this size.
-    floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * largest + evaluator.absolute
-    factor = np.empty((n, count), dtype)
-    chosen = np.empty(0, dtype=np.intp)
+    floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * tops.max() + evaluator.absolute
+    chosen, L, seen = np.empty(0, dtype=np.intp), np.zeros((count, count)), 0
+    nodes: Any = None
+    stack = sparse.vstack if rows.is_sparse else np.concatenate
     size = int(np.clip(count // ROUNDS, *CANDIDATES))
-    while len(chosen) < count:
-        left[left <= floor] = 0.0
-        total = np.cumsum(left)
-        if not total[-1] > tol * trace:
+    while (done := len(chosen)) < count:
+        totals = np.array(parts.ask(lambda _, part: part.sums(floor)[-1]))
+        ends = np.cumsum(totals)
+        if not ends[-1] > tol * trace:
             break
-        drawn = np.searchsorted(total, rng.random(size) * total[-1], side="right")
-        drawn = np.minimum(drawn, n - 1)
-        known = as_float64(factor[drawn, : len(chosen)])
-        candidates = rows_at(rows, drawn)
+        at = rng.random(size) * ends[-1]
+        which = np.minimum(np.searchsorted(ends, at, side="right"), len(ends) - 1)
+        own = [at[which == i] - (ends[i] - totals[i]) for i in range(len(ends))]
+        found = parts.ask(lambda rows, part, at: part.drawn(rows, at, floor), own)
+        # In the order in which they were drawn.
+        order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
+        drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, found, strict=True)])[order]
+        candidates: Any = stack([f[1] for f in found if f[1] is not None])
+        candidates = (candidates.tocsr() if rows.is_sparse else candidates)[order]
+        known = np.empty((size, done))
+        if done:
+            KernelValues(evaluator, nodes)(candidates, known)
+            known = solve_triangular(L[:done, :done], known.T, lower=True).T
         H = np.empty((size, size))
         KernelValues(evaluator, candidates)(candidates, H)
-        accepted, lower = _accepted(H - known @ known.T, left[drawn], floor, rng)
-        accepted = accepted[: count - len(chosen)]
+        accepted, lower = _accepted(
+            H - known @ known.T, np.concatenate([f[2] for f in found])[order], floor, rng
+        )
+        accepted = accepted[: count - done]
+        new, last = candidates[accepted], done + len(accepted)
+        chosen = np.concatenate([chosen, drawn[accepted]])
+        nodes = new if nodes is None else stack([nodes, new])
+        L[done:last, :done] = known[accepted]
+        L[done:last, done:last] = lower[: len(accepted), : len(accepted)]
         # Where nothing but rounding is left, nothing is drawn again.
-        left[drawn[np.diag(H) - np.sum(known * known, axis=1) <= floor]] = 0.0
-        if accepted:
-            lower = lower[: len(accepted), : len(accepted)]
-            _extend(factor, len(chosen), evaluator, rows, candidates[accepted], known[accepted], lower, left)
-            chosen = np.concatenate([chosen, drawn[accepted]])
-            left[chosen] = 0.0
+        spent = np.unique(drawn[np.diag(H) - np.sum(known * known, axis=1) <= floor])
+        few = len(accepted) < LEAST_ACCEPTED * size
+        if last < count and last > seen and (few or ends[-1] * len(accepted) <= tol * trace * size):
+            some = nodes.tocsr()[seen:] if rows.is_sparse else nodes[seen:]
+            pivots = KernelValues(evaluator, some, rough=dtype == np.float32)
+            extended, seen = _Extension(pivots, L[seen:last, :last]), last
+            spent = np.unique(np.concatenate([spent, chosen]))
+        elif len(spent):
+            extended = _Extension()
+        else:
+            continue
+        cuts = np.split(spent, np.searchsorted(spent, parts.starts[1:]))
+        parts.update(extended, [cut - start for cut, start in zip(cuts, parts.starts, strict=True)])
     return chosen
 
 
@@ -175,28 +205,82 @@ def _accepted(
     return chosen, np.array(columns).T[chosen] if chosen else np.empty((0, 0))
 
 
-def _extend(
-    factor: Any,
-    done: int,
-    evaluator: Evaluator,
-    rows: Rows,
-    pivots: Any,
-    known: FloatArray,
-    lower: FloatArray,
-    left: FloatArray,
-) -> None:
-    """Add columns to the factor of all rows, and take off what they explain of the diagonal."""
-    values = KernelValues(evaluator, pivots, rough=factor.dtype == np.float32)
-    count = len(known)
-    before = known.T.astype(factor.dtype)
-    inverse = solve_triangular(lower, np.eye(count), lower=True).T.astype(factor.dtype)
+class _Part(NamedTuple):
+    """What is left of the diagonal of each row of a part, and the factor that explains the rest.
 
-    def work(part: slice) -> None:
-        G = np.empty((part.stop - part.start, count), factor.dtype)
-        values(numpy_rows(rows.block(part).values), G)
-        G -= factor[part, :done] @ before
-        new = G @ inverse
-        factor[part, done : done + count] = new
-        left[part] = np.maximum(left[part] - np.einsum("ij,ij->i", new, new, dtype=np.float64), 0.0)
+    Attributes
+    ----------
+    left : ndarray of shape (n,)
+    factor : ndarray of shape (n, at least done)
+        Its first columns are known.
+    done : int
+    """
 
-    parallel_map(work, slices(rows.shape[0], BLOCK))
+    left: FloatArray
+    factor: Any
+    done: int = 0
+
+    def sums(self, floor: float) -> FloatArray:
+        """Return cumulative sums of what is left and more than rounding."""
+        return np.cumsum(np.where(self.left <= floor, 0.0, self.left))
+
+    def drawn(self, rows: Rows, at: FloatArray, floor: float) -> tuple[Any, Any, FloatArray]:
+        """Return the places at which sums reach some numbers, these rows, and what was left of them."""
+        places = np.minimum(np.searchsorted(self.sums(floor), at, side="right"), len(self.left) - 1)
+        return places, rows_at(rows, places) if len(places) else None, self.left[places]
+
+
+def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:
+    diagonals = [as_float64(evaluator.diagonal(numpy_rows(block.values))) for block in rows.blocks()]
+    left = np.concatenate(diagonals)
+    return _Part(left, np.empty((len(left), columns), dtype))
+
+
+def _sum_and_largest(rows: Rows, part: _Part) -> tuple[float, float]:
+    return float(part.left.sum()), float(part.left.max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Extension:
+    """Adds columns to the factor of a part, and takes off what they explain of the diagonal.
+
+    Attributes
+    ----------
+    values : KernelValues or None
+        With the new pivots, if there are some.
+    lower : ndarray of shape (k, done + k)
+        Their rows of the Cholesky factor of all pivots' kernel matrix.
+    """
+
+    values: KernelValues | None = None
+    lower: FloatArray | None = None
+
+    def __call__(self, rows: Rows, part: _Part, spent: Indices) -> _Part:
+        """Return the part with these columns, and nothing left of the rows that are spent."""
+        left, factor, done = part.left.copy(), part.factor, part.done
+        if self.values is not None and self.lower is not None:
+            (n, room), count = factor.shape, len(self.lower)
+            if room < done + count:
+                factor = np.concatenate([factor[:, :done], np.empty((n, count), factor.dtype)], axis=1)
+            steps = [self._step(cols, done, factor.dtype) for cols in slices(count, STEP)]
+
+            def work(some: slice) -> None:
+                G = np.empty((some.stop - some.start, count), factor.dtype)
+                self.values(numpy_rows(rows.block(some).values), G)  # type: ignore[misc]
+                for cols, before, inverse in steps:
+                    first, last = done + cols.start, done + cols.stop
+                    new = (G[:, cols] - factor[some, :first] @ before) @ inverse
+                    factor[some, first:last] = new
+                    left[some] -= np.einsum("ij,ij->i", new, new, dtype=np.float64)
+
+            parallel_map(work, slices(n, BLOCK))
+            done += count
+        left[spent] = 0.0
+        return _Part(np.maximum(left, 0.0), factor, done)
+
+    def _step(self, cols: slice, done: int, dtype: Any) -> tuple[slice, Any, Any]:
+        """Some of the columns, what those before are multiplied by, and the inverse of their own factor."""
+        assert self.lower is not None
+        own = self.lower[cols, done + cols.start : done + cols.stop]
+        inverse = solve_triangular(own, np.eye(len(own)), lower=True).T
+        return cols, self.lower[cols, : done + cols.start].T.astype(dtype), inverse.astype(dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Lock
 from typing import Any, Self
@@ -16,9 +16,10 @@ from gramian.arrays import (
     each_thread,
     from_numpy,
     is_numpy,
+    long_product,
+    moved,
     thin_chunks,
     to_dtype,
-    to_float64,
 )
 from gramian.operators.centered import CenteredRows, filled, in_laps, least_rows
 from gramian.operators.costs import workers_of
@@ -61,7 +62,7 @@ class ScatterOperator(ABC):
         inner = shape[self.axis]
         self.centered = centered
         self.size = shape[1 - self.axis]
-        self.like = from_numpy(np.empty(0), centered.rows.like)
+        self.like = from_numpy(np.empty(0), centered.rows.like) if matrix is None else matrix[:0, 0]
         block = self._wide_slices()[0].stop
         self.error_bound, self.error_kind = product_error(centered, inner, centered.thin, products=2)
         self.dense_error, _ = product_error(centered, inner, block)
@@ -82,7 +83,11 @@ class ScatterOperator(ABC):
     def promoted(self) -> Self | None:
         """Return the same matrix with products in float64, made anew in every pass."""
         C = self.centered
-        return type(self)(replace(C, double=True)) if C.arithmetic == np.float32 else None
+        if C.arithmetic != np.float32:
+            return None
+        other = type(self)(replace(C, double=True))
+        other.like = self.like
+        return other
 
     def release(self) -> None:
         """Give back the memory of what was kept."""
@@ -112,11 +117,11 @@ class ScatterOperator(ABC):
             return C.over_parts(lambda part: kind(part).matmat(V), np.add)
         if C.rows.is_sparse:
             return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
-        slices = C.thin_slices(self.axis)
         given, V = V, to_dtype(V, C.arithmetic)
-        if not is_numpy(V):
-            products = (B @ (B.T @ V) for B in (self._cut(part, None) for part in slices))
-            return sum(to_float64(product) for product in products)
+        if not is_numpy(C.rows.like):
+            U = moved(V, C.rows.like)
+            return moved(self._on_device(lambda B: long_product(B, B @ U, C.thin)), given)
+        slices = C.thin_slices(self.axis)
         groups = self._groups(V, slices[0].stop)
 
         def share(draw: Iterator[slice]) -> list[Any]:
@@ -144,9 +149,9 @@ class ScatterOperator(ABC):
             over = C.over_parts if self.axis == 0 else C.over_columns
             return over(lambda part: kind(part).dense(), np.add)
         slices, m = self._wide_slices(), self.size
-        if not is_numpy(self.like):
-            blocks = (self._cut(part, None) for part in slices)
-            return sum(to_float64(B @ B.T) for B in blocks)
+        if not is_numpy(self.centered.rows.like):
+            terms = slices[0].stop
+            return self._on_device(lambda B: long_product(B, B, terms))
         total, lock = np.zeros((m, m)), Lock()
 
         def share(draw: Iterator[slice]) -> None:
@@ -161,6 +166,11 @@ class ScatterOperator(ABC):
 
         workers = workers_of(m * m * self.centered.arithmetic.itemsize)
         return filled(self.centered, slices, share, total, "matrix", most=workers)
+
+    def _on_device(self, product: Callable[[Any], Any]) -> Any:
+        """Add up products of blocks of C, each with its long side first."""
+        blocks = self.centered.on_device(lambda _, C: product(C if self.axis == 0 else C.T), self.axis)
+        return sum(blocks, start=0.0)
 
     def lift(self, W: Any) -> Any:
         """Return the product of the other side, ``C.T W`` or ``C W``, in the dtype of W."""

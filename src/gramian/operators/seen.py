@@ -13,8 +13,8 @@ import numpy as np
 from gramian.arrays import as_float64, from_numpy, numpy_dtype, power_of_two
 from gramian.operators.centered import CenteredRows
 from gramian.operators.frequent_directions import Sketch
-from gramian.operators.moments import ALONE, Moments, center_rows, from_moments, merge_moments, scatter
-from gramian.records import FloatArray
+from gramian.operators.moments import ALONE, center_rows, from_moments, merge_moments, scatter
+from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
 from gramian.rows.seen import SeenRows
 
@@ -134,7 +134,7 @@ def seen_of(rows: Rows, *, center: bool, among: int = 1) -> Seen:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
     exponent, found = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
-    return Seen(n, 1, center, found, float(n), exponent, empty_like(rows.like))
+    return Seen(n, 1, center, found, float(n), exponent, empty_like(rows.home))
 
 
 def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
@@ -172,7 +172,7 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
     n, d = rows.shape
     rest = np.zeros(d) if view.rest is None else view.rest
     found = Moments(n, view.mean, view.column_squares, rest)
-    batch = Seen(n, 1, center, found, float(n), view.exponent, empty_like(rows.like))
+    batch = Seen(n, 1, center, found, float(n), view.exponent, empty_like(rows.home))
     if before is None:
         whole, sketch, correction = batch, Sketch(size, np.empty((0, d))), []
     else:
@@ -182,8 +182,14 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
         sketch = before.sketch.scaled(math.sqrt(forgetting), shift)
         correction = [_correction(before, batch, whole, forgetting)] if center else []
     # One row less its own mean is nothing.
-    blocks = () if center and n == 1 else _blocks(view, view.exponent - whole.exponent)
-    return replace(whole, sketch=sketch.with_rows(chain(correction, blocks)))
+    if center and n == 1:
+        return replace(whole, sketch=sketch.with_rows(correction))
+    shift = view.exponent - whole.exponent
+    if not rows.is_spread:
+        return replace(whole, sketch=sketch.with_rows(chain(correction, _blocks(view, shift))))
+    empty = Sketch(size, np.empty((0, d)))
+    of_parts = view.over_parts(lambda part: empty.with_rows(_blocks(part, shift)), Sketch.joined)
+    return replace(whole, sketch=sketch.with_rows(correction).joined(of_parts))
 
 
 def _blocks(view: CenteredRows, shift: int) -> Iterator[FloatArray]:

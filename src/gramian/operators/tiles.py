@@ -6,10 +6,13 @@ every pass. Float32 tiles are multiplied in float32; sums over tiles run in floa
 
 from __future__ import annotations
 
+import logging
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import product
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +23,7 @@ from gramian.arrays import (
     as_float64,
     each_thread,
     is_numpy,
+    long_product,
     namespace,
     thin_chunks,
     to_dtype,
@@ -28,8 +32,12 @@ from gramian.arrays import (
 from gramian.checks import slices
 from gramian.operators.whole import symmetric_times
 from gramian.records import FloatArray
+from gramian.rows.device import full_precision, out_of_memory, release_unused, smaller, tile_length
 from gramian.store import Passes
 
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
 TILE = THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 CACHE_BYTES = 1 << 20
 LAP_ENTRIES = 1 << 30  # of the kernel matrix, seconds of work
@@ -77,6 +85,25 @@ class Stack:
         """Whether it is the tile on the diagonal."""
         return self.rows == self.columns
 
+    def cut(self, size: int) -> list[Stack]:
+        """Return the same part of the matrix in pieces of so many rows and columns at most."""
+        if max(self.shape) <= size:
+            return [self]
+        return [
+            Stack(
+                self.column,
+                self.tiles,
+                *(slice(whole.start + part.start, whole.start + part.stop) for whole, part in both),
+            )
+            for both in product(
+                *(
+                    [(whole, part) for part in slices(length, size)]
+                    for whole, length in zip((self.rows, self.columns), self.shape, strict=True)
+                )
+            )
+            if not self.diagonal or both[0][1].start >= both[1][1].start
+        ]
+
 
 class TileMatrix:
     """A symmetric (n, n) matrix that is multiplied tile by tile.
@@ -104,6 +131,8 @@ class TileMatrix:
     ----------
     most : int
         Rows that a tile has at most.
+    terms : int
+        Entries of a tile that are added up in its own precision.
     row_sums : ndarray of shape (n,)
         Sums of the rows.
     squares : float
@@ -127,7 +156,8 @@ class TileMatrix:
         self.storage = np.dtype(storage)
         self._source, self._exact, self._passes = source, exact, passes
         # Tiles of one size, so that one call of NumPy multiplies a stack of them.
-        self.most = TILE if is_numpy(like) else DEVICE_TILE
+        self.most = TILE if is_numpy(like) else tile_length(like)
+        self.terms = TILE if is_numpy(like) else min(DEVICE_TILE, self.most)
         self._side = -(-n // -(-n // self.most))
         self._slices = slices(n, self._side)
         self._stripes = [self._stripe(column) for column in range(len(self._slices))]
@@ -186,15 +216,16 @@ class TileMatrix:
         """Return the whole matrix as float64."""
         if self._whole is not None:
             return self._whole
-        xp = namespace(self.like)
         if is_numpy(self.like):
             A = np.empty((self.n, self.n))
+            found: Iterator[Any] = map(self._with_tiles, self._stacks())
         else:
+            xp = namespace(self.like)
             A = xp.empty((self.n, self.n), dtype=xp.float64, device=self.like.device)
-        for stack in self._stacks():
-            tiles = to_float64(self._tiles(stack))
-            A[stack.rows, stack.columns] = tiles
-            A[stack.columns, stack.rows] = tiles.T
+            found = self._on_device(self._with_tiles)
+        for stack, tiles in found:
+            A[stack.rows, stack.columns] = to_float64(tiles)
+            A[stack.columns, stack.rows] = to_float64(tiles.T)
         return A
 
     def _in_laps(
@@ -263,8 +294,13 @@ class TileMatrix:
         kept = self._kept.get(stack)
         return kept if kept is not None else to_dtype(self._fill(stack, scratch), self.storage)
 
+    def _with_tiles(self, stack: Stack) -> tuple[Stack, Any]:
+        return stack, self._tiles(stack)
+
     def _measure(self) -> tuple[FloatArray, float]:
         """Fill every tile once: keep it, and add up row sums and squares while it is in the cache."""
+        if not is_numpy(self.like):
+            return self._measure_on_device()
 
         def share(draw: Iterator[list[Stack]]) -> tuple[FloatArray, float]:
             sums, squares = np.zeros(self.n), 0.0
@@ -274,10 +310,8 @@ class TileMatrix:
                 if self._whole is not None:
                     self._whole[stack.rows, stack.columns] = filled
                     self._whole[stack.columns, stack.rows] = filled.T
-                elif stack in self._kept and is_numpy(filled):
-                    self._kept[stack][...] = filled
                 elif stack in self._kept:
-                    self._kept[stack] = to_dtype(filled, self.storage)
+                    self._kept[stack][...] = filled
                 across, down, square = _sums(filled, self._side)
                 sums[stack.rows] += across
                 squares += square if stack.diagonal else 2 * square
@@ -286,7 +320,7 @@ class TileMatrix:
             return sums, squares
 
         def of_lap(stripes: Sequence[list[Stack]]) -> FloatArray:
-            parts = each_thread(share, stripes) if is_numpy(self.like) else [share(iter(stripes))]
+            parts = each_thread(share, stripes)
             sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
             return np.append(sums, sum(part[1] for part in parts))
 
@@ -307,23 +341,76 @@ class TileMatrix:
                     total[beside] += turned.sum(axis=0, dtype=np.float64)
         return totals
 
+    # ------------------------------------------------------------ on a device
+
+    def _measure_on_device(self) -> tuple[FloatArray, float]:
+        xp = namespace(self.like)
+        sums = xp.zeros((self.n,), dtype=xp.float64, device=self.like.device)
+
+        def work(stack: Stack) -> tuple[Stack, Any, Any, Any]:
+            filled = self._fill(stack, None)
+            if stack in self._kept:
+                self._kept[stack] = to_dtype(filled, self.storage)
+            across, down = (xp.sum(filled, axis=axis, dtype=xp.float64) for axis in (1, 0))
+            return stack, across, down, xp.sum(filled * filled, dtype=xp.float64)
+
+        squares: Any = 0.0
+        for stack, across, down, square in self._on_device(work):
+            sums[stack.rows] += across
+            squares = squares + (square if stack.diagonal else 2 * square)
+            if not stack.diagonal:
+                sums[stack.columns] += down
+        return as_float64(sums), float(squares)
+
     def _multiply_on_device(self, V: Any) -> Any:
         xp = namespace(self.like)
         total = xp.zeros(V.shape, dtype=xp.float64, device=self.like.device)
-        for stack in self._stacks():
+
+        def work(stack: Stack) -> tuple[Stack, Any, Any]:
             tile = self._tiles(stack)
-            total[stack.rows, :] += to_float64(tile @ V[stack.columns, :])
-            if not stack.diagonal:
-                total[stack.columns, :] += to_float64(tile.T @ V[stack.rows, :])
+            across = long_product(tile.T, V[stack.columns, :], self.terms)
+            down = None if stack.diagonal else long_product(tile, V[stack.rows, :], self.terms)
+            return stack, across, down
+
+        for stack, across, down in self._on_device(work):
+            total[stack.rows, :] += across
+            if down is not None:
+                total[stack.columns, :] += down
         return total
+
+    def _on_device(self, work: Callable[[Stack], R]) -> Iterator[R]:
+        """Yield what ``work`` makes of every tile; where memory ends, fewer are kept, or they are smaller."""
+        todo, used = deque(self._stacks()), list[Stack]()
+        while todo:
+            try:
+                with full_precision():
+                    found = work(todo[0])
+            except out_of_memory() as error:
+                error.__traceback__ = None  # what it holds is not free before
+                todo = deque(self._lighter(list(todo)))
+                continue
+            used.append(todo.popleft())
+            yield found
+        self._stripes = [used]
+
+    def _lighter(self, todo: list[Stack]) -> list[Stack]:
+        """What is left to do when a device has no memory for the next tile: fewer kept, else smaller ones."""
+        there = [stack for stack, tile in self._kept.items() if tile is not None]
+        if there:
+            kept = there[: len(there) // 2]
+            log.warning("the device is out of memory: %d tiles are kept of %d", len(kept), len(there))
+            self._kept = {stack: self._kept[stack] for stack in kept}
+            release_unused()
+            return todo
+        self._kept = {}
+        size = max(todo[0].shape)
+        size = smaller(size, 8 * size, self.like, f"{self.n:,} rows of a kernel matrix")
+        return [part for stack in todo for part in stack.cut(size)]
 
 
 def _sums(filled: Any, side: int) -> tuple[FloatArray, FloatArray, float]:
     """Sums of the rows and of the columns of a stack, and of its squares: float64 beyond one tile."""
-    xp = namespace(filled)
-    across = as_float64(xp.sum(filled, axis=1))
-    if not is_numpy(filled):
-        return across, as_float64(xp.sum(filled, axis=0)), float(xp.sum(filled * filled))
     tiles = filled.reshape(-1, min(side, len(filled)), filled.shape[1])
     down = tiles.sum(axis=1).sum(axis=0, dtype=np.float64)
-    return across, down, float(np.einsum("ij,ij->i", filled, filled).sum(dtype=np.float64))
+    squares = float(np.einsum("ij,ij->i", filled, filled).sum(dtype=np.float64))
+    return as_float64(filled.sum(axis=1)), down, squares

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gramian.checks import pace, slices, told
 from gramian.errors import DataError
 from gramian.rows import as_rows
+from gramian.rows.dask import DaskTable, computed
 from gramian.rows.stored import OnDisk
 from gramian.rows.table import Table
 
@@ -57,6 +58,9 @@ def mapped(model: Any, table: Table, limit: int) -> Iterator[tuple[slice, npt.ND
     DataError
         That names the row of the file, and not that of the piece.
     """
+    if isinstance(table.values, DaskTable):
+        yield from computed(model.transform(table))
+        return
     for part, piece in pieces_of(table, limit):
         try:
             found = np.asarray(model.transform(piece))

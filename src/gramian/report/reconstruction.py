@@ -18,6 +18,7 @@ from gramian.report.pictures import write_picture_folder
 from gramian.report.pieces import pieces_of
 from gramian.report.results import grey_limits
 from gramian.report.tables import feature_names, row_table, write_pieces
+from gramian.rows.dask import DaskTable, computed
 from gramian.rows.table import Table
 
 LIST = "reconstruction.csv"
@@ -91,6 +92,13 @@ def rebuilt(
     rows : slice
     back : ndarray of shape (rows, n_features)
     """
+    if isinstance(table.values, DaskTable):
+        lazy = model.transform(table)
+        lazy[:, count:] = 0
+        for part, original, back in computed(table.values.lazy, model.inverse_transform(lazy)):
+            errors.add(original, back)
+            yield part, back
+        return
     for part, piece in pieces_of(table, limit):
         if found is None:
             scores = np.array(model.transform(piece))

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from gramian.analysis.components import component_names
 from gramian.errors import ParameterError
+from gramian.rows.stored_zarr import write_zarr
 from gramian.rows.table import Table, unique_names
 from gramian.store import atomic_write
 
-FORMATS = ("csv", "parquet", "npy")
+FORMATS = ("csv", "parquet", "npy", "zarr")
 ALL = slice(None)
 Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
 
@@ -34,7 +35,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         raise ParameterError(
-            f"{os.fspath(path)} does not end in .csv, .parquet or .npy. Name it so, or - for CSV."
+            f"{os.fspath(path)} does not end in .csv, .parquet, .npy or .zarr. Name it so, or - for CSV."
         )
     return suffix
 
@@ -90,8 +91,8 @@ def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, ki
     target : path or binary file
     columns : mapping of str to array
         In order. Missing numbers are None or NaN, and empty in a CSV file.
-    kind : {"csv", "parquet", "npy"}
-        ``"npy"`` holds the floating-point columns only, one row each, without names.
+    kind : {"csv", "parquet", "npy", "zarr"}
+        ``"npy"`` and ``"zarr"`` hold the floating-point columns only, one row each, without names.
     """
     write_pieces(target, [columns], len(next(iter(columns.values()), ())), kind)
 
@@ -103,7 +104,9 @@ def write_pieces(
 
     A file has a temporary name until the last piece is in it.
     """
-    if not hasattr(target, "write"):
+    if kind == "zarr":
+        write_zarr(Path(target), map(_numbers, pieces), rows)  # type: ignore[arg-type]
+    elif not hasattr(target, "write"):
         with atomic_write(target) as file:
             _WRITERS[kind](file, pieces, rows)
     elif kind == "csv":
@@ -119,14 +122,18 @@ def write_pieces(
 
 def _write_npy(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     for place, columns in enumerate(pieces):
-        parts = [np.asarray(values) for values in columns.values()]
-        numbers = [part for part in parts if part.dtype.kind == "f"]
-        array = np.stack(numbers, axis=1) if numbers else np.empty((0, 0))
+        array = _numbers(columns)
         if place == 0:
-            shape = (rows, len(numbers)) if numbers else (0, 0)
+            shape = (rows, array.shape[1]) if array.size else (0, 0)
             head = {"descr": array.dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, head)
         file.write(array.tobytes())
+
+
+def _numbers(columns: Columns) -> npt.NDArray[Any]:
+    parts = [np.asarray(values) for values in columns.values()]
+    numbers = [part for part in parts if part.dtype.kind == "f"]
+    return np.stack(numbers, axis=1) if numbers else np.empty((0, 0))
 
 
 def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int, header: bool = True) -> None:

@@ -52,7 +52,7 @@ def read_parquet_files(paths: Sequence[Path], source: str) -> tuple[list[Any], l
         with path.open("rb") as file:
             columns, names = read_parquet(file, str(path))
         first = tables[0].column_names if tables else names
-        _require_same(first, names, path, paths[0])
+        require_same(first, names, path, paths[0])
         tables.append(pa.table([columns[names.index(name)] for name in first], first))
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
@@ -61,13 +61,39 @@ def read_parquet_files(paths: Sequence[Path], source: str) -> tuple[list[Any], l
     return list(whole.columns), whole.column_names
 
 
-def _require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
+def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
+    """Refuse a file of a folder with other columns than the first one.
+
+    Raises
+    ------
+    DataError
+    """
     if set(names) != set(expected):
         other = sorted(set(names) ^ set(expected))
         raise DataError(
             f"{path} has other columns than {first.name}: {listed(other)} are in one of them only. Parquet "
             "files of a folder are one table, and need the same columns."
         )
+
+
+@contextmanager
+def opened_columns(path: Path, is_parquet: bool = True) -> Iterator[Any]:
+    """Open a Parquet file, or an Arrow file, to read part after part.
+
+    Raises
+    ------
+    FileError
+        If it is truncated or damaged, also of what is read of it.
+    """
+    try:
+        # Mapped, one batch of a file may be larger than memory.
+        with path.open("rb") if is_parquet else pa.memory_map(str(path)) as file:
+            yield parquet.ParquetFile(file) if is_parquet else _opened_arrow(file)
+    except GramianError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        kind = "Parquet" if is_parquet else "Arrow or Feather"
+        raise _damaged(error, str(path), kind) from error
 
 
 class ArrowBlocks:
@@ -100,7 +126,7 @@ class ArrowBlocks:
         found = [self._names_and_rows(path) for path in paths]
         names = found[0][0]
         for path, (others, _) in zip(paths, found, strict=True):
-            _require_same(names, others, path, paths[0])
+            require_same(names, others, path, paths[0])
         self.names: tuple[str, ...] | None = tuple(names)
         self._used = _used(names, choice, source)
         self.needed = sum(rows for _, rows in found) * len(self._used) * 8
@@ -136,17 +162,8 @@ class ArrowBlocks:
                 for part in slices(batch.num_rows, self._rows):
                     yield batch.slice(part.start, part.stop - part.start)
 
-    @contextmanager
-    def _opened(self, path: Path) -> Iterator[Any]:
-        kind = "Parquet" if self._parquet else "Arrow or Feather"
-        try:
-            # Mapped, one batch of a file may be larger than memory.
-            with path.open("rb") if self._parquet else pa.memory_map(str(path)) as file:
-                yield parquet.ParquetFile(file) if self._parquet else _opened_arrow(file)
-        except GramianError:
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _damaged(error, str(path), kind) from error
+    def _opened(self, path: Path) -> Any:
+        return opened_columns(path, self._parquet)
 
 
 def _used(names: Sequence[str], choice: Choice, source: str) -> set[int]:

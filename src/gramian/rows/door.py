@@ -49,10 +49,12 @@ def as_rows(
         False leaves the search for NaN and infinity to the caller's first pass over the data,
         which must call :meth:`Rows.require_finite` when its sums are not finite.
     expected : Expected, optional
-        What a fitted model expects of new data: a file or a table is brought into that form.
+        What a fitted model expects of new data: a file or a table is brought into that form. Dask's are
+        searched for NaN and infinity when what is made of them is computed.
     limit : int, optional
         Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
-        block by block. None is for those who need all rows: whatever it was is in memory afterwards.
+        block by block. None is for those who need all rows: whatever it was is in memory afterwards, unless
+        Dask's rows are expected to be mapped.
     in_place : bool
         Whether also a small file is left where it is, if its kind can be read block by block.
 
@@ -85,6 +87,7 @@ def as_rows(
     values = X if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
+    values = getattr(values, "lazy", values)  # of a table in chunks
     if isinstance(values, OnDisk):
         if len(values) < minimum:
             raise DataError(
@@ -95,6 +98,7 @@ def as_rows(
         values = left if limit is not None else left.whole(working)
     if is_dask(values):
         values = DaskRows.checked(values, estimator, minimum, working)
+        values = values if limit is not None or expected is not None else values.whole(working)
     if isinstance(values, Rows):
         rows = values
     else:
@@ -106,13 +110,13 @@ def as_rows(
         table=table,
         borrowed=rows.borrowed and not read,
     )
-    if check_finite:
+    if check_finite and (expected is None or not rows.is_spread):
         rows.require_finite()
     return rows
 
 
 def _index_names(X: Any) -> tuple[str, ...] | None:
-    index = getattr(X, "index", None)
+    index = None if is_dask(X) else getattr(X, "index", None)
     if index is None or callable(index) or not hasattr(index, "dtype"):
         return None
     values = to_numpy(index)

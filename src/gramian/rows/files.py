@@ -41,6 +41,7 @@ from gramian.rows.pictures import (
     read_pictures,
 )
 from gramian.rows.plink import read_bed
+from gramian.rows.stored_zarr import is_zarr, read_zarr
 from gramian.rows.table import Choice, Table, table_from_array
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -65,14 +66,14 @@ _IDX_NAME = re.compile(r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$")
 ARRAYS = ("npy", "npz", "mat", "hdf5", "idx")
 _READ_WHOLE = ("text", "gct", "idx", "picture")
 _HASHED = 64 << 20  # bytes up to which also those kinds are read at once of which otherwise parts are
-_WITH_KEYS = ("npz", "mat", "hdf5", "excel")
+_WITH_KEYS = ("npz", "mat", "hdf5", "excel", "zarr")
 _WITH_MARKS = ("text", "gct", "excel")
 # Kinds that are read from their end, or whose size is checked first: no pipe gives them.
 _REGULAR = [suffix for suffix, kind in _KINDS.items() if kind not in ("text", "gct", "idx")]
 _SUPPORTED = (
     ".csv .tsv .txt .gct (also with .gz), .xlsx, .parquet, .feather, .arrow, .npy, .npz, .mat, .h5, .h5ad, "
-    ".bed (PLINK), IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or .zip of "
-    "pictures"
+    ".zarr, .bed (PLINK), IDX (FILE::NAME for an array or sheet of several), a picture, and a folder or "
+    ".zip of pictures"
 )
 
 
@@ -106,13 +107,13 @@ def locate(text: str) -> Location:
     path = location.path
     if not _exists(path):
         raise FileError(f"{readable(str(path))}: there is no such file or folder. {_similar(path)}")
-    if path.is_dir() or not path.is_file():
+    if not path.is_dir() and not path.is_file():
         return location
-    kind = kind_of(path)
+    kind = kind_of_folder(path) if path.is_dir() else kind_of(path)
     if location.key is not None and kind not in _WITH_KEYS:
         raise ParameterError(
-            f"{readable(text)}: ::NAME names an array in an .npz, .mat or .h5 file, or a sheet in an .xlsx "
-            f"file. Leave out ::{key}."
+            f"{readable(text)}: ::NAME names an array in an .npz, .mat, .h5 or .zarr file, or a sheet in an "
+            f".xlsx file. Leave out ::{key}."
         )
     return location
 
@@ -180,7 +181,8 @@ def read_location(location: Location, choice: Choice) -> Table:
     """
     path, source = location.path, readable(str(location.path))
     if path.is_dir():
-        return read_folder(path, choice)
+        zarr = kind_of_folder(path) == "zarr"
+        return read_zarr(path, location.key, choice, source) if zarr else read_folder(path, choice)
     with opened(path, source) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return read_stream(file, choice, source)
@@ -218,6 +220,13 @@ def read_folder(path: Path, choice: Choice, within: int | None = None) -> Table:
         return table_from_columns(*read_parquet_files(files, source), choice, source)
     pictures, notes = pictures_in_folder(path)
     return _with_notes(_pictures(pictures, choice, source, within), notes)
+
+
+def kind_of_folder(path: Path) -> str:
+    """Tell what a folder holds: a Zarr store, the Parquet files of one table, or pictures."""
+    if is_zarr(path):
+        return "zarr"
+    return "parquet" if parquet_files(path) else "folder"
 
 
 def parquet_files(folder: Path) -> list[Path]:

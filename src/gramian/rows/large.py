@@ -13,12 +13,13 @@ from gramian.checks import amount
 from gramian.errors import MemoryLimitError
 from gramian.rows.annotated import stored_annotated
 from gramian.rows.decoding import readable
-from gramian.rows.files import Location, kind_of, parquet_files, read_folder, read_zip
+from gramian.rows.files import Location, kind_of, kind_of_folder, parquet_files, read_folder, read_zip
 from gramian.rows.numpy_files import stored_npy, stored_npz
 from gramian.rows.plink import stored_bed
 from gramian.rows.spool import copied, rows_taken
-from gramian.rows.stored import StoredArray, whole_within
+from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.stored_hdf5 import stored_hdf5
+from gramian.rows.stored_zarr import StoredZarr, array_of, header_of
 from gramian.rows.table import Choice, Table, array_roles, pick_rows
 
 Stored = Callable[[Location, Choice, int, str], Table | None]
@@ -51,7 +52,7 @@ def stored_table(place: Location, choice: Choice, limit: int) -> Table | None:
     folder = place.path.is_dir()
     if not folder and not place.path.is_file():
         return None
-    kind = ("parquet" if parquet_files(place.path) else "folder") if folder else kind_of(place.path)
+    kind = kind_of_folder(place.path) if folder else kind_of(place.path)
     found, source = STORED.get(kind), readable(str(place))
     if found is None or choice.label_row is not None:
         if not folder:
@@ -81,7 +82,14 @@ def _npy(place: Location, choice: Choice, limit: int, source: str) -> Table | No
     return None if stored is None else table_of_stored(stored, choice, source, notes)
 
 
-def table_of_stored(stored: StoredArray, choice: Choice, source: str, notes: tuple[str, ...] = ()) -> Table:
+def _zarr(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
+    array, notes = array_of(place.path, place.key, source)
+    if header_of(array).n_bytes <= whole_within(limit):
+        return None
+    return table_of_stored(StoredZarr(place.path, array, limit, source), choice, source, notes)
+
+
+def table_of_stored(stored: OnDisk, choice: Choice, source: str, notes: tuple[str, ...] = ()) -> Table:
     """Make a table of an array that is left in its file; columns that are chosen are copied.
 
     Raises
@@ -152,6 +160,7 @@ STORED: dict[str, Stored] = {
     "text": _text,
     "parquet": _columns,
     "arrow": _columns,
+    "zarr": _zarr,
     "folder": lambda place, choice, limit, _: read_folder(place.path, choice, whole_within(limit)),
     "zip": lambda place, choice, limit, _: read_zip(place.path, choice, whole_within(limit)),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -15,6 +15,7 @@ from scipy import sparse
 from gramian.arrays import dense, is_numpy, namespace, parallel_map, to_numpy
 from gramian.checks import slices
 from gramian.errors import DataError
+from gramian.records import Spread
 from gramian.rows.table import Table
 
 R = TypeVar("R")
@@ -80,7 +81,10 @@ class Rows(ABC):
         False  # whether rows are read when their turn comes, so that a pass costs that
     )
 
+    is_sent: ClassVar[bool] = False  # whether blocks are copied to a device, which works on them for the host
     is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
+
+    spread: ClassVar[Spread | None] = None  # how work is shared there
 
     # --------------------------------------------------------- what a kind of data says
 
@@ -112,9 +116,19 @@ class Rows(ABC):
     # -------------------------------------------------------------- what follows from it
 
     @property
+    def home(self) -> Any:
+        """As :attr:`like`, of the kind that the user gets: not that of a device that only works for him."""
+        return self.like
+
+    @property
     def xp(self) -> Any:
         """Array namespace that results are returned in."""
         return namespace(self.like)
+
+    @property
+    def at_home(self) -> Rows:
+        """The same rows where they are, if a device works on them for the host."""
+        return self
 
     @property
     def least_columns(self) -> int:
@@ -205,12 +219,19 @@ class Rows(ABC):
         """
         return f(self, *aligned)
 
+    def kept(self, f: Callable[[Rows], Any]) -> Kept:
+        """Keep ``f`` of every part beside it, for work that comes back to them."""
+        return Kept(self, f)
+
     def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         """Combine ``f`` of blocks of columns, and of their part of arrays of d entries, in one place each."""
         return f(self, *aligned)
 
-    def mapped(self, f: Callable[[Rows], Any], columns: int) -> Any:
-        """Return ``f`` of all rows, an array of so many columns; lazy where rows are spread."""
+    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+        """Return ``f`` of all rows, of so many columns and that dtype or theirs.
+
+        Where rows are spread it is lazy, and parts are searched for NaN and infinity when they are computed.
+        """
         return f(self)
 
     def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
@@ -220,6 +241,7 @@ class Rows(ABC):
         ----------
         f : callable
             Takes a :class:`Block` of m rows and returns an array of m rows; called as by :meth:`reduce`.
+            Where rows are spread it knows a block's place in its part only, and the result is lazy.
         rows_per_block : int, optional
 
         Examples
@@ -281,6 +303,33 @@ class Rows(ABC):
             return f(self.block(part))
 
         return parallel_map(work, parts) if is_numpy(self.like) else [work(part) for part in parts]
+
+
+class Kept:
+    """What is kept of every part of a table, where the part is: of all of it, unless rows are spread.
+
+    Parameters
+    ----------
+    rows : Rows
+    f : callable
+        From a part, as Rows of its own, to what is kept of it.
+
+    Attributes
+    ----------
+    starts : ndarray of int
+        Number of the first row of each part.
+    """
+
+    def __init__(self, rows: Rows, f: Callable[[Rows], Any]) -> None:
+        self.rows, self.starts, self.found = rows, np.zeros(1, dtype=np.intp), f(rows)
+
+    def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
+        """Return ``f`` of every part, of what is kept of it, and of its own of other lists."""
+        return [f(self.rows, self.found, *(some[0] for some in own))]
+
+    def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
+        """Keep what ``f`` returns in its place."""
+        (self.found,) = self.ask(f, *own)
 
 
 def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:

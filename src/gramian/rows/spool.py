@@ -143,13 +143,13 @@ class Spool:
 
 
 def copied(
-    stored: StoredArray, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
+    stored: OnDisk, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
 ) -> tuple[StoredArray, str]:
     """Return a spool of what ``change`` makes of block after block, and a note on where it is.
 
     Parameters
     ----------
-    stored : StoredArray
+    stored : OnDisk
     change : callable
         Of the numbers of the rows, and of their values, (m, d).
     most : int

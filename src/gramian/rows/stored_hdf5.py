@@ -48,16 +48,15 @@ class StoredDataset(OnDisk):
         self.shape = (n, int(np.prod(others)))
         kind = np.dtype(np.uint8) if dataset.dtype.kind == "b" else dataset.dtype
         self.dtype = kind.newbyteorder("=")
-        step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
+        self.step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
         target = min(BAND_BYTES, whole_within(limit) // (2 * BANDS + 2))
-        self._band = min(n, step * max(1, target // (step * row)))
+        self._band = min(n, self.step * max(1, target // (self.step * row)))
         self.held = (BANDS + 1) * self._band * row
         if self.held > whole_within(limit):
-            fewer = "x".join(map(str, (max(1, target // row), *others)))
             raise MemoryLimitError(
                 f"{source} is kept in chunks of {' x '.join(map(str, dataset.chunks))}: reading a row takes "
                 f"{amount(self._band * row)}, and {amount(target)} fit into memory_limit. Raise it, or write "
-                f"the file again in chunks of few rows: h5repack -l {self.key.strip('/')}:CHUNK={fewer}"
+                f"the file again in chunks of few rows: {self._rechunked((max(1, target // row), *others))}"
             )
         self._before = self._state()
         self._kept: dict[int, npt.NDArray[Any]] = {}
@@ -107,6 +106,9 @@ class StoredDataset(OnDisk):
         if not hasattr(self, "_opened"):
             self._opened = h5py.File(self.path, "r")
         return self._opened[self.key]
+
+    def _rechunked(self, chunks: tuple[int, ...]) -> str:
+        return f"h5repack -l {self.key.strip('/')}:CHUNK={'x'.join(map(str, chunks))}"
 
     def _state(self) -> tuple[int, int, int]:
         try:

@@ -213,7 +213,10 @@ class FeatureFilter(ColumnSelector):
         """
         refuse_metadata(self, metadata)
         check_settings(self)
-        data = as_labelled(X, y, estimator=self, discrete=kind_of_label(self.estimator))
+        permuted = self.k == "fdr" and self.score_func == "mutual-information"
+        one_by_one = isinstance(self.score_func, str) and self.redundancy is None and self.k != "cv"
+        kind = kind_of_label(self.estimator)
+        data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one and not permuted)
         if sparse.issparse(data.X) and self.redundancy is not None:
             raise DataError(
                 "redundancy='mrmr' compares every feature with every other one, all of them dense, and X is "

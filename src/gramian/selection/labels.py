@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from gramian.arrays import to_numpy
+from gramian.arrays import memory_limit_bytes, to_numpy
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import remember_features
 from gramian.records import FloatArray
 from gramian.rows import as_rows
+from gramian.rows.dask import is_dask
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20
@@ -27,8 +28,8 @@ class Labelled:
 
     Attributes
     ----------
-    X : ndarray or CSC matrix of shape (n, d)
-        float32 or float64, as it came; float64 where it is sparse.
+    X : ndarray, CSC matrix or Rows of shape (n, d)
+        float32 or float64, as it came; float64 where it is sparse; Rows where they are spread.
     y : ndarray of shape (n,)
         int64 codes 0 .. c-1 of a discrete label, otherwise float64 numbers.
     classes : ndarray of shape (c,) or None
@@ -54,6 +55,7 @@ def as_labelled(
     *,
     estimator: Any,
     discrete: bool | str = "auto",
+    by_columns: bool = False,
 ) -> Labelled:
     """Check rows and their labels.
 
@@ -69,14 +71,19 @@ def as_labelled(
         or the name of a function, for messages.
     discrete : bool or "auto"
         Whether the label names classes. By default :func:`looks_discrete` decides.
+    by_columns : bool
+        Whether Dask's rows stay where they are, for what looks at columns one by one.
 
     Raises
     ------
     DataError
         For a missing label, NaN, labels of another length, a single class.
+    MemoryLimitError
+        For Dask's rows that do not fit into memory, where all of them are needed.
     """
     name = estimator if isinstance(estimator, str) else type(estimator).__name__
-    rows = as_rows(X, estimator=name, minimum=2)
+    spread = by_columns and is_dask(X)
+    rows = as_rows(X, estimator=name, minimum=2, limit=memory_limit_bytes(None) if spread else None)
     if y is None and rows.table is not None:
         y = rows.table.labels
     if y is None:
@@ -88,6 +95,8 @@ def as_labelled(
         remember_features(estimator, X, rows)
     values, classes = as_target(y, rows.shape[0], discrete=discrete)
     names = rows.feature_names or tuple(f"x{j}" for j in range(rows.shape[1]))
+    if rows.is_spread:
+        return Labelled(replace(rows, feature_names=names), values, classes, names)
     held = rows.in_memory()
     return Labelled(sparse.csc_array(held) if rows.is_sparse else to_numpy(held), values, classes, names)
 

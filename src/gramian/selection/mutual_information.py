@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.habits import NEVER_OVERWRITTEN, knowing
 from gramian.records import FloatArray
+from gramian.rows import Rows
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
 from gramian.selection.labels import Labelled, as_labelled, column_of, looks_discrete
 
@@ -131,7 +133,8 @@ def mutual_information(
     Parameters
     ----------
     X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
-        Of a sparse matrix some columns are made dense at a time.
+        Of a sparse matrix some columns are made dense at a time; those of Dask's chunks are looked at where
+        they are.
     y : array-like of shape (n_samples,), optional
         Labels; not needed for a file that is read with ``label=``.
     discrete : "auto", bool, or array of bools, positions or names
@@ -167,7 +170,8 @@ def mutual_information(
     its mean magnitude (at least 1e-10) is added, the same that scikit-learn adds for the same
     ``random_state``; an offset beyond 100 standard deviations is subtracted before. A constant feature has 0.
     For continuous columns of a sparse matrix that would, dense, take more than a quarter of the memory limit
-    (``GRAMIAN_MEMORY_LIMIT``) it is drawn for a few columns at a time, as from another ``random_state``.
+    (``GRAMIAN_MEMORY_LIMIT``) it is drawn for a few columns at a time, as from another ``random_state``; for
+    those of Dask's chunks, for every block of 64 MB.
 
     Bias: the plug-in estimate is too high by about ``(r - 1)(c - 1) / (2 n)`` for r and c distinct values. A
     nearest-neighbour estimate varies around 0 for independent variables and is cut off there.
@@ -187,7 +191,11 @@ def mutual_information(
     repeats = check_integer("permutations", permutations, 0)
     most = None if n_jobs is None else effective_n_jobs(n_jobs)
     stream = random_stream(random_state)
-    data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target)
+    data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target, by_columns=True)
+    if isinstance(data.X, Rows):
+        given = discrete if isinstance(discrete, (str, bool)) else _discrete_features(discrete, data)
+        options = {"n_neighbors": k, "permutations": repeats, "discrete_target": data.classes is not None}
+        return _of_spread(data, given, stream, options)
     kinds = _discrete_features(discrete, data)
     _check_neighbors(data, kinds, k)
     found = information(
@@ -210,6 +218,34 @@ def mutual_information(
         label_entropy=None if data.classes is None else entropy(data.y),
         notes=tuple(_notes(data, kinds, k, values)),
     )
+
+
+def _of_spread(
+    data: Labelled, discrete: Any, stream: np.random.RandomState, options: dict[str, Any]
+) -> MutualInformation:
+    """Ask about blocks of columns, where they are, and put the answers side by side."""
+    y = data.original
+
+    def ask(part: Rows, names: Any, mask: Any) -> MutualInformation:
+        named = replace(part, feature_names=tuple(names.tolist()))
+        kinds = discrete if mask is None else mask
+        # A state of its own for each: threads would share one.
+        return mutual_information(named, y, discrete=kinds, random_state=deepcopy(stream), **options)
+
+    def joined(first: MutualInformation, second: MutualInformation) -> MutualInformation:
+        tested = first.p_values is not None and second.p_values is not None
+        return MutualInformation(
+            np.append(first.values, second.values),
+            np.append(first.p_values, second.p_values) if tested else None,  # type: ignore[arg-type]
+            first.feature_names + second.feature_names,
+            np.append(first.discrete, second.discrete),
+            first.label_entropy,
+            tuple(dict.fromkeys(first.notes + second.notes)),
+        )
+
+    mask = discrete if isinstance(discrete, np.ndarray) else None
+    found: MutualInformation = data.X.over_columns(ask, joined, np.array(data.names), mask)
+    return found
 
 
 def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:

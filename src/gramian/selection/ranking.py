@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -14,13 +14,14 @@ from scipy.stats import rankdata
 
 from gramian.errors import DataError
 from gramian.records import FloatArray
+from gramian.rows import Rows
 from gramian.selection.information import information, random_stream
 from gramian.selection.labels import column_of
 from gramian.selection.mutual_information import MutualInformation, mutual_information
 from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score, unit_columns
 from gramian.selection.validating import score_name
 
-Values = Any  # an array or a CSC matrix
+Values = Any  # an array, a CSC matrix, or Rows that are spread
 Places = npt.NDArray[np.intp]
 
 SCORES = ("mutual-information", "f", "chi2", "correlation")
@@ -101,6 +102,13 @@ class Ranker:
         if self.score == "mutual-information":
             found = self._information(X, y, random_state)
             return Scores(found.values, None, tuple(found.notes))
+        if isinstance(X, Rows):
+            bare = replace(self, names=())
+
+            def ask(part: Rows, names: Any) -> Scores:
+                return replace(bare, names=tuple(names.tolist())).measure(part.in_memory(), y)
+
+            return X.over_columns(ask, _beside, np.array(self.names))
         if self.score == "chi2":
             return chi2_score(X, y, discrete=self.discrete, names=self.names)
         score = f_score if self.score == "f" else correlation_score
@@ -141,6 +149,12 @@ class Ranker:
         size = np.abs(values)
         largest = float(size[np.isfinite(size)].max(initial=0.0))
         return np.clip(values / (largest if largest > 0 else 1.0), -BEYOND, BEYOND)
+
+
+def _beside(first: Scores, second: Scores) -> Scores:
+    p_values = None if first.p_values is None else np.append(first.p_values, second.p_values)  # type: ignore[arg-type]
+    notes = tuple(dict.fromkeys(first.notes + second.notes))
+    return Scores(np.append(first.values, second.values), p_values, notes)
 
 
 def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import from_numpy, memory_limit_bytes
 from gramian.errors import DataError, InputTypeError
 from gramian.estimators.inputs import check_features, expected_columns
-from gramian.rows import as_rows
+from gramian.rows import Rows, as_rows
+from gramian.rows.expected import Expected
 
 
 class ColumnSelector(SelectorMixin, BaseEstimator):
@@ -63,17 +64,21 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         array of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = as_rows(X, estimator=type(self).__name__)
+        rows = as_rows(X, estimator=type(self).__name__, expected=Expected())
         count = int(self.support_.sum())
         if rows.is_sparse:
             raise InputTypeError("inverse_transform takes dense data. Pass X.toarray().")
         if rows.shape[1] != count:
             raise DataError(f"X has {rows.shape[1]} columns, but {count} features were kept. Give those.")
-        values = rows.in_memory()
-        # What was dropped is read from a column of zeros.
-        padded = rows.xp.concat([values, rows.xp.zeros_like(values[:, :1])], axis=1)
         places = np.where(self.support_, np.cumsum(self.support_) - 1, count)
-        return rows.xp.take(padded, from_numpy(places, values), axis=1)
+
+        def back(part: Rows) -> Any:
+            # What was dropped is read from a column of zeros.
+            values = part.in_memory()
+            padded = part.xp.concat([values, part.xp.zeros_like(values[:, :1])], axis=1)
+            return part.xp.take(padded, from_numpy(places, values), axis=1)
+
+        return rows.mapped(back, len(places))
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)

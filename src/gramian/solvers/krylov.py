@@ -74,10 +74,11 @@ class KrylovRoute:
         count = target.count or self.block
         orthogonal = 4 * m * self.block * self.block * PASSES**2 / 2 / 10e9
         steps = [
-            Step(*_first_step(form, m, costs.note()), seconds),
+            Step(*_first_step(form, m, costs.note(form)), seconds),
             Step(
                 "iterate",
-                f"block Krylov, {self.block} vectors at a time{_kept(form)}",
+                f"block Krylov, {self.block} vectors at a time{_kept(form)}"
+                + ("" if form.whole else costs.note(form, self.block)),
                 PASSES * costs.product(form, self.block) + orthogonal,
             ),
             Step(

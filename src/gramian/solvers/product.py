@@ -53,7 +53,7 @@ class ProductRoute:
             "centered kernel": ("evaluate", f"{m} x {m} kernel values"),
         }.get(form.matrix, ("read", f"the {m} x {m} matrix"))
         steps = [
-            Step(name, f"{detail}, {form.arithmetic}{costs.note()}", seconds),
+            Step(name, f"{detail}, {form.arithmetic}{costs.note(form)}", seconds),
             Step("decompose", f"{target} of {m}", _seconds(m, target)),
         ]
         count = target.count or m

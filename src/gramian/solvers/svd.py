@@ -61,7 +61,7 @@ class SvdRoute:
 
 def routes(costs: Costs, target: Target) -> Iterator[SvdRoute]:
     """Yield the one route, for dense tables in one place."""
-    if isinstance(costs, TableCosts) and not costs.sparse and not costs.parts:
+    if isinstance(costs, TableCosts) and not costs.sparse and not costs.spread:
         yield SvdRoute()
 
 

@@ -128,6 +128,8 @@ def existing_mode(target: Path) -> int | None:
         except FileNotFoundError:
             return None
     if stat.S_ISDIR(mode):
+        if target.suffix == ".zarr":
+            raise FileError(f"{target} is there already. Remove it, or choose another name.")
         raise FileError(f"{target} is a folder. Name a file in it.")
     if not os.access(target, os.W_OK):
         raise FileError(f"{target} is write-protected. Choose another name or lift the protection.")

@@ -1,0 +1,194 @@
+"""Zarr stores and Parquet files as tables in Dask's chunks, each read by whoever works on it."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import FileError, MissingExtraError, ParameterError
+from gramian.rows.arrow_files import opened_columns, require_same
+from gramian.rows.dask import CHUNK_BYTES, DaskTable
+from gramian.rows.decoding import readable
+from gramian.rows.expected import Expected
+from gramian.rows.files import Location, kind_of, kind_of_folder, parquet_files
+from gramian.rows.scan import Scan
+from gramian.rows.stored_zarr import StoredZarr, array_of
+from gramian.rows.table import Table, array_roles, pick_columns, pick_rows
+
+# What a scan cannot ask of a table in chunks.
+ANSWER = "10s"  # that a scheduler may take to answer
+LEAST_CHUNKS = 16
+REFUSED = ("id", "label", "labels_from", "transpose", "missing", "size", "na_values")
+
+
+class _Direct:
+    """Rows of a Zarr array, read by several at once, with nothing kept."""
+
+    ndim = 2
+
+    def __init__(self, stored: StoredZarr) -> None:
+        self.stored, self.shape, self.dtype = stored, stored.shape, stored.dtype
+
+    def __getitem__(self, key: tuple[slice, slice]) -> npt.NDArray[Any]:
+        return self.stored.rows(key[0].start, key[0].stop)[:, key[1]]
+
+
+class _Groups:
+    """Row groups of Parquet files with the same columns of numbers, one below the other."""
+
+    ndim = 2
+
+    def __init__(self, paths: list[Path], names: list[str], kept: list[int], source: str) -> None:
+        self.paths, self.columns = paths, [names[place] for place in kept]
+        groups = []
+        for place, path in enumerate(paths):
+            with opened_columns(path) as file:
+                schema, about = file.schema_arrow, file.metadata
+                groups += [(place, i, about.row_group(i).num_rows) for i in range(about.num_row_groups)]
+                require_same(names, schema.names, path, paths[0])
+                empty = schema.empty_table().select(self.columns)
+        self.groups = [group for group in groups if group[2]]
+        self.starts = [0, *accumulate(rows for *_, rows in self.groups)]
+        self.shape = (self.starts[-1], len(self.columns))
+        wrong = [field for field in empty.schema if not _is_number(field.type)]
+        if wrong:
+            others = ",".join(field.name for field in wrong[:8])
+            raise ParameterError(
+                f"{source}: column {wrong[0].name!r} holds {wrong[0].type}, and --engine dask reads numbers. "
+                f"Leave such columns out: --drop '{others}'"
+            )
+        self.dtype = np.result_type(np.float32, *(field.type.to_pandas_dtype() for field in empty.schema))
+
+    def __getitem__(self, key: tuple[slice, slice]) -> npt.NDArray[Any]:
+        first, last = key[0].start, key[0].stop
+        found = []
+        for place in range(bisect_right(self.starts, first) - 1, len(self.groups)):
+            file, group, _ = self.groups[place]
+            start = self.starts[place]
+            if start >= last:
+                break
+            with opened_columns(self.paths[file]) as opened:
+                table = opened.read_row_group(group, columns=self.columns, use_threads=False)
+            columns = [table[name].to_numpy() for name in self.columns]
+            found.append(np.stack(columns, axis=1, dtype=self.dtype)[max(first - start, 0) : last - start])
+        return np.concatenate(found)[:, key[1]]
+
+
+def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
+    """Return what a scan asks for as a table in Dask's chunks, of which nothing has been read.
+
+    Raises
+    ------
+    ParameterError
+        For another kind of file, and what cannot be asked of one in chunks.
+    MissingExtraError
+        If Dask is not installed.
+    FileError, DataError
+        As the file's reader says.
+    """
+    try:
+        import dask.array as da
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("cluster", "dask", "--engine dask") from error
+
+    place, source = asked._place, readable(str(asked.path))
+    kind = "" if not isinstance(place, Location) else _kind(place.path)
+    if not isinstance(place, Location) or kind not in ("zarr", "parquet"):
+        raise ParameterError(
+            f"--engine dask reads .zarr and .parquet, and {source} is neither. Leave out --engine, or write "
+            "it as one of them."
+        )
+    for name in REFUSED:
+        if getattr(asked, name):
+            raise ParameterError(
+                f"--{name.replace('_', '-')} is not for --engine dask, which takes --rows, --columns and "
+                "--drop. Leave out one of them."
+            )
+    # Workers may have another working directory.
+    path, choice, names = place.path.resolve(), asked._choice(expected), None
+    if kind == "zarr":
+        array, notes = array_of(path, place.key, source)
+        stored = StoredZarr(path, array, sys.maxsize, source)
+        whole: Any = _Direct(stored)
+        _, kept, _, _ = array_roles(stored.shape, choice, source)
+        ends: Sequence[int] = range(0, len(stored) + stored.step, stored.step)
+    else:
+        paths, notes = parquet_files(path) if path.is_dir() else [path], ()
+        with opened_columns(paths[0]) as file:
+            every = list(file.schema_arrow.names)
+        kept, _, _ = pick_columns(every, choice, source)
+        if expected is not None and expected.names is not None:
+            kept, more = expected.places(every, source)
+            notes = (*notes, *more)
+        whole = _Groups(paths, every, kept, source)
+        names, kept, ends = tuple(whole.columns), None, whole.starts
+    chunks = _lengths(ends, whole), whole.shape[1]
+    values = da.from_array(whole, chunks, name=False, meta=np.empty((0, 0), whole.dtype))
+    rows = pick_rows(whole.shape[0], choice.rows, source)
+    values = values if choice.rows is None else values[rows.start : rows.stop : rows.step]
+    return Table(
+        DaskTable(values if kept is None else values[:, kept]),
+        names,
+        source=source,
+        notes=notes,
+        row_numbers=None if choice.rows is None else rows,
+        column_numbers=None if kept is None else tuple(kept),
+    )
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[None]:
+    """Have the workers of a scheduler compute what is computed inside, or threads of this process.
+
+    Raises
+    ------
+    MissingExtraError
+        If distributed is not installed.
+    FileError
+        If no scheduler answers at the address.
+    """
+    if address is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("cluster", "distributed", "--scheduler") from error
+    try:
+        client = Client(address, timeout=ANSWER)
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(
+            f"no scheduler of Dask answers at {address}. Start one with: dask scheduler, and give its "
+            "address, as in tcp://HOST:8786, or leave out --scheduler."
+        ) from error
+    with client:
+        yield
+
+
+def _lengths(ends: Any, whole: Any) -> tuple[int, ...]:
+    """Rows of chunks that are made of whole parts of the file: of some size, and enough for many workers."""
+    n, d = whole.shape
+    least = min(CHUNK_BYTES // (2 * d * whole.dtype.itemsize), -(-n // LEAST_CHUNKS))
+    kept = [0]
+    for end in ends:
+        if min(end, n) - kept[-1] >= least:
+            kept.append(min(end, n))
+    return tuple(b - a for a, b in pairwise([*kept, n]) if b > a)
+
+
+def _kind(path: Path) -> str:
+    return kind_of_folder(path) if path.is_dir() else kind_of(path)
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))

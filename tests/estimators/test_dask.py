@@ -1,0 +1,185 @@
+"""Estimators give for Dask's chunks what they give for arrays, and what they give stays lazy."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
+from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
+from gramian.rows.dask import DaskRows
+
+da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
+dd = pytest.importorskip("dask.dataframe", reason="needs pandas")
+pd = pytest.importorskip("pandas")
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((300, 8)) @ np.diag(np.linspace(4, 0.5, 8)) + 2
+X[:, :2] += 9 * rng.standard_normal((300, 1))
+COUNTS = rng.integers(0, 3, (300, 8))
+NAMES = list("abcdefgh")
+RULES = [{"n_components": rule} for rule in ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")]
+
+
+def chunked(values, rows=70):
+    return da.from_array(values, chunks=(rows, *values.shape[1:]))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PCA(3),
+        PCA(3, whiten=True),
+        PCA(ddof=0, center=False),
+        PCA(max_rmse=1.0),
+        PCA(0.9, scale="pareto"),
+        PCA(3, scale=np.arange(1.0, 9)),
+        PCA(3, scale="genotype"),
+        *(PCA(3, solver=solver) for solver in ("full", "covariance", "gram", "krylov")),
+        *(PCA(**rule) for rule in RULES),
+        *(Whitener(method) for method in ("zca", "pca", "cholesky", "zca-cor")),
+        Whitener(n_components=3, regularization="ledoit-wolf"),
+        *(KernelPCA(3, kernel="rbf", gamma=0.01, tol=1e-9, solver=solver) for solver in ("krylov", "dense")),
+        KernelPCA(0.5, kernel="poly", gamma="scale", center=False, tol=1e-9),
+        *(
+            KernelPCA(3, kernel="rbf", gamma=0.01, solver="nystroem", n_landmarks=20, landmarks=rule)
+            for rule in ("rpcholesky", "uniform", "kmeans")
+        ),
+        KernelPCA(3, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=30),
+        PolynomialMap(2),
+        TaylorMap(2),
+        RandomFourierMap(20, sigma=3.0),
+    ],
+    ids=str,
+)
+def test_estimators(model):
+    values = COUNTS if "genotype" in str(model) else X
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    expected = model.fit(values).transform(values)
+    given = chunked(values)
+    for found in (model.fit(given).transform(given), model.fit_transform(given)):
+        assert isinstance(found, da.Array)
+        assert found.dtype == expected.dtype
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found.compute(), expected, atol=1e-9)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_allclose(again.transform(values), expected, atol=1e-9)
+    if hasattr(model, "inverse_transform") and getattr(model, "solver", "") != "random-features":
+        whole = model.inverse_transform(expected)
+        np.testing.assert_allclose(model.inverse_transform(chunked(expected)).compute(), whole, atol=1e-9)
+    holed = chunked(np.where(X > 25, np.nan, X))
+    with pytest.raises(DataError, match=r"contains NaN: row \d+ of chunk"):
+        model.transform(holed).compute()
+    with pytest.raises(DataError, match="contains NaN"):
+        model.fit(holed)
+
+
+def test_likelihoods_and_what_a_model_says():
+    ours, whole = PCA(3).fit(chunked(X)), PCA(3).fit(X)
+    lazy = ours.score_samples(chunked(X.astype("f4")))
+    assert (lazy.shape, lazy.dtype) == ((300,), "f8")
+    np.testing.assert_allclose(lazy.compute(), whole.score_samples(X), rtol=1e-5)
+    assert ours.score(chunked(X)) == pytest.approx(whole.score(X))
+    assert str(ours.summary()) == str(whole.summary())
+    np.testing.assert_allclose(ours.get_covariance(), whole.get_covariance(), atol=1e-12)
+
+
+def test_batches_of_chunks_are_merged():
+    model = PCA(3).partial_fit(chunked(X[:100])).partial_fit(X[100:120]).partial_fit(chunked(X[120:]))
+    np.testing.assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
+    frequent = PCA(2, solver="frequent-directions", sketch_size=4)
+    for found in (frequent.fit(chunked(X)), gramian.PCA(**frequent.get_params()).partial_fit(chunked(X))):
+        exact = PCA().fit(X).explained_variance_
+        certificate = found.certificate_
+        assert certificate.ok
+        assert (found.explained_variance_ <= exact[:2] * (1 + 1e-12)).all()
+        # A sketch of the parts is none the worse: the theorem's bound holds of it.
+        assert certificate.widening <= exact[2:].sum() / (4 + 1 - 2) * (1 + 1e-12)
+        assert (exact[:2] - found.explained_variance_ <= certificate.widening).all()
+
+
+def test_what_needs_every_row_has_a_limit_and_checkpoints_are_refused(tmp_path):
+    long = da.random.default_rng(0).standard_normal((40_000, 100), chunks=(5000, 100))
+    with pytest.raises(MemoryLimitError, match="use 'gavish-donoho', or a sample of the rows"):
+        PCA("parallel", memory_limit="20MB").fit(long)
+    with pytest.raises(ParameterError, match=r"computes again what a worker has lost\. Leave"):
+        PCA(3).fit(chunked(X), checkpoint=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
+def test_frames():
+    frame = pd.DataFrame(X, columns=NAMES)
+    lazy = dd.from_pandas(frame, npartitions=4)
+    model, whole = PCA(3).fit(lazy), PCA(3).fit(frame)
+    assert model.feature_names_in_.tolist() == NAMES
+    found = model.transform(lazy)
+    assert isinstance(found, da.Array)
+    np.testing.assert_allclose(found.compute(), whole.transform(frame), atol=1e-12)
+    some = lazy[lazy.a > 0]
+    np.testing.assert_allclose(
+        Whitener().fit(some).eigenvalues_, Whitener().fit(frame[frame.a > 0]).eigenvalues_, rtol=1e-12
+    )
+    with pytest.raises(
+        DataError, match=r"(?s)same order.*Put them in order with X\[model.feature_names_in_\]"
+    ):
+        model.transform(lazy[NAMES[::-1]])
+    with pytest.raises(DataError, match="yet now missing:\n- h"):
+        model.transform(lazy[NAMES[:-1]])
+    with pytest.raises(DataError, match=r"1 column holds no numbers: 't' \(text\)"):
+        PCA().fit(lazy.assign(t="text"))
+    with pytest.raises(DataError, match="holds 0 rows, and a minimum of 2 is required by PCA"):
+        PCA().fit(lazy[lazy.a > 1e3])
+    with pytest.raises(DataError, match="holds no rows"):
+        PCA(2).partial_fit(lazy[lazy.a > 1e3])
+    assert model.transform(lazy[lazy.a > 1e3]).compute().shape == (0, 3)
+
+
+def test_rows_that_are_all_alike():
+    with pytest.warns(RankWarning, match="rank 0"):
+        model = PCA(2).fit(da.ones((50, 4), chunks=(20, 4)))
+    assert not model.transform(da.ones((50, 4), chunks=(20, 4))).compute().any()
+
+
+def test_exact_kernel_pca_keeps_tiles_where_the_rows_are(monkeypatch):
+    model = KernelPCA(3, kernel="rbf", gamma=0.01, solver="krylov").fit(chunked(X))
+    assert model.certificate_.ok
+    assert "tiles" in str(model.plan_)
+    np.testing.assert_array_equal(model.X_fit_, X)
+    scores = model.transform(chunked(X[:20]))
+    for ours, whole in (
+        (model.inverse_transform(scores), model.inverse_transform(scores.compute())),
+        (model.denoise(chunked(X[:20])), model.denoise(X[:20])),
+    ):
+        assert isinstance(ours, da.Array)
+        np.testing.assert_allclose(ours.compute(), whole, atol=1e-6)
+    _, residuals = model.denoise(chunked(X[:20]), return_error=True)
+    np.testing.assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
+    with pytest.raises(ParameterError, match="for data in one place"):
+        model.fit(chunked(X), checkpoint="kept")
+    monkeypatch.setattr(DaskRows, "room", 10_000)
+    with pytest.raises(MemoryLimitError, match=r"take 36 MB, and 10 kB may be kept.*solver='nystroem'"):
+        KernelPCA(3, kernel="rbf", gamma=0.01, memory_limit="130MB").fit(da.ones((3000, 5), chunks=1000))
+    with pytest.raises(MemoryLimitError, match=r"all 300 rows.*An exact model keeps all rows.*'nystroem'"):
+        KernelPCA(3, kernel="rbf", memory_limit=50_000).fit(chunked(X))
+
+
+def test_landmarks_of_rows_that_are_spread():
+    options = {"kernel": "rbf", "gamma": 0.01, "solver": "nystroem", "n_landmarks": 20, "random_state": 0}
+    ours, whole = KernelPCA(3, **options).fit(chunked(X)), KernelPCA(3, **options).fit(X)
+    np.testing.assert_array_equal(ours.landmark_indices_, whole.landmark_indices_)
+    np.testing.assert_array_equal(ours.landmarks_, whole.landmarks_)
+    np.testing.assert_allclose(ours.certificate_.upper, whole.certificate_.upper, rtol=1e-9)
+    streamed = KernelPCA(3, **options)
+    for part in (X[:100], X[100:]):
+        streamed.partial_fit(part)
+    lazily = KernelPCA(3, **options)
+    for part in (X[:100], X[100:]):
+        lazily.partial_fit(chunked(part, 40))
+    np.testing.assert_allclose(lazily.eigenvalues_, streamed.eigenvalues_, rtol=1e-9)
+    with pytest.raises(DataError, match="contains NaN: row 0, column 0"):
+        lazily.partial_fit(chunked(X * np.nan))
+    assert lazily.n_samples_ == 300
+    with pytest.raises(MemoryLimitError, match=r"where the rows are needs about.*landmarks='uniform'"):
+        KernelPCA(3, **options, memory_limit=30_000).fit(chunked(X))

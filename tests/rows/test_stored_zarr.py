@@ -1,0 +1,99 @@
+"""Arrays of Zarr stores give what arrays in memory give, or say what is wrong with them."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from gramian import PCA, scan
+from gramian.errors import (
+    DataError,
+    FileError,
+    GramianError,
+    MemoryLimitError,
+    MissingExtraError,
+    ParameterError,
+)
+
+zarr = pytest.importorskip("zarr", reason='needs pip install "gramian[cluster]"')
+
+X = np.random.default_rng(0).standard_normal((3000, 20)).astype("f4") + 3
+SMALL = 400_000  # bytes of memory of which a quarter holds no table, but a band of chunks
+
+
+@pytest.fixture
+def store(tmp_path):
+    zarr.create_array(tmp_path / "x.zarr", data=X, chunks=(70, 12))
+    return tmp_path / "x.zarr"
+
+
+def test_pca_reads_a_store_as_it_reads_an_array(store):
+    expected = PCA(3, solver="krylov").fit(X).explained_variance_
+    np.testing.assert_array_equal(PCA(3, solver="krylov").fit(store).explained_variance_, expected)
+    table = scan(store).open(SMALL)
+    assert not isinstance(table.values, np.ndarray)
+    np.testing.assert_array_equal(table.values[65:1000, 3:14], X[65:1000, 3:14])
+    chosen = scan(store, columns="5,0", label="7", rows="10:2900").open(SMALL)
+    np.testing.assert_array_equal(chosen.values[0:2890], X[10:2900, [5, 0]])
+    np.testing.assert_array_equal(chosen.labels, X[10:2900, 7])
+
+
+@pytest.mark.parametrize("consolidated", [False, True])
+@pytest.mark.filterwarnings("ignore:Consolidated metadata:zarr.errors.ZarrUserWarning")
+def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
+    group = zarr.open_group(tmp_path / "g", mode="w")
+    group.create_array("a/x", data=X, shards=(1500, 20), chunks=(100, 20), compressors=None)
+    group.create_array("a/faces", data=X.reshape(-1, 4, 5), chunks=(100, 2, 5))
+    group.create_array("a/old", data=X > 3, chunks=(70, 20))
+    group.create_array("names", shape=(3000,), dtype=str, chunks=(3000,))
+    if consolidated:
+        zarr.consolidate_metadata(group.store)
+    for limit in (SMALL, 1 << 30):
+        table = scan(f"{tmp_path}/g::a/x").open(limit)
+        np.testing.assert_array_equal(table.values[0:3000], X)
+        faces = scan(f"{tmp_path}/g::a/faces", rows="5:2000").open(limit)
+        assert faces.picture_shape == (4, 5)
+        np.testing.assert_array_equal(np.reshape(faces.values[0:1995], (1995, 20)), X[5:2000])
+        np.testing.assert_array_equal(scan(f"{tmp_path}/g::a/old").open(limit).values[0:3000], X > 3)
+    with pytest.raises(DataError, match=r"names \(3000 text\).*Say which one is meant: .*g::a/faces"):
+        scan(tmp_path / "g").read()
+    with pytest.raises(DataError, match="holds 3000 text, not real numbers"):
+        scan(f"{tmp_path}/g::names").read()
+
+
+def test_chunks_that_are_damaged_or_not_there_are_named_by_their_rows(store):
+    (store / "c/3/1").write_bytes((store / "c/3/1").read_bytes()[:100])
+    for limit in (SMALL, 1 << 30):
+        with pytest.raises(
+            FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: the file is damaged"
+        ):
+            scan(store).open(limit).values[0:300]
+    (store / "c/3/1").unlink()
+    for limit in (SMALL, 1 << 30):
+        with pytest.raises(FileError, match=r"rows 210 to 279: the chunk c/3/1 is not there.*all are 0.0"):
+            scan(store).open(limit).values[0:300]
+
+
+def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
+    with pytest.raises(DataError, match=r"has no array 'y'\. It holds x"):
+        scan(f"{store}::y").read()
+    zarr.create_array(tmp_path / "long.zarr", data=X, chunks=(3000, 20))
+    with pytest.raises(MemoryLimitError, match=r"chunks of 3000 x 20.*chunks=\(208, 20\)"):
+        scan(tmp_path / "long.zarr").open(SMALL)
+    (tmp_path / "pictures").mkdir()
+    with pytest.raises(ParameterError, match="Leave out ::x"):
+        scan(f"{tmp_path}/pictures::x")
+    old = zarr.create_array(tmp_path / "old.zarr", data=X, zarr_format=2, filters=None)
+    np.testing.assert_array_equal(scan(tmp_path / "old.zarr").read().values, old[:])
+    described = json.loads((tmp_path / "old.zarr/.zarray").read_text())
+    for part in ({"compressor": {"id": "pickle"}}, {"filters": [{"id": "pickle"}]}):
+        (tmp_path / "old.zarr/.zarray").write_text(json.dumps(described | part))
+        with pytest.raises(GramianError, match="pickle"):
+            scan(tmp_path / "old.zarr").read()
+    (store / "zarr.json").write_text("{")
+    with pytest.raises(FileError, match="truncated, damaged or protected"):
+        scan(store).read()
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "gramian\[cluster\]"'):
+        scan(store).read()
