@@ -12,6 +12,7 @@ import exact
 import growth
 import meaning
 import scale
+import serving
 from harness import memory, report
 from harness.rows import Options, Report, Row
 from harness.timing import say
@@ -27,6 +28,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "meaning": meaning.rows,
     "scale": scale.rows,
     "selection": selection.rows,
+    "service": serving.rows,
 }
 
 

@@ -9,7 +9,7 @@ from gramian.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "plot", "report", "info", "plan", "relations",
-    "select", "choose-kernel", "demo", "kernels", "faces"
+    "select", "choose-kernel", "serve", "demo", "kernels", "faces"
 )  # fmt: skip
 
 

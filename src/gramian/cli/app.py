@@ -15,6 +15,7 @@ from gramian.cli.plotting import plot
 from gramian.cli.relating import relations
 from gramian.cli.reporting import report
 from gramian.cli.selecting import select
+from gramian.cli.serving import serve
 from gramian.cli.showing import info
 from gramian.cli.whitening import whiten
 from gramian.version import __version__
@@ -47,6 +48,7 @@ for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info
     app.command()(spread(command))
 app.command()(select)
 app.command()(choose_kernel)
+app.command()(serve)
 app.command()(spread(demo))
 app.add_typer(kernels, name="kernels")
 app.add_typer(faces, name="faces")

@@ -388,7 +388,7 @@ def _answer(
     """Print what is answered; end with 1 where a picture was not answered with a person."""
     from gramian.faces import recognition
     from gramian.faces.gallery import Gallery
-    from gramian.report.facts import plain
+    from gramian.report.facts import calibration_facts, plain
 
     space = open_model(model)
     with Gallery.open(gallery, space, read_only=True) as opened:
@@ -406,7 +406,7 @@ def _answer(
                 else recognition.verify(space, recogniser, one.faces, person)
             )
             answered += zip(one.names, found, strict=True)
-    calibration = _calibration(recogniser, person)
+    calibration = calibration_facts(recogniser, person)
     if as_json:
         facts = {
             "gallery": gallery,
@@ -426,23 +426,6 @@ def _answer(
 def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         print(shown(line))
-
-
-def _calibration(recogniser: Any, person: str | None) -> dict[str, Any]:
-    found = recogniser.calibration_
-    used = found.identify if person is None else found.verify
-    return {
-        "people": len(recogniser.people_),
-        "threshold": used.value,
-        "far": used.far,
-        "far_asked": recogniser.far,
-        "predicted_false_accept": used.false_accept,
-        "predicted_false_reject": used.false_reject,
-        "extrapolated": not used.observed,
-        "impostor_pictures": found.n_impostor,
-        "genuine_pictures": found.n_genuine,
-        "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
-    }
 
 
 def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:

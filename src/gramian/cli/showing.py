@@ -16,7 +16,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
     from gramian.estimators.description import described
-    from gramian.report.facts import component_facts, model_facts, plain
+    from gramian.report.facts import info_facts
     from gramian.store import read_model
 
     path = model_path(model)
@@ -24,14 +24,10 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
         stored = read_model(path)
         fitted = described(stored) or _loaded(path)
     told: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
-    if hasattr(fitted, "certificate_"):
-        facts = model_facts(fitted) | {"kind": stored.kind}
-        told |= {"model": facts, "components": component_facts(fitted)}
+    told |= info_facts(fitted, stored.kind)
+    lines = [_made(told["model"])]
+    if "components" in told:
         lines = [*_lines(told["model"]), "", *model_lines(fitted)]
-    else:  # a map of features has no components
-        parameters = plain(fitted.get_params(deep=False))
-        told["model"] = {"kind": stored.kind, "parameters": parameters}
-        lines = [_made(told["model"])]
     writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
     answer(as_json, told, "\n".join([*lines, "", f"Written by {writers}."]))
 

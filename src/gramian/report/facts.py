@@ -178,3 +178,29 @@ def model_facts(model: Any) -> dict[str, Any]:
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }
+
+
+def info_facts(model: Any, kind: str) -> dict[str, Any]:
+    """Return what a saved model is, and its components if it has such."""
+    if hasattr(model, "certificate_"):
+        return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
+    # A map of features has no components.
+    return {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
+
+
+def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
+    """Return the threshold by which people are identified, or a person is verified, and what it will cost."""
+    found = recogniser.calibration_
+    used = found.identify if person is None else found.verify
+    return {
+        "people": len(recogniser.people_),
+        "threshold": used.value,
+        "far": used.far,
+        "far_asked": recogniser.far,
+        "predicted_false_accept": used.false_accept,
+        "predicted_false_reject": used.false_reject,
+        "extrapolated": not used.observed,
+        "impostor_pictures": found.n_impostor,
+        "genuine_pictures": found.n_genuine,
+        "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
+    }

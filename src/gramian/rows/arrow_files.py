@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices, told
-from gramian.errors import DataError, FileError, GramianError
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
 from gramian.rows.columnar import first_free
 from gramian.rows.table import Choice, pick_columns, unique_names
 
@@ -200,7 +200,9 @@ def _count(file: Any) -> int:
     return sum(batch.num_rows for batch in _record_batches(file))
 
 
-def _damaged(error: Exception, source: str, kind: str) -> FileError:
+def _damaged(error: Exception, source: str, kind: str) -> Exception:
+    if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+        return MemoryLimitError(f"{source} takes more memory than there is ({error}). Read a part of it.")
     detail = str(error).split("\n")[0].rstrip(".")
     return FileError(f"{source} is truncated or damaged {kind} ({detail}). Make or copy it again.")
 

@@ -1,0 +1,210 @@
+"""``python benchmarks service [--quick]``: a server under load, on the loopback of this machine.
+
+``gramian serve`` runs as a process of its own. 200 clients, each with one connection that stays open, ask it
+for the scores of a table and for the name of a face in turns, and ask again as soon as they are answered; who
+gets 429 waits for as long as it says. Memory is the sum over the server and its processes, without what they
+share, once a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness.rows import Check, Options, Report, Row, Standing
+from harness.timing import say
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
+
+
+@dataclass
+class Load:
+    """What clients saw."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"transform": [], "identify": []})
+    statuses: Counter[int] = field(default_factory=Counter)
+    broken: int = 0
+    memory: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class LoadRow:
+    """So many clients for so long."""
+
+    name: str
+    clients: int
+    duration: float
+
+    @property
+    def about(self) -> str:
+        return (
+            f"{self.clients} clients for {self.duration:g} s in turns: scores of 20 rows of 30 columns "
+            "(.npy), and the name of a drawn face of 24x28 pixels among 30 people (.npy)"
+        )
+
+    def measure(self, options: Options, rehearsal: Any) -> Report:
+        """Serve, ask, and say how long answers took."""
+        load = Load()
+        with tempfile.TemporaryDirectory() as folder:
+            files = _files(Path(folder))
+            command = [sys.executable, "-m", "gramian", "serve", *files, "--no-open", "--port", "0"]
+            log = Path(folder, "log")
+            with log.open("wb") as told, subprocess.Popen(command, stderr=told) as process:
+                try:
+                    asyncio.run(_ask(load, _port(process, log), process.pid, self))
+                finally:
+                    process.terminate()
+        return self._report(load)
+
+    def _report(self, load: Load) -> Report:
+        report = Report(self.name, self.about, {})
+        for what, seconds in load.seconds.items():
+            shown = ", ".join(
+                f"{100 * q:g} % {1e3 * value:.0f} ms"
+                for q, value in zip(QUANTILES, np.quantile(seconds or [np.nan], QUANTILES), strict=True)
+            )
+            note = f"{len(seconds) / self.duration:.0f} a second; latency {shown}"
+            report.standings.append(Standing(what, what == "transform", seconds, note=note, accurate=True))
+            say(f"  {what}: {note}")
+        answers = sum(load.statuses.values())
+        good = sum(count for status, count in load.statuses.items() if 200 <= status < 300)
+        late = load.memory[len(load.memory) // 2 :]
+        early = load.memory[len(load.memory) // 4 : len(load.memory) // 2]
+        growth = max(late, default=0) / max(max(early, default=1), 1)
+        report.standings[0].note += f"; all answers by status: {dict(load.statuses)}"
+        report.standings[0].peak_growth = max(load.memory, default=0)
+        report.checks = [
+            Check("answers that are neither 2xx nor 429", answers - good - load.statuses[429], 0),
+            Check("connections that broke", load.broken, 0),
+            Check("memory of the second half over that of the second quarter", growth, 1.1),
+        ]
+        return report
+
+
+def rows(quick: bool) -> list[Row]:
+    """The one row."""
+    return [LoadRow("load", 20 if quick else 200, 5.0 if quick else 60.0)]
+
+
+# ------------------------------------------------------------------ the server
+
+
+def _files(folder: Path) -> list[str]:
+    from gramian import PCA
+    from gramian.faces import FaceSpace, drawn_faces
+    from gramian.faces.gallery import enroll_into
+
+    PCA(10).fit(np.random.default_rng(0).standard_normal((2000, 30))).save(folder / "pca.gramian")
+    faces = drawn_faces(30, 4, size=(24, 28))
+    space = FaceSpace(30).fit(faces)
+    space.save(folder / "faces.gramian")
+    enroll_into(folder / "people.gallery", space, faces.people, space.transform(faces), faces.hashes)
+    return [str(folder / name) for name in ("pca.gramian", "faces.gramian", "people.gallery")]
+
+
+def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+    for _ in range(600):
+        if found := re.search(rb"http://127\.0\.0\.1:(\d+)/", log.read_bytes()):
+            return int(found[1])
+        if process.poll() is not None:
+            raise RuntimeError(log.read_text())
+        time.sleep(0.1)
+    raise RuntimeError("the server did not start")
+
+
+def memory_of(pid: int) -> int:
+    """Bytes of a process and its children, of which shared pages count in part."""
+    total = 0
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    for one in (pid, *map(int, children.read_text().split())) if children.exists() else ():
+        for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
+            total += 1024 * int(line.split()[1]) if line.startswith("Pss:") else 0
+    return total
+
+
+# ------------------------------------------------------------------ the clients
+
+
+async def _ask(load: Load, port: int, pid: int, row: LoadRow) -> None:
+    ids = await _ids(port)
+    rng = np.random.default_rng(1)
+    from gramian.faces import drawn_faces
+
+    face = drawn_faces(30, 1, size=(24, 28), seed=2).pictures[:1]
+    where = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
+    requests = {
+        "transform": _request(f"/api/v1/models/{ids['pca']}/transform", rng.standard_normal((20, 30))),
+        "identify": _request(where, face),
+    }
+    end = time.perf_counter() + row.duration
+    watching = asyncio.create_task(_watch(load, pid))
+    await asyncio.gather(*(_client(load, port, requests, end, turn) for turn in range(row.clients)))
+    watching.cancel()
+
+
+async def _watch(load: Load, pid: int) -> None:
+    while True:
+        load.memory.append(memory_of(pid))
+        await asyncio.sleep(1)
+
+
+async def _client(load: Load, port: int, requests: dict[str, bytes], end: float, turn: int) -> None:
+    connection = None
+    while time.perf_counter() < end:
+        what = list(requests)[turn % 2]
+        turn += 1
+        began = time.perf_counter()
+        try:
+            connection = connection or await asyncio.open_connection("127.0.0.1", port)
+            connection[1].write(requests[what])
+            status, headers, _ = await _answer(connection[0])
+        except (ConnectionError, asyncio.IncompleteReadError):
+            load.broken += 1
+            connection = None
+            continue
+        load.statuses[status] += 1
+        if status == 429:
+            await asyncio.sleep(min(float(headers["retry-after"]), max(0.0, end - time.perf_counter())))
+        else:
+            load.seconds[what].append(time.perf_counter() - began)
+        if headers.get("connection") == "close":
+            connection[1].close()
+            connection = None
+    if connection is not None:
+        connection[1].close()
+
+
+async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    body = await reader.readexactly(int(headers["content-length"]))
+    return int(head[0].split()[1]), headers, body
+
+
+async def _ids(port: int) -> dict[str, str]:
+    found = {}
+    for kind in ("models", "galleries"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET /api/v1/{kind} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        _, _, body = await _answer(reader)
+        found |= {item["name"].partition(".")[0]: item["id"] for item in json.loads(body)}
+        writer.close()
+    return found
+
+
+def _request(place: str, values: Any) -> bytes:
+    stream = BytesIO()
+    np.save(stream, values)
+    head = f"POST {place} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-npy\r\n"
+    return f"{head}Content-Length: {len(stream.getvalue())}\r\n\r\n".encode() + stream.getvalue()

@@ -1,0 +1,174 @@
+"""Makes the application: what it is started with, what it keeps, and how it begins and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
+
+from gramian.errors import FileError
+from gramian.service.api import api
+from gramian.service.guard import Guard
+from gramian.service.logs import Log
+from gramian.service.metrics import Metrics
+from gramian.service.pages import pages
+from gramian.service.problems import Problem, Refusal
+from gramian.service.settings import Limits, Settings
+from gramian.service.shelves import Item, Kind
+from gramian.service.state import State
+from gramian.store import finish_folder
+from gramian.version import __version__
+
+SWEEP = 30.0  # seconds between two looks for visitors who are gone
+
+
+def create_app(
+    *sources: str | os.PathLike[str],
+    store: str | os.PathLike[str] | None = None,
+    token: str | None = None,
+    hosts: Sequence[str] = (),
+    limits: Limits | None = None,
+    api_only: bool = False,
+) -> FastAPI:
+    """Return an ASGI application that answers other programs and browsers.
+
+    Parameters
+    ----------
+    *sources : str or Path
+        Models, galleries and data that every visitor may use and nobody change.
+    store : str or Path, optional
+        A folder for models, which then survive a restart. By default everything goes in the end.
+    token : str, optional
+        What visitors must know; by default ``GRAMIAN_TOKEN``. Without one only this machine is answered.
+    hosts : sequence of str
+        Names under which the server may be called, beside those of the machine.
+    limits : Limits, optional
+    api_only : bool, default=False
+        Serve no page for people.
+
+    Raises
+    ------
+    FileError
+        If a source or the store cannot be used.
+
+    Examples
+    --------
+    >>> create_app(api_only=True).title
+    'gramian'
+    """
+    token = token or os.environ.get("GRAMIAN_TOKEN") or None
+    settings = Settings(token, tuple(hosts), None if store is None else Path(store), limits or Limits())
+    given, metrics = [item_of(os.fspath(source)) for source in sources], Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        temporary = None if settings.store is not None else tempfile.mkdtemp(prefix="gramian-")
+        root = Path(temporary or settings.store or ".").resolve()
+        state = app.state.gramian = State(settings, root, given, metrics)
+        sweeping = asyncio.create_task(_sweep(state))
+        try:
+            await state.begin()
+            yield
+        finally:
+            sweeping.cancel()
+            await asyncio.wait([sweeping])
+            await state.end()
+            shutil.rmtree(temporary or state.work, ignore_errors=True)
+
+    app = FastAPI(
+        title="gramian",
+        version=__version__,
+        description="PCA and kernel PCA over HTTP.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+        lifespan=lifespan,
+    )
+    app.include_router(api)
+    app.include_router(pages(api_only))
+    for kind, answer in ANSWERS.items():
+        app.add_exception_handler(kind, answer)
+    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Log, metrics=metrics)
+    return app
+
+
+def item_of(source: str) -> Item:
+    """Return what a server is started with, which is told from its name and its first bytes.
+
+    Raises
+    ------
+    FileError
+        If it is not there, or of no kind that is read.
+    """
+    path = Path(source)
+    kind: Kind = "data"
+    if path.is_dir() and (path / "model.gramian").exists():
+        finish_folder(path)
+        path = path / "model.gramian"
+    if path.suffix == ".gramian":
+        kind = "model"
+    elif path.is_file():
+        with open(path, "rb") as file:
+            kind = "gallery" if file.read(16) == b"SQLite format 3\0" else "data"
+    if not path.exists() and "::" in source:
+        path = Path(source.rpartition("::")[0])
+    if not path.exists():
+        raise FileError(f"{source}: there is no such file or folder. Check the name.")
+    size = path.stat().st_size if path.is_file() else 0
+    created = path.stat().st_mtime
+    name = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+    full = os.path.abspath(path if kind != "data" else source)
+    return Item(secrets.token_hex(16), kind, name, created, size, {}, full, "given")
+
+
+async def _sweep(state: State) -> None:
+    while True:
+        await asyncio.sleep(min(SWEEP, state.settings.limits.idle_seconds))
+        state.visitors.remove_idle()
+
+
+# ------------------------------------------------------------------ what goes wrong
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return error.response()
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse(
+        Problem(error=str(error.detail)).model_dump(exclude_none=True), error.status_code, error.headers
+    )
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    texts = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+    return Refusal(422, "; ".join(texts), "GET /api/v1/openapi.json says what is taken.").response()
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)  # nobody reads it
+
+
+ANSWERS: dict[Any, Any] = {
+    Refusal: _refused,
+    HTTPException: _http,
+    RequestValidationError: _invalid,
+    ClientDisconnect: _gone,
+}

@@ -1,0 +1,200 @@
+"""Lets requests in, or not: names of the host, origins, the token, sizes and times; and strict headers."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import socket
+import time
+from contextlib import suppress
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gramian.service.logs import LOG
+from gramian.service.problems import Refusal, busy
+from gramian.service.settings import Settings, is_loopback
+
+PASS = "gramian_pass"  # the name of the cookie that stands for the token
+OPEN = ("/", "/healthz", "/api/v1/login")  # paths that need no token, and what begins with STATIC
+STATIC = "/static/"
+REST_SECONDS = 1.0
+SMALL = 1 << 20  # bytes of a request that sends no data
+SENDS_DATA = tuple(f"/api/v1/{what}" for what in ("data", "models", "galleries", "faces"))
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+
+def pass_of(token: str) -> str:
+    """Return what a browser keeps in place of the token, which cannot be found from it."""
+    return hmac.new(token.encode(), b"gramian pass", hashlib.sha256).hexdigest()
+
+
+def same(given: str, wanted: str) -> bool:
+    """Compare two secrets in a time that tells nothing about them."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
+
+
+class Guard:
+    """Wraps a whole application."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app, self.settings = app, settings
+        self._bodies: set[_Body] = set()
+        self._pass = None if settings.token is None else pass_of(settings.token)
+        names = {name.lower() for name in settings.hosts}
+        if settings.token is not None:
+            names.add(socket.gethostname().lower())
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        headers, started = Headers(scope=scope), False
+        body = _Body(receive, headers, self.settings.limits.upload_seconds)
+
+        async def guarded(message: Message) -> None:
+            nonlocal started
+            started = True
+            if message["type"] == "http.response.start":
+                found = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    found[name] = value
+                await body.read_rest()
+                if not body.done:
+                    found["Connection"] = "close"  # nobody reads what may still come
+                for cookie in scope.get("state", {}).get("cookies", ()):
+                    found.append("Set-Cookie", cookie)
+            await send(message)
+
+        try:
+            self._check(scope, headers)
+            body.limit = self._limit(scope["path"], headers)
+            self._bodies.add(body)
+            if sum(not one.done for one in self._bodies) > self.settings.limits.uploads:
+                raise busy("Too much is being uploaded", 1)
+            await self.app(scope, body, guarded)
+        except Refusal as refusal:
+            await refusal.response()(scope, receive, guarded)
+        except Exception:
+            LOG.exception("failed")
+            if started:
+                raise
+            await Refusal(500, "The server failed; its log says how.").response()(scope, receive, guarded)
+        finally:
+            self._bodies.discard(body)
+
+    # ------------------------------------------------------------ who asks
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+            raise Refusal(
+                400,
+                "This server is not called by that Host.",
+                "Use its address, or name it in `hosts` of create_app or with --allow-host.",
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() != f"{scope['scheme']}://{hosts[0]}".lower():
+            raise Refusal(403, "Pages of another origin may not ask this server.")
+        if self.settings.token is None:
+            server = scope.get("server")
+            if server is not None and server[1] is not None and not is_loopback(server[0]):
+                raise Refusal(
+                    403,
+                    "This server has no token, so it answers on the loopback only.",
+                    "Set GRAMIAN_TOKEN, or give a token to create_app.",
+                )
+        elif scope["path"] not in OPEN and not scope["path"].startswith(STATIC):
+            self._check_token(scope, self.settings.token)
+
+    def _is_ours(self, host: str) -> bool:
+        name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host.lower()
+        if is_loopback(name) or name in self._names:
+            return True
+        # No name of another's can be made to lead to an address that is written out.
+        try:
+            ip_address(name.strip("[]"))
+        except ValueError:
+            return False
+        return self.settings.token is not None
+
+    def _check_token(self, scope: Scope, token: str) -> None:
+        asked = HTTPConnection(scope)
+        kind, _, given = asked.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and same(given.strip(), token):
+            return
+        held = asked.cookies.get(PASS)
+        if held is None or self._pass is None or not same(held, self._pass):
+            refusal = Refusal(
+                401, "This server needs its token.", "Send it as: Authorization: Bearer TOKEN; or log in."
+            )
+            refusal.headers["WWW-Authenticate"] = "Bearer"
+            raise refusal
+
+    # ------------------------------------------------------------ how much
+
+    def _limit(self, path: str, headers: Headers) -> int:
+        limit = self.settings.limits.upload_bytes if path.startswith(SENDS_DATA) else SMALL
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > limit:
+            raise Refusal(413, f"The body has {int(length):,} bytes, and {limit:,} are taken.", "Send less.")
+        return limit
+
+
+class _Body:
+    """Passes a body on, counts its bytes and seconds, and ends what is too much."""
+
+    def __init__(self, receive: Receive, headers: Headers, seconds: float) -> None:
+        self._receive, self._until = receive, time.monotonic() + seconds
+        self._taken, self.limit = 0, SMALL
+        self.done = not sends_body(headers)
+
+    async def __call__(self) -> Message:
+        if self.done:  # what follows a body is that the client has gone, whenever that is
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._until - time.monotonic()):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "The body took too long to arrive.") from None
+        self._taken += len(message.get("body", b""))
+        if self._taken > self.limit:
+            raise HTTPException(413, f"The body has more than the {self.limit:,} bytes that are taken.")
+        self.done = not message.get("more_body", False)
+        return message
+
+    async def read_rest(self) -> None:
+        """Read what is left where that is little: a client that is still sending may not see an answer."""
+        with suppress(TimeoutError, HTTPException):
+            async with asyncio.timeout(REST_SECONDS):
+                while not self.done and self._taken < SMALL:
+                    await self()
+
+
+def sends_body(headers: Headers) -> bool:
+    """Say whether a request has a body."""
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
+def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> None:
+    """Let an answer set a cookie that scripts cannot read and other sites cannot send."""
+    text = f"{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}"
+    if scope["scheme"] == "https":
+        text += "; Secure"
+    scope.setdefault("state", {}).setdefault("cookies", []).append(text)

@@ -1,0 +1,142 @@
+"""Fits that run in processes of their own: how far they are, and an end when they are not wanted any more."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from gramian.service.problems import Problem, Refusal
+from gramian.service.shelves import Item
+from gramian.service.workers import Said
+
+STILL_HERE = 15.0  # seconds after which a silent stream says that it is there
+FINISHED_KEPT = 50
+ENDED = ("done", "failed", "cancelled")
+State = Literal["planning", "running", "done", "failed", "cancelled"]
+
+
+class Progress(BaseModel):
+    """What a fit last said: what it does, and how many of how many parts are done."""
+
+    text: str = ""
+    counted: str | None = None
+    done: int = 0
+    total: int = 0
+
+
+class JobFacts(BaseModel):
+    """A fit, as it is now."""
+
+    id: str
+    name: str
+    state: State
+    created: float
+    seconds: float
+    plan: dict[str, Any] | None = None
+    plan_text: str = ""
+    progress: Progress = Progress()
+    model: str | None = None
+    problem: Problem | None = None
+
+
+class Job:
+    """One fit.
+
+    Parameters
+    ----------
+    name : str
+    run : callable
+        Takes a function that is told what the process says, and returns the model, once it is kept.
+    ended : callable
+        Is told how it ended.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[Callable[[Said], None]], Awaitable[Item]],
+        ended: Callable[[State], object],
+    ) -> None:
+        self.facts = JobFacts(
+            id=secrets.token_hex(16), name=name, state="planning", created=time.time(), seconds=0.0
+        )
+        self._ended = ended
+        self.item: Item | None = None
+        self._began = time.monotonic()
+        self._changed = asyncio.Event()
+        self._task = asyncio.create_task(self._run(run))
+        self._planned = asyncio.Event()
+        self._refused: Refusal | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return not self._task.done()
+
+    async def planned(self) -> None:
+        """Wait for the plan.
+
+        Raises
+        ------
+        Refusal
+            If there is none.
+        """
+        await self._planned.wait()
+        if self.facts.state == "failed" and self._refused is not None:
+            raise self._refused
+
+    async def cancel(self) -> None:
+        """End it, if it has not ended; its process is gone afterwards."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def events(self) -> AsyncIterator[str]:
+        """Yield what is known now, and again whenever that changes, as server-sent events, to the end."""
+        while True:
+            changed, ended = self._changed, self.facts.state in ENDED
+            yield f"event: {self.facts.state}\ndata: {self.facts.model_dump_json()}\n\n"
+            if ended:
+                return
+            while not changed.is_set():
+                try:
+                    async with asyncio.timeout(STILL_HERE):
+                        await changed.wait()
+                except TimeoutError:
+                    yield ": still here\n\n"
+
+    async def _run(self, run: Callable[[Callable[[Said], None]], Awaitable[Item]]) -> None:
+        try:
+            self.item = await run(self._told)
+            self.facts.model = self.item.id
+            self.facts.state = "done"
+        except Refusal as refusal:
+            self._refused = refusal
+            self.facts.state, self.facts.problem = "failed", refusal.problem
+        except asyncio.CancelledError:
+            self.facts.state = "cancelled"
+        except Exception:
+            self.facts.state, self.facts.problem = "failed", Problem(error="The server failed.")
+            raise
+        finally:
+            self._ended(self.facts.state)
+            self._note()
+            self._planned.set()
+
+    def _told(self, said: Said) -> None:
+        if "plan" in said:
+            self.facts.plan, self.facts.plan_text = said["plan"], said["text"]
+            self.facts.state = "running"
+            self._planned.set()
+        else:
+            self.facts.progress = Progress(**said)
+        self._note()
+
+    def _note(self) -> None:
+        self.facts.seconds = time.monotonic() - self._began
+        self._changed.set()
+        self._changed = asyncio.Event()

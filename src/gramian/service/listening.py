@@ -1,0 +1,89 @@
+"""Runs an application at an address of this machine, by uvicorn."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from gramian.errors import ParameterError, reason
+
+TICK = 10.0  # a connection that begins no request within one or two of them is closed
+
+
+class PromptProtocol(H11Protocol):
+    """Closes connections whose requests never begin: one byte of a head now and then would hold them."""
+
+    _seen: object = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._ticking = self.loop.call_later(TICK, self._tick)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ticking.cancel()
+        super().connection_lost(exc)
+
+    def _tick(self) -> None:
+        waits = self.cycle is None or self.cycle.response_complete
+        if waits and self._seen == (self.cycle,):
+            self.transport.close()
+            return
+        self._seen = (self.cycle,) if waits else None
+        self._ticking = self.loop.call_later(TICK, self._tick)
+
+
+class Server(uvicorn.Server):
+    """Listens, and says where as soon as it answers.
+
+    Parameters
+    ----------
+    app : ASGI application
+    host : str
+    port : int
+        0 takes a free one.
+    ready : callable
+        Is told the address for a browser.
+
+    Raises
+    ------
+    ParameterError
+        If the address cannot be listened at.
+    """
+
+    def __init__(self, app: ASGIApp, host: str, port: int, ready: Callable[[str], object]) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            self._socket = socket.create_server((host, port), family=family)
+        except OSError as error:
+            raise ParameterError(
+                f"--host {host} --port {port} cannot be listened at: {reason(error)}. Take another one."
+            ) from error
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+        self.url = f"http://{shown}:{self._socket.getsockname()[1]}/"
+        self._ready = ready
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=PromptProtocol,
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=3,
+            )
+        )
+
+    def listen(self) -> None:
+        """Answer until somebody ends it."""
+        with self._socket:
+            self.run([self._socket])
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready(self.url)

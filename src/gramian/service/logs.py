@@ -1,0 +1,64 @@
+"""One line of JSON for every request: what was asked, what became of it, and how long that took."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gramian.service.metrics import Metrics
+
+LOG = logging.getLogger("gramian.service")
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as an object: its time, level and text, and what else is known."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line."""
+        told = {"time": self.formatTime(record), "level": record.levelname, "message": record.getMessage()}
+        told |= getattr(record, "told", {})
+        if record.exc_info:
+            told["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(told)
+
+
+def log_as_json() -> None:
+    """Write what the server and uvicorn say to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    for name, level in (("gramian.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
+        logging.getLogger(name).addHandler(handler)
+        logging.getLogger(name).setLevel(level)
+
+
+class Log:
+    """Wraps a whole application; counts and logs the route, never what clients put into it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        began, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            seconds = time.perf_counter() - began
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            route = getattr(scope.get("route"), "path", "none")
+            self.metrics.requests.labels(method, route, str(status)).inc()
+            self.metrics.seconds.labels(method, route).observe(seconds)
+            told = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
+            LOG.info("request", extra={"told": told})

@@ -1,0 +1,97 @@
+"""What comes in and goes out as JSON."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gramian.service.shelves import ID, Kind
+
+
+class Strict(BaseModel):
+    """Takes what it knows, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Reading(Strict):
+    """Which part of data is read, and how: as ``gramian.scan``."""
+
+    rows: str | None = Field(
+        default=None, description='Rows A to B-1, counted from 0: "A:B", also "A:", ":B".'
+    )
+    columns: list[str] | None = Field(default=None, description="Columns to use, by name or position.")
+    drop: list[str] | None = Field(default=None, description="Columns to leave out.")
+    id: str | None = Field(default=None, description="Column that names the rows.")
+    label: str | None = Field(default=None, description="Column to set aside as labels.")
+    transpose: bool = Field(default=False, description="Swap rows and columns.")
+    missing: Literal["mean", "drop-rows", "drop-columns"] | None = None
+    size: str | None = Field(
+        default=None, pattern=r"^[0-9]{1,5}x[0-9]{1,5}$", description="Of pictures, as 92x112."
+    )
+    na_values: list[str] | None = Field(default=None, description="What else stands for a missing value.")
+
+
+class New(Reading):
+    """Data that is uploaded: its name, and how it is read from then on."""
+
+    name: str = Field(default="data", min_length=1, max_length=200)
+
+
+class Applied(Reading):
+    """What a model is applied to, the body or data that was uploaded, and with how many components."""
+
+    data: str | None = Field(default=None, pattern=ID, description="Id of data, in place of a body.")
+    components: int | None = Field(default=None, ge=1, description="For reconstruct. All by default.")
+
+
+class Fit(Strict):
+    """A fit: of what, to which data."""
+
+    data: str = Field(pattern=ID)
+    estimator: Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"] = "PCA"
+    parameters: dict[str, Any] = Field(default={}, description="Of the estimator, as in Python.")
+    reading: Reading = Reading()
+    name: str = Field(default="model", min_length=1, max_length=200)
+
+
+class ItemFacts(BaseModel):
+    """A model, a gallery or data: what it is called, what was found in it, and who may see it."""
+
+    id: str
+    kind: Kind
+    name: str
+    created: float
+    bytes: int
+    whose: Literal["yours", "kept", "given"]
+    facts: dict[str, Any]
+
+
+class PlanFacts(BaseModel):
+    """How a fit would compute: as numbers, and in words."""
+
+    plan: dict[str, Any] | None
+    text: str
+
+
+class Recognised(BaseModel):
+    """An answer for each picture, those that could not be read, and what thresholds promise."""
+
+    answers: list[dict[str, Any]]
+    skipped: list[dict[str, str]]
+    calibration: dict[str, Any]
+
+
+class ServerFacts(BaseModel):
+    """What the server is and allows."""
+
+    version: str
+    keeps_models: bool
+    limits: dict[str, float]
+
+
+class Login(Strict):
+    """The token of the server."""
+
+    token: str = Field(max_length=1000)

@@ -1,0 +1,267 @@
+"""What a process is asked to do: look at what was sent, plan, fit, and apply models."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.components import component_names
+from gramian.checks import check_choice, check_integer
+from gramian.errors import DataError, ParameterError
+from gramian.estimators.inputs import expected_columns
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.pca import PCA
+from gramian.estimators.whitener import Whitener
+from gramian.faces import recognition
+from gramian.faces.gallery import Gallery
+from gramian.faces.pictures import Faces
+from gramian.faces.reading import read_faces
+from gramian.faces.space import FaceSpace
+from gramian.loading import load
+from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
+from gramian.report.reconstruction import Errors, center_of, rebuilt
+from gramian.report.tables import feature_names
+from gramian.rows.table import Table
+from gramian.service.bodies import FILES_OF_PICTURES, Said, read_table, write_rows
+from gramian.store import read_model
+
+ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
+HELD = 8  # models and galleries that are not read again
+SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
+Say = Callable[[Said], None]
+_held: dict[tuple[Any, ...], Any] = {}
+
+
+def held(part: Said, read: Callable[[str], Any], of: str = "") -> Any:
+    """Return what a file holds, from memory if it was used lately; what was removed is forgotten."""
+    key = part["path"], os.stat(part["path"]).st_mtime_ns, of
+    found = _held.pop(key) if key in _held else read(part["path"])
+    _held[key] = found
+    gone = [key for key in _held if not os.path.exists(key[0])]
+    for key in gone + list(_held)[: max(0, len(_held) - len(gone) - HELD)]:
+        if isinstance(one := _held.pop(key, None), Gallery):
+            one.close()
+    return found
+
+
+# --------------------------------------------------------------- what was sent
+
+
+def look_at_model(say: Say, model: Said) -> Said:
+    """Say what a model file holds; other files are refused."""
+    stored = read_model(model["path"])
+    return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
+
+
+def look_at_gallery(say: Say, gallery: Said) -> Said:
+    """Say who is in a gallery; other files are refused."""
+    with Gallery.open(gallery["path"], read_only=True) as opened:
+        return {
+            "model": opened.fingerprint,
+            "components": opened.n_components,
+            "settings": plain(opened.settings),
+            "people": [asdict(person) for person in opened.people()],
+        }
+
+
+def look_at_data(say: Say, data: Said) -> Said:
+    """Say what a table or pictures are; what cannot be worked on is refused."""
+    table = read_table(data)
+    facts = data_facts(table) | {"source": data["name"], "feature_names": plain(table.feature_names)}
+    kinds = None if table.labels is None else sorted({str(label) for label in table.labels.tolist()})
+    return facts | {"labels": kinds and kinds[:100], "reading": data["reading"]}
+
+
+# --------------------------------------------------------------- fits
+
+
+def _made(fit: Said) -> Any:
+    kind = ESTIMATORS[check_choice("estimator", fit["estimator"], tuple(ESTIMATORS))]
+    # What the memory is, the server says.
+    allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
+    for name in fit["parameters"]:
+        check_choice("parameter", name, allowed)
+    given = {"random_state": 0} if "random_state" in allowed else {}
+    return kind(**(given | fit["parameters"]))
+
+
+def _training(made: Any, data: Said) -> Any:
+    """Return pictures of faces with their people, or a table."""
+    if not isinstance(made, FaceSpace):
+        return read_table(data)
+    if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
+        raise DataError(
+            "A FaceSpace is fitted to a .zip of pictures, or to an .npz of pictures X and people y."
+        )
+    return read_faces(data["path"], size=data["reading"].get("size"))
+
+
+def plan(say: Say, fit: Said, data: Said) -> Said:
+    """Say how a fit would compute."""
+    made = _made(fit)
+    return _plan(made, _training(made, data))
+
+
+def _plan(made: Any, table: Any) -> Said:
+    if not hasattr(made, "plan"):
+        return {"plan": None, "text": f"A {type(made).__name__} says how it computed when it is fitted."}
+    chosen = made.plan(table)
+    return {"plan": plain(plan_facts(chosen)), "text": str(chosen)}
+
+
+def fit(say: Say, fit: Said, data: Said, answer: Said) -> Said:
+    """Fit and save a model; the plan is told first, and then how far it is."""
+    made = _made(fit)
+    table = _training(made, data)
+    say(_plan(made, table))
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as raised, _telling(say):
+        warnings.simplefilter("always")
+        made.fit(table)
+    seconds = time.perf_counter() - start
+    made.save(answer["path"])
+    texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
+    return {**info_facts(made, fit["estimator"]), "seconds": seconds, "warnings": texts}
+
+
+class _Teller(logging.Handler):
+    """Passes on what gramian's loggers say, and how many parts are done, but not too often."""
+
+    def __init__(self, say: Say) -> None:
+        super().__init__()
+        self._say, self._last, self._parts = say, 0.0, (None, 0, 0)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        parts = getattr(record, "parts", None)
+        self._parts = parts or self._parts
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN:
+            return
+        self._last, (counted, done, total) = now, self._parts
+        self._say({"text": record.getMessage(), "counted": counted, "done": done, "total": total})
+
+
+@contextmanager
+def _telling(say: Say) -> Iterator[None]:
+    logger, teller = logging.getLogger("gramian"), _Teller(say)
+    logger.addHandler(teller)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(teller)
+
+
+# --------------------------------------------------------------- models applied
+
+
+def _applied(model: Said, data: Said) -> tuple[Any, Table]:
+    fitted = held(model, load)
+    return fitted, read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
+
+
+def transform(say: Say, model: Said, data: Said, answer: Said) -> Said:
+    """Write the scores of new rows."""
+    fitted, table = _applied(model, data)
+    scores = np.asarray(fitted.transform(table))
+    return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
+
+
+def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int | None) -> Said:
+    """Write rows rebuilt from a few components, and the relative error of each."""
+    fitted, table = _applied(model, data)
+    if not hasattr(fitted, "inverse_transform") and not isinstance(fitted, FaceSpace):
+        raise ParameterError(f"A {type(fitted).__name__} of this kind cannot rebuild rows. Name a PCA.")
+    most = int(fitted.n_components_)
+    count = most if components is None else check_integer("components", components, 1, most)
+    if isinstance(fitted, FaceSpace):
+        back = fitted.reconstruct(table, count)
+        errors = fitted.errors(table, [count])[:, 0]
+    else:
+        found = Errors(center_of(fitted))
+        back = np.concatenate([block for _, block in rebuilt(fitted, table, count, found)])
+        errors = found.relative
+    return write_rows(answer, table, feature_names(table), back.reshape(len(back), -1), error=errors)
+
+
+def denoise(say: Say, model: Said, data: Said, answer: Said) -> Said:
+    """Write rows cleaned by a kernel PCA, and how far each is from its projection in feature space."""
+    fitted, table = _applied(model, data)
+    if not hasattr(fitted, "denoise"):
+        raise ParameterError(f"denoise needs a kernel PCA, and this is a {type(fitted).__name__}.")
+    found, residuals = fitted.denoise(table, return_error=True)
+    found = np.asarray(found)
+    return write_rows(answer, table, feature_names(table), found.reshape(len(found), -1), error=residuals)
+
+
+def components(say: Say, model: Said, answer: Said, count: int) -> Said:
+    """Write the mean and the first components, each a row or a picture."""
+    fitted = held(model, load)
+    if isinstance(fitted, FaceSpace):
+        mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
+    elif hasattr(fitted, "components_"):
+        mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
+    else:
+        raise ParameterError(
+            f"Components of a {type(fitted).__name__} are no rows. Name a PCA or a FaceSpace."
+        )
+    values = np.concatenate([np.reshape(mean, (1, -1)), np.reshape(rows, (len(rows), -1))])
+    names = getattr(fitted, "feature_names_in_", None)
+    shape = getattr(fitted, "picture_shape_", None)
+    titles = ("mean", *component_names(len(rows)))
+    table = Table(values, None if names is None else tuple(names), titles, picture_shape=shape)
+    return write_rows(answer, table, feature_names(table), values)
+
+
+# --------------------------------------------------------------- faces
+
+
+def recognise(
+    say: Say, model: Said, gallery: Said, data: Said, person: str | None, far: float | None
+) -> Said:
+    """Say who is on pictures, or whether a person is."""
+    space = held(model, load)
+    if not isinstance(space, FaceSpace):
+        raise ParameterError(f"The model is a {type(space).__name__}, which is no model of faces.")
+    known = held(gallery, lambda path: Gallery.open(path, space, read_only=True), space.fingerprint_)
+    if person is not None:
+        person = known.person(person)
+    recogniser = known.recogniser(far=far)
+    height, width = space.picture_shape_
+    if data["kind"] in (".json", ".ndjson"):
+        faces: Any = Faces(np.asarray(read_table(data).values), None, (), ())
+    else:
+        faces = read_faces(data["path"], size=(width, height))
+    if person is None:
+        answers = recognition.identify(space, recogniser, faces)
+    else:
+        answers = recognition.verify(space, recogniser, faces, person)
+    listed = faces.names or [str(place) for place in range(len(answers))]
+    skipped = [{"picture": name, "why": why} for name, why in faces.skipped]
+    told = [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)]
+    facts = {"answers": told, "skipped": skipped, "calibration": calibration_facts(recogniser, person)}
+    return dict(plain(facts))
+
+
+DOES: dict[str, Callable[..., Said]] = {
+    "nothing": lambda say: {},
+    "look at model": look_at_model,
+    "look at gallery": look_at_gallery,
+    "look at data": look_at_data,
+    "plan": plan,
+    "fit": fit,
+    "transform": transform,
+    "reconstruct": reconstruct,
+    "denoise": denoise,
+    "components": components,
+    "recognise": recognise,
+}

@@ -1,0 +1,56 @@
+"""A server in a thread with what it is asked about, and clients: ``from served import serving``."""
+
+import io
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from gramian.faces import drawn_faces
+
+app = pytest.importorskip("gramian.service.app", reason='no server: pip install "gramian[app]"')
+listening = pytest.importorskip("gramian.service.listening", reason='no uvicorn: pip install "gramian[app]"')
+create_app, Limits = app.create_app, app.Limits
+httpx = pytest.importorskip("httpx", reason="httpx, which asks the server, is not installed")
+
+X = np.random.default_rng(0).standard_normal((60, 5)) * [5, 4, 3, 2, 1]
+FACES = drawn_faces(12, 4, size=(24, 28))
+BINARY = {"Content-Type": "application/octet-stream"}
+CSV = {"Content-Type": "text/csv"}
+NPY = {"Content-Type": "application/x-npy"}
+
+
+def client_of(server, **options):
+    return httpx.Client(base_url=server.url.rstrip("/"), timeout=30, trust_env=False, **options)
+
+
+@contextmanager
+def serving(*sources, limits=None, **options):
+    made = create_app(*sources, limits=limits or Limits(workers=1, fits=1), **options)
+    answers = threading.Event()
+    server = listening.Server(made, "127.0.0.1", 0, lambda url: answers.set())
+    thread = threading.Thread(target=server.listen)
+    thread.start()
+    try:
+        while not answers.wait(0.1):
+            assert thread.is_alive(), "the server did not start"
+        server.app = made
+        yield server
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+def npy(values):
+    stream = io.BytesIO()
+    np.save(stream, values)
+    return stream.getvalue()

@@ -1,0 +1,250 @@
+"""What is asked over HTTP gets what Python gets."""
+
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import gramian
+from gramian import PCA
+from gramian.faces import Gallery, identify
+from served import BINARY, CSV, FACES, NPY, X, client_of, npy, until
+
+NEW = X[:4] + 0.25
+LINES = {"Content-Type": "application/x-ndjson"}
+PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
+
+
+def parquet(table):
+    stream = io.BytesIO()
+    pa.parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+def table_csv(X):
+    rows = [",".join(f"{value:.6f}" for value in row) + f",{'uv'[i % 2]}" for i, row in enumerate(X)]
+    return "\n".join(["a,b,c,d,e,kind", *rows]).encode()
+
+
+def test_every_form_of_body_and_answer(client, ids, files):
+    place, scores = (
+        f"/api/v1/models/{ids['pca']}/transform",
+        gramian.load(files / "pca.gramian").transform(NEW),
+    )
+    named = [dict(zip("abcde", map(float, row), strict=True)) for row in NEW]
+    bodies = [
+        ({"content": npy(NEW)}, NPY),
+        ({"json": NEW.tolist()}, {}),
+        ({"json": {"columns": list("abcde"), "values": NEW.tolist()}}, {}),
+        ({"json": named}, {}),
+        ({"content": "\n".join(map(json.dumps, named))}, LINES),
+        ({"content": "\n".join(map(json.dumps, NEW.tolist()))}, LINES),
+        ({"content": parquet(pa.Table.from_pylist(named))}, PARQUET),
+        ({"content": table_csv(NEW)}, CSV),
+    ]
+    for body, headers in bodies:
+        query = {"label": "kind"} if headers is CSV else {}
+        got = client.post(place, **body, headers=headers, params=query)
+        assert got.status_code == 200, got.text
+        told = got.json()
+        assert told["columns"] == ["PC1", "PC2", "PC3"]
+        np.testing.assert_allclose(told["values"], scores, atol=1e-5)
+    assert told["labels"] == ["u", "v", "u", "v"]
+
+    def answer(kind):
+        return client.post(place, json=NEW.tolist(), headers={"Accept": kind}).content
+
+    np.testing.assert_allclose(np.load(io.BytesIO(answer("application/x-npy"))), scores)
+    got = pa.parquet.read_table(io.BytesIO(answer("application/vnd.apache.parquet")))
+    np.testing.assert_allclose(got["PC2"].to_numpy(), scores[:, 1])
+    rows = [json.loads(line) for line in answer("application/x-ndjson").splitlines()]
+    assert [row["row"] for row in rows] == [0, 1, 2, 3]
+    assert answer("text/csv").splitlines()[0] == b"row,PC1,PC2,PC3"
+    assert client.post(place, json=NEW.tolist(), headers={"Accept": "image/png"}).status_code == 406
+    # A large answer is sent from its file.
+    many = np.tile(NEW, (20_000, 1))
+    got = client.post(place, content=npy(many), headers=NPY | {"Accept": "application/x-npy"})
+    assert np.load(io.BytesIO(got.content)).shape == (80_000, 3)
+
+
+def test_rows_rebuilt_and_cleaned_with_the_error_of_each(client, ids, files):
+    pca = gramian.load(files / "pca.gramian")
+    scores = pca.transform(NEW)
+    scores[:, 2:] = 0
+    back = pca.inverse_transform(scores)
+    got = client.post(f"/api/v1/models/{ids['pca']}/reconstruct?components=2", json=NEW.tolist()).json()
+    np.testing.assert_allclose(got["values"], back)
+    error = np.linalg.norm(NEW - back, axis=1) / np.linalg.norm(NEW - pca.mean_, axis=1)
+    np.testing.assert_allclose(got["error"], error)
+    kernel = gramian.load(files / "kernel.gramian")
+    clean, far = kernel.denoise(NEW, return_error=True)
+    got = client.post(f"/api/v1/models/{ids['kernel']}/denoise", json=NEW.tolist()).json()
+    np.testing.assert_allclose(got["values"], clean, atol=1e-6)
+    np.testing.assert_allclose(got["error"], far, atol=1e-6)
+    space = gramian.load(files / "faces.gramian")
+    faces = FACES.pictures[:2]
+    got = client.post(f"/api/v1/models/{ids['faces']}/reconstruct", content=npy(faces), headers=NPY).json()
+    np.testing.assert_allclose(np.reshape(got["values"], faces.shape), space.reconstruct(faces), atol=1e-3)
+    np.testing.assert_allclose(got["error"], space.errors(faces, [20])[:, 0], atol=1e-6)
+
+
+def test_components_are_rows(client, ids, files):
+    pca, space = (gramian.load(files / f"{name}.gramian") for name in ("pca", "faces"))
+    got = client.get(f"/api/v1/models/{ids['pca']}/components?count=2").json()
+    assert got["names"] == ["mean", "PC1", "PC2"]
+    np.testing.assert_allclose(got["values"], [pca.mean_, *pca.components_[:2]])
+    got = client.get(f"/api/v1/models/{ids['faces']}/components", headers={"Accept": "application/x-npy"})
+    pictures = np.load(io.BytesIO(got.content)).reshape(-1, 28, 24)
+    np.testing.assert_allclose(pictures, [space.mean_face_, *space.component_pictures()], atol=1e-5)
+    assert client.get(f"/api/v1/models/{ids['kernel']}/components").status_code == 422
+
+
+def test_what_does_not_fit_the_model_is_said(client, ids):
+    for do, model, body, word in (
+        ("denoise", "pca", NEW.tolist(), "denoise needs a kernel PCA"),
+        ("transform", "pca", [[1, 2]], "2 features"),
+        ("transform", "pca", [[1, 2, 3, None, 5]], "missing"),
+        ("reconstruct?components=9", "pca", NEW.tolist(), "from 1 to 3"),
+        ("transform?components=2", "pca", NEW.tolist(), "belongs to reconstruct"),
+    ):
+        got = client.post(f"/api/v1/models/{ids[model]}/{do}", json=body)
+        assert got.status_code == 422
+        assert word in got.json()["error"]
+    got = client.post(
+        f"/api/v1/faces/{ids['pca']}/identify?gallery={ids['people']}", content=npy(NEW), headers=NPY
+    )
+    assert (got.status_code, "no model of faces" in got.json()["error"]) == (422, True)
+
+
+def test_models_come_and_go(client, server, files, ids):
+    content = (files / "pca.gramian").read_bytes()
+    made = client.post("/api/v1/models?name=wine/../x", content=content, headers=BINARY)
+    assert made.status_code == 201
+    item = made.json()
+    assert (item["name"], item["whose"], item["facts"]["model"]["n_components"]) == ("wine/../x", "yours", 3)
+    assert [one["whose"] for one in client.get("/api/v1/models").json()] == ["given"] * 3 + ["yours"]
+    assert client.get(f"/api/v1/models/{item['id']}/file").content == content
+    other = (files / "kernel.gramian").read_bytes()
+    assert client.put(f"/api/v1/models/{item['id']}", content=other, headers=BINARY).status_code == 200
+    assert client.get(f"/api/v1/models/{item['id']}").json()["facts"]["model"]["kind"] == "KernelPCA"
+    # Another visitor has neither it nor a hint of it.
+    with client_of(server) as stranger:
+        stranger.post("/api/v1/data", content=b"a,b\n1,2\n3,5\n", headers=CSV)
+        for ask in (stranger.get, stranger.delete):
+            assert ask(f"/api/v1/models/{item['id']}").status_code == 404
+        assert stranger.post(f"/api/v1/models/{item['id']}/transform", json=[[1]]).status_code == 404
+        assert len(stranger.get("/api/v1/models").json()) == 3
+    assert client.delete(f"/api/v1/models/{ids['pca']}").status_code == 403
+    assert client.delete(f"/api/v1/models/{item['id']}").status_code == 204
+    assert client.get(f"/api/v1/models/{item['id']}").status_code == 404
+
+
+def test_people_are_recognised(client, ids, files):
+    space = gramian.load(files / "faces.gramian")
+    with Gallery.open(files / "people.gallery", space, read_only=True) as gallery:
+        expected = identify(space, gallery.recogniser(), FACES.take([0, 9]))
+    place = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
+    for body, headers in (
+        ({"json": FACES.pictures[[0, 9]].tolist()}, {}),
+        ({"content": npy(FACES.pictures[[0, 9]])}, NPY),
+    ):
+        got = client.post(place, **body, headers=headers)
+        assert got.status_code == 200, got.text
+        told = got.json()["answers"]
+        assert [answer["person"] for answer in told] == [answer.person for answer in expected]
+        np.testing.assert_allclose(
+            [answer["score"] for answer in told], [one.score for one in expected], atol=1e-5
+        )
+    place = place.replace("identify", "verify") + "&person="
+    got = client.post(place + FACES.people[0], content=npy(FACES.pictures[:1]), headers=NPY).json()
+    assert got["answers"][0]["kind"] == "person"
+    assert got["calibration"]["people"] == 12
+    assert client.post(place + "nobody", content=npy(FACES.pictures[:1]), headers=NPY).status_code == 422
+
+
+def test_a_picture_file_is_brought_to_the_size_of_the_model(client, ids):
+    image = pytest.importorskip("PIL.Image")
+    stream = io.BytesIO()
+    image.fromarray(FACES.pictures[0]).resize((48, 56)).save(stream, "PNG")
+    place = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
+    got = client.post(place, content=stream.getvalue(), headers={"Content-Type": "image/png"})
+    assert got.json()["answers"][0]["person"] == FACES.people[0]
+    assert got.json()["answers"][0]["picture"] == "the data"
+
+
+def test_a_fit_from_its_plan_to_its_model(client):
+    data = client.post("/api/v1/data?name=flowers&label=kind", content=table_csv(X), headers=CSV).json()
+    assert (data["facts"]["rows"], data["facts"]["labels"]) == (60, ["u", "v"])
+    fit = {"data": data["id"], "parameters": {"n_components": 2, "scale": "unit"}, "name": "flowers"}
+    plan = client.post("/api/v1/plans", json=fit).json()
+    assert plan["text"].startswith("Plan: solver")
+    assert client.get("/api/v1/jobs").json() == []
+    got = client.post("/api/v1/jobs", json=fit)
+    assert got.status_code == 202
+    job = got.json()
+    assert job["plan"]["solver"] == plan["plan"]["solver"]
+    with client.stream("GET", f"/api/v1/jobs/{job['id']}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        events = [line for line in stream.iter_lines() if line.startswith(("event", "data"))]
+    assert events[-2] == "event: done"
+    model = client.get(f"/api/v1/jobs/{job['id']}/result").json()
+    assert json.loads(events[-1].removeprefix("data: "))["model"] == model["id"]
+    # What was uploaded need not be sent again.
+    scores = client.post(f"/api/v1/models/{model['id']}/transform?data={data['id']}").json()
+    expected = PCA(2, scale="unit").fit_transform(np.round(X, 6))
+    np.testing.assert_allclose(scores["values"], expected, atol=1e-4)
+    assert scores["labels"][:3] == ["u", "v", "u"]
+    saved = client.get(f"/api/v1/models/{model['id']}/file").content
+    assert saved[8:9] == b"{"
+
+
+def test_a_fit_that_cannot_be_is_refused_at_once(client):
+    data = client.post("/api/v1/data", content=npy(X), headers=NPY).json()["id"]
+    for fit, word in (
+        ({"parameters": {"n_components": 99}}, "at most"),
+        ({"parameters": {"n_component": 2}}, "Did you mean 'n_components'"),
+        ({"parameters": {"memory_limit": "1TB"}}, "not known"),
+        ({"estimator": "KernelPCA", "parameters": {"kernel": "rbf(gamm=1)"}}, "gamm"),
+        ({"estimator": "FaceSpace"}, ".zip of pictures"),
+        ({"reading": {"columns": ["@/etc/passwd"]}}, "@/etc/passwd"),
+    ):
+        for place in ("/api/v1/plans", "/api/v1/jobs"):
+            got = client.post(place, json={"data": data} | fit)
+            assert got.status_code == 422, got.text
+            assert word in got.json()["error"]
+    assert client.get("/api/v1/jobs").json() == []
+
+
+def test_a_fit_is_cancelled_and_others_wait_their_turn(client):
+    big = np.random.default_rng(1).standard_normal((6000, 60)).astype("f4")
+    data = client.post("/api/v1/data", content=npy(big), headers=NPY).json()["id"]
+    fit = {"data": data, "estimator": "KernelPCA", "parameters": {"kernel": "rbf", "n_components": 400}}
+    job = client.post("/api/v1/jobs", json=fit).json()
+    assert job["state"] == "running"
+    busy = client.post("/api/v1/jobs", json=fit)
+    assert (busy.status_code, int(busy.headers["Retry-After"]) > 0) == (429, True)
+    assert client.get(f"/api/v1/jobs/{job['id']}/result").status_code == 409
+    assert client.get("/healthz").elapsed.total_seconds() < 1
+    until(lambda: client.get(f"/api/v1/jobs/{job['id']}").json()["progress"]["text"])
+    assert client.delete(f"/api/v1/jobs/{job['id']}").json()["state"] == "cancelled"
+    assert [one["state"] for one in client.get("/api/v1/jobs").json()] == ["cancelled"]
+    fit["parameters"]["n_components"] = 1
+    fit["reading"] = {"rows": "0:50"}
+    again = client.post("/api/v1/jobs", json=fit).json()
+    until(lambda: client.get(f"/api/v1/jobs/{again['id']}").json()["state"] == "done")
+
+
+def test_what_watches_and_what_explains(client, ids):
+    assert client.get("/healthz").json() == {"status": "ok"}
+    client.post(f"/api/v1/models/{ids['pca']}/transform", json=NEW.tolist())
+    text = client.get("/metrics").text
+    assert 'gramian_requests_total{method="POST",route="/api/v1/models/{id}/{do}",status="200"}' in text
+    assert "gramian_running_fits 0.0" in text
+    page = client.get("/docs")
+    assert "POST /api/v1/jobs" in page.text
+    assert "<script" not in page.text
+    assert client.get("/").headers["location"] == "/docs"
+    assert client.get("/api/v1").json()["keeps_models"] is False
