@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test cluster attack compat lint bench bench-gpu docs clean
+.PHONY: help demo faces-figure test walk cluster attack compat lint bench bench-gpu docs clean
 FITS = 10000
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
+	@echo "make walk   what takes long with the server: bodies without end, kills, all that its description allows"
 	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
 	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
@@ -32,6 +33,9 @@ faces-figure: .venv/installed-core
 # Compiled modules are kept, whatever the shell says: workers and subprocesses would compile them again.
 test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+walk: .venv/installed-dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests/service tests/cli/test_serving.py
 
 cluster: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider .ci/cluster

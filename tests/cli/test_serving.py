@@ -23,6 +23,7 @@ def started(*arguments):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.walk
 def test_models_outlive_a_kill(tmp_path):
     PCA(3).fit(X).save(tmp_path / "m.gramian")
     content, store = (tmp_path / "m.gramian").read_bytes(), tmp_path / "store"

@@ -10,6 +10,7 @@ import pytest
 LEFT_OUT = "positive_data_acceptance,unsupported_method"
 
 
+@pytest.mark.walk
 def test_every_route_answers_as_the_description_says(server, tmp_path):
     if importlib.util.find_spec("schemathesis") is None:
         pytest.skip('schemathesis is not installed: pip install "gramian[dev]"')

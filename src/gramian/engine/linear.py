@@ -37,6 +37,9 @@ FEW_ON_DEVICE = (
 )
 
 
+FEW_COLUMNS = 400
+
+
 @dataclass(frozen=True, eq=False)
 class Directions:
     """What a table's eigenpairs mean.
@@ -83,7 +86,9 @@ class LinearProblem(Problem):
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
         columns = rows.cuts_columns or rows.is_spread
-        facts = (rows.is_sparse, rows.is_stored, columns, rows.share, rows.spread, quick_double(rows.like))
+        # A pass over chunks elsewhere costs more than products of few columns in float64, which need one.
+        quick = quick_double(rows.like) or (rows.is_spread and rows.shape[1] <= FEW_COLUMNS)
+        facts = (rows.is_sparse, rows.is_stored, columns, rows.share, rows.spread, quick)
         return TableCosts(rows.shape, rows.dtype, *facts)
 
     @property
