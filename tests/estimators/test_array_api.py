@@ -64,7 +64,7 @@ def test_the_checks_of_scikit_learn(monkeypatch):
                 run += 1
             except (estimator_checks.SkipTest, pytest.skip.Exception):
                 continue  # a library or device that is not here
-    assert run >= 4 * 5
+    assert run >= 4 * 4  # of array-api-strict alone
 
 
 def test_mixed_kinds_follow_what_comes_in(tmp_path):

@@ -19,6 +19,8 @@ import pytest
 from gramian.errors import FileError, MissingExtraError
 from served import BINARY, CSV, NPY, Limits, X, client_of, create_app, httpx, npy, serving, until
 
+pytestmark = pytest.mark.walk
+
 API = "/api/v1"
 JSON = {"Content-Type": "application/json"}
 PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
@@ -160,7 +162,6 @@ def test_paths_are_no_paths(client, server, files):
     assert all(map(made.fullmatch, kept))
 
 
-@pytest.mark.walk
 def test_too_large_and_too_slow_and_too_much(monkeypatch):
     monkeypatch.setattr("gramian.service.listening.TICK", 0.5)
     sizes = {"upload_bytes": 200_000, "upload_seconds": 2, "uploads": 2, "visitor_bytes": 10_000}

@@ -9,6 +9,8 @@ import pytest
 
 from served import Limits
 
+pytestmark = pytest.mark.walk
+
 shelves = pytest.importorskip("gramian.service.shelves")
 visitors = pytest.importorskip("gramian.service.visitors")
 MODEL = {"model": {"kind": "PCA"}}
