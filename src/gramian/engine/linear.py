@@ -32,12 +32,9 @@ from gramian.rows import Rows
 from gramian.rows.device import quick_double
 from gramian.solvers.route import Route
 
-FEW_ON_DEVICE = (
-    512  # columns up to which the covariance is decomposed on the host, whatever device the rows are on
-)
-
-
-FEW_COLUMNS = 400
+# Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
+# which chunks of Dask are multiplied in float64.
+FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 
 
 @dataclass(frozen=True, eq=False)
