@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 import gramian.operators.centered
 from gramian import PCA, KernelPCA
-from gramian.errors import DataError, MemoryLimitError
+from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.covariance import CovarianceOperator
 from gramian.operators.gram import GramOperator
@@ -425,6 +425,11 @@ def fit_pca(rng: np.random.Generator, kind: str) -> Found:
         with small_blocks(kind == "blocks"):
             model = PCA(**asked).fit(X)
     except (DataError, MemoryLimitError):
+        return Found([], "refused", about)
+    except ParameterError as error:
+        # Divisors that float32 cannot hold, and nothing else.
+        if X.dtype != np.float32 or "of at most" not in str(error):
+            raise
         return Found([], "refused", about)
     return _found(model.certificate_, list(_check_pca(model, X)), about)
 
