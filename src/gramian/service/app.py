@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response
 
 from gramian.errors import FileError
 from gramian.service.api import api
+from gramian.service.api_looks import looks
 from gramian.service.guard import Guard
 from gramian.service.logs import Log
 from gramian.service.metrics import Metrics
@@ -98,6 +99,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.include_router(api)
+    app.include_router(looks)
     app.include_router(pages(api_only))
     for kind, answer in ANSWERS.items():
         app.add_exception_handler(kind, answer)
