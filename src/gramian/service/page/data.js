@@ -82,8 +82,11 @@ async function plan() {
   }
 }
 
-let waiting;
+const usual = { PCA: value("components"), KernelPCA: "3", FaceSpace: "0.95" };
+let waiting, edited = false;
 form.addEventListener("input", (event) => {
+  edited ||= event.target.id === "components";
+  if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
   if (["label", "row-names", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
   layout();
   clearTimeout(waiting);
