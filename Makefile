@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test walk cluster attack compat lint bench bench-gpu docs clean
+.PHONY: help demo faces-figure test walk browser cluster attack compat lint bench bench-gpu docs clean
 FITS = 10000
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
 	@echo "make walk   what takes long with the server: bodies without end, kills, all that its description allows"
+	@echo "make browser walks through the pages in Chromium and keeps pictures of them; CONTRIBUTING.md says what it needs"
 	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
 	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
@@ -37,6 +38,10 @@ test: .venv/installed-dev
 
 walk: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests/service tests/cli/test_serving.py
+
+# Pictures go to GRAMIAN_SCREENSHOTS, or .ci/browser/screenshots.
+browser: .venv/installed-dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -rs -n 2 -p no:cacheprovider .ci/browser
 
 cluster: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider .ci/cluster
@@ -69,7 +74,7 @@ docs: .venv/installed-dev
 	$(BIN)/python -m pytest src tests/test_documentation.py
 
 clean:
-	rm -rf .venv build dist src/*.egg-info gramian-demo gramian-faces .coverage .hypothesis
+	rm -rf .venv build dist src/*.egg-info gramian-demo gramian-faces .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 

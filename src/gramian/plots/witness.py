@@ -64,9 +64,9 @@ def counter_example(report: AuditReport) -> Any:
     )
     more = [f"The first two of {d} coordinates."] if d > 2 else []
     up = axis(alt.Y, "second", "second coordinate", edges[1])
-    base = alt.Chart().encode(
-        x=axis(alt.X, "first", "first coordinate", edges[0]), y=up if d > 1 else up.axis(None)
-    )
+    if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
+        up = up.title(None).axis(labels=False, ticks=False, grid=False)
+    base = alt.Chart().encode(x=axis(alt.X, "first", "first coordinate", edges[0]), y=up)
     dots = base.mark_point(filled=True, opacity=0.9).encode(
         size=alt.Size("size:Q", title="|weight v|", scale=alt.Scale(range=[40, 400])),
         color=alt.Color("sign:N", scale=alt.Scale(domain=list(SIGNS), range=list(SIGNS.values()))),

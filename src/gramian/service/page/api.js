@@ -1,6 +1,8 @@
 // Asks the API, and says what came of it.
 
 export const byId = (id) => document.getElementById(id);
+// What needs this program can be used from now on: a form that is sent without it only loads the page again.
+for (const one of document.querySelectorAll("[inert]")) one.inert = false;
 const BASE = "/api/v1/";
 const KINDS = { csv: "text/csv", tsv: "text/csv", txt: "text/csv", json: "application/json", ndjson: "application/x-ndjson",
   parquet: "application/vnd.apache.parquet", npy: "application/x-npy", npz: "application/x-npz", zip: "application/zip",

@@ -26,12 +26,15 @@ function narrowed(spec, room) {
     return made;
   }, []);
   const change = (part) => {
-    if (typeof part.width === "number" && part.width > room - 90) part.width = room - 90;
+    if (typeof part.width === "number" && part.width > room - 120) part.width = room - 120;
     if (part.title?.subtitle) part.title.subtitle = wrap(part.title.subtitle);
+    if (part.hconcat) [part.vconcat, part.hconcat] = [part.hconcat, undefined];
+    if (part.concat) part.columns = 1;
     for (const inner of [part.vconcat, part.hconcat, part.concat, part.layer].flat()) if (inner) change(inner);
   };
   change(spec);
-  spec.config = { ...spec.config, legend: { ...spec.config?.legend, orient: "bottom", columns: 3 } };
+  spec.config = { ...spec.config, axis: { ...spec.config?.axis, labelSeparation: 6 },
+    legend: { ...spec.config?.legend, orient: "bottom", columns: 3 } };
   return spec;
 }
 
@@ -52,6 +55,7 @@ export async function draw(place, told, words) {
   // Expressions are interpreted, since the page allows no code but its own.
   const { view } = await embed(figure, narrowed(told.spec, place.clientWidth), { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true } });
+  figure.querySelector("svg").setAttribute("aria-hidden", "true");  // its marks have no words; the group has
   return view;
 }
 

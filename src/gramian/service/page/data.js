@@ -89,6 +89,7 @@ form.addEventListener("input", (event) => {
   if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
   if (["label", "row-names", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
   layout();
+  byId("run").disabled = true;  // what runs is what the plan says
   clearTimeout(waiting);
   waiting = setTimeout(plan, 250);
 });

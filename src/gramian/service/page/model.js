@@ -84,7 +84,8 @@ function list(chosen) {
       if (row[name] === undefined) continue;
       const cell = line.insertCell();
       cell.className = "n";
-      cell.textContent = Number(row[name].toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+      cell.textContent = row[name] && Math.abs(row[name]) < 1e-3 ? row[name].toExponential(2)
+        : row[name].toLocaleString("en", { maximumSignificantDigits: 4 });
     }
     const button = document.createElement("button");
     button.className = "quiet";

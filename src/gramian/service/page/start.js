@@ -12,6 +12,7 @@ byId("upload")?.addEventListener("submit", (event) => {
   event.preventDefault();
   const file = byId("file").files[0];
   tried(async () => {
+    if (!file.size) throw new Error(`${file.name} is empty. Choose a file that holds rows or pictures.`);
     const item = await (await upload(`data?draft=true&name=${encodeURIComponent(file.name)}`, file)).json();
     location.href = `/data/${item.id}`;
   }, event.submitter, `Uploading ${file.name} …`);

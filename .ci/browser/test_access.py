@@ -1,0 +1,114 @@
+"""For everybody: by keyboard alone, and what axe-core finds on each page."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from served import client_of, serving
+
+GRAVE = ("serious", "critical")
+
+
+def tab_to(page, wanted):
+    """Press Tab until something has the focus, which can be seen."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("one => one === document.activeElement"):
+            assert wanted.evaluate("one => getComputedStyle(one).outlineStyle") != "none"
+            return
+    raise AssertionError(f"Tab does not lead to {wanted}")
+
+
+def test_the_keyboard_is_enough(arrive):
+    walk = arrive()
+    page = walk.page
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="To the content")).to_be_focused()
+    walk.shot("skip")
+    tab_to(page, page.get_by_role("button", name="Two rings"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/data/*")
+    tab_to(page, page.get_by_label("use x"))
+    page.keyboard.press("Space")
+    expect(page.get_by_label("use x")).not_to_be_checked()
+    page.keyboard.press("Space")
+    tab_to(page, page.locator("input[value=PCA]"))
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_label("Kernel PCA")).to_be_checked()
+    tab_to(page, page.get_by_label("Width σ"))
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#sigma-is")).to_contain_text("0.98 times")
+    expect(page.locator("#run")).to_be_enabled()
+    tab_to(page, page.locator("#run"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/models/*")
+    page.wait_for_selector("main[data-ready]")
+    tab_to(page, page.get_by_role("button", name="show row").first)
+    page.keyboard.press("Enter")
+    expect(page.locator("#say")).to_contain_text("is marked in the figure.")
+    walk.shot("marked")
+
+
+@pytest.fixture(scope="module")
+def places(browser, server):
+    """Return the cookies of a visitor who has fitted models, and the addresses of all pages."""
+    found = {"start": "/", "kernels": "/kernels", "docs": "/docs", "problem": "/models/" + "0" * 32}
+    fits = {"circle": [("PCA", {"n_components": 2}), ("KernelPCA", {"n_components": 3})]}
+    fits |= {"digits": [("PCA", {"n_components": 5})], "faces": [("FaceSpace", {"n_components": 20})]}
+    with client_of(server) as client:
+        for example, models in fits.items():
+            data = client.post(f"/api/v1/examples/{example}").json()["id"]
+            found[f"data-{example}"] = f"/data/{data}"
+            for estimator, parameters in models:
+                label = {"reading": {"label": "ring"}} if example == "circle" else {}
+                fit = {"data": data, "estimator": estimator, "parameters": parameters, **label}
+                job = client.post("/api/v1/jobs", json=fit).json()["id"]
+                with client.stream("GET", f"/api/v1/jobs/{job}/events") as events:
+                    events.read()
+                model = client.get(f"/api/v1/jobs/{job}/result").json()["id"]
+                asked = f"data={data}" + ("&label=ring" if label else "")
+                found[f"{estimator}-{example}"] = f"/models/{model}?{asked}"
+        cookies = [{"name": one.name, "value": one.value, "url": server.url} for one in client.cookies.jar]
+    return found, cookies
+
+
+@pytest.fixture(scope="module")
+def locked():
+    with serving(token="a token") as found:
+        yield found
+
+
+def examine(walk, name, axe):
+    """Return what axe-core finds on a page, in either scheme of colours."""
+    found = []
+    walk.page.evaluate(axe)
+    for scheme in ("light", "dark"):
+        walk.page.emulate_media(color_scheme=scheme)
+        walk.shot(f"{name}-{scheme}")
+        told = walk.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        for rule in told["violations"]:
+            places = [one["html"][:200] for one in rule["nodes"][:3]]
+            if rule["impact"] in GRAVE:
+                found.append(f"{name}, {scheme}: {rule['id']} ({rule['help']}) {json.dumps(places)}")
+    return found
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_page_shuts_anybody_out(arrive, width, places, locked, axe):
+    found, (addresses, cookies) = [], places
+    walk, outside = arrive(width, refused=(404,)), arrive(width, where=locked)
+    walk.context.add_cookies(cookies)
+    for name, address in addresses.items():
+        walk.page.goto(walk.url + address)
+        if address.startswith("/models") and name != "problem":
+            walk.page.wait_for_selector("main[data-ready]")
+        if address.startswith("/data"):
+            walk.page.wait_for_selector("#run:enabled")
+        if name == "kernels":
+            walk.page.get_by_role("button", name="Look").click()
+            expect(walk.page.locator("#figure svg")).to_be_visible()
+        found += examine(walk, name, axe)
+    outside.page.goto(outside.url)
+    found += examine(outside, "login", axe)
+    assert not found, "\n".join(found)

@@ -1,0 +1,167 @@
+"""From a file to a model: columns, plan, figures that are linked with rows, downloads; and files that are bad."""
+
+import io
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import gramian
+from served import X, npy
+
+SYMBOLS = "#figures section:first-child svg .mark-symbol.role-mark path"
+TABLE = "#rows-table tbody tr"
+
+
+def table_with_everything():
+    """Return a CSV file with names, kinds, holes and a constant, and the names of its rows."""
+    rng, names = np.random.default_rng(0), [f"plant {place}" for place in range(30)]
+    lines = ["name,kind,length,width,height,planet"]
+    for place, name in enumerate(names):
+        a, b, c = rng.standard_normal(3) + place % 3
+        lines.append(f"{name},{'abc'[place % 3]},{a:.4f},{'' if place in (4, 7) else f'{b:.4f}'},{c:.4f},3")
+    return "\n".join(lines).encode(), names
+
+
+def places_of(walk):
+    """Return where on the screen the points of the figure of scores are."""
+    walk.page.locator("#figures figure").first.scroll_into_view_if_needed()
+    read = """all => all.map(one => { const box = one.getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + box.height / 2]; })"""
+    return np.array(walk.page.locator(SYMBOLS).evaluate_all(read))
+
+
+def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sight):
+    walk = arrive(*sight)
+    page, (content, names) = walk.page, table_with_everything()
+    walk.upload("plants.csv", content)
+    expect(page.locator("tr.marked th")).to_have_text(["width", "planet"])
+    expect(page.locator("tr", has_text="planet")).to_contain_text("one number")
+    expect(page.get_by_label("use kind")).to_be_disabled()
+    expect(page.get_by_label("Names of rows")).to_have_value("name")
+    page.get_by_label("Labels").select_option("kind")
+    page.get_by_label("use planet").uncheck()
+    expect(page.locator("#plan-summary")).to_contain_text("Plan: solver")
+    walk.shot("columns")
+    walk.run()
+    expect(page.locator(".tiles")).to_contain_text("3columns")
+    expect(page.locator(TABLE)).to_have_count(25)
+    assert max(map(len, page.locator("#rows-table td.n").all_text_contents())) < 12
+    walk.shot("model")
+
+    places = places_of(walk)
+    across = np.sort(places[:, 0])
+    widest = 6 + np.diff(across[6:24]).argmax()
+    edge = across[widest : widest + 2].mean()
+    inside = places[:, 0] < edge
+    low, high = places.min(axis=0) - 4, (edge, places[:, 1].max() + 4)
+    page.mouse.move(*low)
+    page.mouse.down()
+    page.mouse.move(*high, steps=5)
+    page.mouse.up()
+    expect(page.locator("#rows-said")).to_contain_text(f"{inside.sum()} rows are selected")
+    found = page.locator(f"{TABLE} td:first-child").all_text_contents()
+    assert sorted(found) == sorted(name for name, one in zip(names, inside, strict=True) if one)
+    walk.shot("selected")
+    page.mouse.click(edge + 3, low[1])
+    expect(page.locator(TABLE)).to_have_count(25)
+
+    page.get_by_label("show row plant 4 in the figure", exact=True).click()
+    expect(page.locator("#say")).to_have_text("Row plant 4 is marked in the figure.")
+    opaque = page.locator(SYMBOLS).evaluate_all("all => all.map(one => Number(one.getAttribute('opacity')))")
+    assert [place for place, one in enumerate(opaque) if one > 0.5] == [4]
+
+
+def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    walk.example("circle")
+    page.get_by_label("Kernel PCA").check()
+    expect(page.locator("#sigma-is")).to_contain_text("1.0 times the median distance")
+    expect(page.locator("#plan")).to_contain_text("300 x 300 kernel values")
+    page.locator("details").evaluate("one => { one.open = true; }")
+    before = page.text_content("#sigma-is")
+    with page.expect_request("**/api/v1/plans") as planned:
+        page.get_by_label("Width σ").fill("-0.2")
+        assert page.locator("#run").is_disabled()
+    assert "rbf(sigma=" in planned.value.post_data
+    expect(page.locator("#sigma-is")).to_contain_text("0.63 times the median distance")
+    assert page.text_content("#sigma-is") != before
+    walk.shot("sigma")
+    walk.run()
+    expect(page.get_by_role("heading", name="Lines of equal score")).to_be_visible()
+    assert page.locator("section", has_text="Lines of equal score").locator("svg path").count() > 100
+    page.get_by_label("Across").select_option("PC3")
+    expect(page.locator("#figures svg").first).to_contain_text("PC3 (")
+    fills = page.locator(SYMBOLS).evaluate_all("all => all.map(one => one.getAttribute('fill'))")
+    across, kinds = places_of(walk)[:, 0], np.array(fills)
+    first, second = (across[kinds == kind] for kind in sorted(set(kinds)))
+    assert first.max() < second.min() or second.max() < first.min()
+    walk.shot("model")
+
+
+def test_components_of_digits_are_pictures(arrive, sight):
+    walk = arrive(*sight)
+    walk.example("digits")
+    sheet = walk.page.get_by_alt_text("The first pictures")
+    expect(sheet).to_have_js_property("complete", True)
+    assert sheet.evaluate("one => one.naturalWidth") > 100
+    walk.shot("data")
+    walk.run()
+    pictures = walk.page.get_by_role("group", name="Components as pictures")
+    expect(pictures).to_be_visible()
+    assert pictures.locator("img, image").count()
+    walk.shot("model")
+
+
+def test_what_is_downloaded_opens(arrive, tmp_path):
+    walk = arrive()
+    page = walk.page
+    walk.example("circle")
+    walk.run()
+    kept = {}
+    for link, name in {
+        "Folder of results": "results.zip",
+        "Report": "report.html",
+        "The model": None,
+    }.items():
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name=link, exact=True).click()
+        path = kept[link] = tmp_path / (name or "found.gramian")
+        assert name in (None, waiting.value.suggested_filename)
+        waiting.value.save_as(path)
+    with zipfile.ZipFile(kept["Folder of results"]) as archive:
+        assert archive.testzip() is None
+        archive.extract("model.gramian", tmp_path)
+    models = [gramian.load(tmp_path / "model.gramian"), gramian.load(kept["The model"])]
+    np.testing.assert_array_equal(models[0].components_, models[1].components_)
+    assert "<svg" in kept["Report"].read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def truncated():
+    stream = io.BytesIO()
+    np.savez(stream, X=X)
+    return stream.getvalue()[:-200]
+
+
+def test_a_bad_file_is_refused_in_words_and_the_page_goes_on(arrive, sight, truncated):
+    walk = arrive(*sight, refused=(400, 422))
+    page, said = walk.page, walk.page.locator("#say")
+    bad = {
+        "cut.npz": truncated,
+        "uneven.csv": b"a,b\n1,2\n3\n4,5,6\n",
+        "page.csv": b"<!doctype html><html><body><p>Not found, sorry</p></body></html>",
+        "empty.csv": b"",
+    }
+    for name, content in bad.items():
+        walk.upload(name, content)
+        expect(page.locator("p.bad").first).to_have_text(re.compile(r"\w+ .*\."))
+        print(f"{name}: {page.locator('p.bad').first.text_content()}")
+        expect(said).not_to_contain_text(re.compile("Traceback|/tmp|object Object|undefined"))
+        walk.shot(name.partition(".")[0])
+    walk.upload("good.npy", npy(X))
+    page.wait_for_url("**/data/*")
+    walk.run()

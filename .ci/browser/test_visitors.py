@@ -1,0 +1,84 @@
+"""Several at one server: who may enter, who sees what, who waits, and an end that is asked for."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from served import client_of, npy, serving, until
+
+TOKEN = "correct-horse-battery"
+LONG = np.random.default_rng(0).standard_normal((6000, 20))
+
+
+@pytest.fixture(scope="module")
+def locked():
+    with serving(token=TOKEN) as found:
+        yield found
+
+
+def test_without_the_token_there_is_its_page_only(arrive, sight, locked):
+    walk = arrive(*sight, where=locked, refused=(401,))
+    page = walk.page
+    for path in ("/kernels", "/docs", "/data/" + "0" * 32):
+        page.goto(walk.url + path)
+        expect(page).to_have_url(f"{walk.url}/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("This server needs its token")
+    assert page.request.get(f"{walk.url}/api/v1/models").status == 401
+    walk.shot("login")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Enter").click()
+    expect(page.locator("#say")).to_contain_text("This is not the token.")
+    walk.shot("wrong")
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Enter").click()
+    expect(page.get_by_role("button", name="Two rings")).to_be_visible()
+    walk.example("circle")
+    walk.run()
+    assert page.evaluate("document.cookie") == ""
+
+
+def test_two_visitors_do_not_see_each_other(arrive):
+    first, second = arrive(), arrive(refused=(404,))
+    first.example("circle")
+    data = first.page.url
+    first.run()
+    model = first.page.url
+    second.example("digits")
+    second.page.goto(second.url)
+    expect(second.page.locator(".items a")).to_have_text(["digits.zip"])
+    for address in (data, model):
+        assert second.page.goto(address).status == 404
+        expect(second.page.get_by_role("heading", level=1)).to_have_text("This cannot be shown")
+        expect(second.page.locator("main")).not_to_contain_text("circle")
+    second.shot("refused")
+    first.page.goto(first.url)
+    expect(first.page.locator(".items a")).to_have_text(["circle.csv", "PCA of circle.csv"])
+    first.shot("own")
+
+
+def test_a_long_fit_is_shown_makes_others_wait_and_ends_when_it_is_cancelled(arrive, server):
+    first, second = arrive(), arrive(400, "dark", refused=(429,))
+    first.upload("long.npy", npy(LONG))
+    first.page.get_by_label("Kernel PCA").check()
+    first.page.get_by_label("Components").fill("0.95")
+    first.page.click("#run:enabled")
+    expect(first.page.locator("#progress")).to_be_visible()
+    expect(first.page.locator("#say")).to_contain_text("…")
+    first.shot("running")
+
+    second.example("circle")
+    second.page.click("#run:enabled")
+    expect(second.page.locator("#say")).to_contain_text("busy")
+    expect(second.page.locator("#run")).to_be_enabled()
+    expect(second.page.locator("#progress")).to_be_hidden()
+    second.shot("busy")
+
+    first.page.get_by_role("button", name="Cancel").click()
+    expect(first.page.locator("#say")).to_have_text("Cancelled.")
+    first.shot("cancelled")
+    second.run()
+    first.page.get_by_label("Components").fill("2")
+    first.page.locator("input[value=PCA]").check()
+    first.run()
+    with client_of(server) as client:
+        until(lambda: "gramian_running_fits 0.0" in client.get("/metrics").text)
