@@ -293,6 +293,8 @@ def _bound(model: Any) -> str:
 
 
 def _repeat(fitted: Fitted) -> list[str]:
+    if not fitted.command:
+        return []
     lines = ["## To repeat it", "", "```sh", shlex.join(fitted.command), "```"]
     if "-" in fitted.command:
         lines += ["", "The data came from standard input: give the same bytes again (see the SHA-256 above)."]

@@ -22,7 +22,8 @@ from gramian.service.problems import Refusal
 from gramian.store.atomic import atomic_write, sync_folder
 
 Kind = Literal["model", "gallery", "data"]
-PLURALS = {"model": "models", "gallery": "galleries", "data": "data"}
+Kinds = Literal["models", "galleries", "data"]
+PLURALS: dict[Kind, Kinds] = {"model": "models", "gallery": "galleries", "data": "data"}
 UNFINISHED = 60.0  # seconds after which a file without a description is none that is being saved
 ID = r"^[0-9a-f]{32}$"
 
