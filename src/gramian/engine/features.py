@@ -43,8 +43,7 @@ from gramian.records import (
 )
 from gramian.rows import Rows
 from gramian.solvers.product import EIGH_ALL
-from gramian.solvers.route import Route
-from gramian.solvers.spectra import count_of
+from gramian.solvers.route import Route, count_of
 
 EPS = float(np.finfo(np.float64).eps)
 # Directions among the landmarks that are shorter than this, relative and squared, are left out: what they

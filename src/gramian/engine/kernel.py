@@ -20,8 +20,7 @@ from gramian.operators.tiles import TileMatrix
 from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
 from gramian.solvers.krylov import KrylovRoute
-from gramian.solvers.route import Route
-from gramian.solvers.spectra import count_for_fraction
+from gramian.solvers.route import Route, count_for_fraction
 from gramian.store import Passes
 
 

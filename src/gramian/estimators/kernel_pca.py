@@ -40,7 +40,7 @@ from gramian.errors import (
 )
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, held, on_device, remember
 from gramian.estimators.habits import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -60,7 +60,6 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name

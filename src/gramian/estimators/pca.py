@@ -43,7 +43,7 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, held, on_device, remember
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -55,7 +55,6 @@ from gramian.estimators.inputs import (
     remember_features,
     streams,
 )
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen

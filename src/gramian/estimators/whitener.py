@@ -13,6 +13,7 @@ from gramian.analysis.components import component_names
 from gramian.analysis.whitening import (
     METHODS,
     Settled,
+    Whitening,
     as_measured,
     check_regularization,
     orthonormal_rows,
@@ -20,14 +21,12 @@ from gramian.analysis.whitening import (
     standard_deviations,
     triangular_root,
 )
-from gramian.analysis.whitening_map import Whitening
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.estimators.fitted import on_device
+from gramian.estimators.fitted import InNotebooks, on_device
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan

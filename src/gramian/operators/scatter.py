@@ -1,4 +1,4 @@
-"""What the covariance and the dual Gram matrix share: rounding bounds of blocked products with C."""
+"""The covariance and the dual Gram matrix: blocked products with C, and bounds on their rounding."""
 
 from __future__ import annotations
 
@@ -327,3 +327,22 @@ def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:
     if unit < 1e-12:
         return max(shape) * eps
     return math.sqrt(min(block, max(shape))) * eps
+
+
+# --------------------------------------------------------- the two sides
+
+
+class CovarianceOperator(ScatterOperator):
+    """The scatter matrix ``C.T C``: eigenvalues are squared singular values of C."""
+
+    axis = 0
+
+
+class GramOperator(ScatterOperator):
+    """The Gram matrix ``K = C C.T`` of inner products of centred rows.
+
+    Its non-zero eigenvalues are those of ``C.T C``; an eigenvector b of eigenvalue s^2 lifts to the
+    direction ``C.T b / s``.
+    """
+
+    axis = 1

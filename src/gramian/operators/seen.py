@@ -16,7 +16,7 @@ from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import ALONE, center_rows, from_moments, merge_moments, scatter
 from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
-from gramian.rows.seen import SeenRows
+from gramian.rows.rows import SeenRows
 
 # Between two to these powers, sums of squares and their squares stay in the range of float64.
 SAFE = 200

@@ -343,3 +343,40 @@ def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
     values = to_numpy(block.dense)
     wrong = np.argwhere(~np.isfinite(values))
     return [(block.rows.start + int(i), int(j), float(values[i, j]), len(wrong)) for i, j in wrong[:1]]
+
+
+# ----------------------------------------------- rows that came and went
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeenRows(Rows):
+    """A table of which only size and kind are left; whoever asks for numbers is refused by design.
+
+    Attributes
+    ----------
+    count, columns : int
+        Its shape.
+    kind : array
+        Empty, of the kind and dtype that results are returned in.
+    """
+
+    count: int
+    columns: int
+    kind: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.count, self.columns
+
+    @property
+    def like(self) -> Any:
+        return self.kind
+
+    def block(self, rows: slice) -> Block:
+        raise NotImplementedError("these rows were not kept")
+
+    def in_memory(self) -> Any:
+        return self.block(slice(None))
+
+    def owned(self) -> Any:
+        return self.block(slice(None))

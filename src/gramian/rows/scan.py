@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
-from gramian.errors import InputTypeError, ParameterError
+from gramian.errors import FileError, InputTypeError, ParameterError, reason
+from gramian.rows.decoding import readable
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
@@ -20,11 +21,10 @@ from gramian.rows.files import (
     read_location,
     read_picture_list,
     read_stream,
+    stored_table,
 )
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
-from gramian.rows.large import stored_table
 from gramian.rows.missing import MissingPolicy, handle_missing
-from gramian.rows.name_lists import read_names
 from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
@@ -377,3 +377,51 @@ def _check_together(scan: Scan) -> None:
             "size is for pictures; transpose, columns, drop, id and label are for tables. "
             "Leave out one or the other."
         )
+
+
+# -------------------------------------------------------- lists of names
+
+
+class ListedName(str):
+    """A name that remembers the file and the line it stands in."""
+
+    place: str
+
+
+def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
+    """Read a list of names; empty lines do not count.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is no text in UTF-8.
+    ParameterError
+        If it holds no name, or one twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "features.txt"
+    >>> _ = file.write_text("height\\nweight\\n")
+    >>> read_names(file)[1], read_names(file)[1].place.endswith("features.txt, line 2")
+    ('weight', True)
+    """
+    source = readable(os.fspath(path))
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{source} is no text in UTF-8. Give a file of names, one a line.") from error
+    found: dict[str, ListedName] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        name = ListedName(line.removesuffix("\r"))
+        name.place = f"{source}, line {number}"
+        if name in found:
+            first = found[name].place.rpartition(" ")[2]
+            raise ParameterError(f"{name.place}: {name!r} is in line {first} already. Name it once.")
+        if name:
+            found[name] = name
+    if not found:
+        raise ParameterError(f"{source} names no column. Write one name a line.")
+    return tuple(found.values())

@@ -24,8 +24,7 @@ from gramian.arrays import (
 from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found, few
-from gramian.solvers.spectra import count_for_fraction, relative_tolerance
+from gramian.solvers.route import Found, count_for_fraction, few, relative_tolerance
 
 log = logging.getLogger(__name__)
 
