@@ -214,6 +214,8 @@ def improved(operator: Operator, found: Found, ask: Ask) -> Found:
     return Found(pairs, better.why, found.left)
 
 
+@blas_threads()
+@np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore")
 def krylov(
     operator: Operator,
     target: Target,
@@ -262,21 +264,6 @@ def krylov(
     algorithm 2. Thick restart: Wu and Simon (2000). Full reorthogonalisation and a Rayleigh-Ritz step in
     float64 at every pass.
     """
-    with blas_threads(), np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-        return _iterate(operator, target, tol, block, columns, max_passes, rng, start, before)
-
-
-def _iterate(
-    operator: Operator,
-    target: Target,
-    tol: float,
-    block: int,
-    columns: int,
-    max_passes: int,
-    rng: np.random.Generator,
-    start: Any,
-    before: FloatArray | None,
-) -> Found:
     basis = _Basis(operator, columns, block)
     if start is not None and before is None and target.count is not None:
         # After a restart a block as wide as the start must fit beside what is kept.
