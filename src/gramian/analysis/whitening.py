@@ -558,7 +558,7 @@ class Whitening:
         self, rows: Rows, inverse: FloatArray, *, scores: bool, keep: bool
     ) -> tuple[list[FloatArray], Any]:
         """Return sums of what :meth:`measure` wants over rows in one place, and their scores if kept."""
-        d, xp, k, view = rows.shape[1], rows.xp, len(inverse), self.centered(rows)
+        xp, k, view = rows.xp, len(inverse), self.centered(rows)
         directions = self._factors(view)[0]
         blocks = view.row_slices(LEAST_ROWS)
 
@@ -584,7 +584,7 @@ class Whitening:
         def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
             totals: list[Any] = []
             found: list[tuple[int, Any]] = []
-            for part, C in view.row_blocks(draw, view.scratch(blocks[0].stop, d)):
+            for part, C in view.along(draw, 0, blocks[0].stop):
                 sums, kept = of_block(part, C)
                 totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
                 found += kept

@@ -25,6 +25,7 @@ from gramian.kernels.feature_maps import (
     polynomial_map,
     taylor_map,
 )
+from gramian.operators.features import rows_at
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows, as_rows
 from gramian.store import Array, Given, Sizes
@@ -70,7 +71,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         self.n_features_out_ = len(mapping)
         n = rows.shape[0]
         wanted = max(2, min(SAMPLE, SAMPLE_ENTRIES // len(mapping)))
-        sample = rows.every(-(-n // wanted))
+        sample = rows_at(rows, range(0, n, -(-n // wanted)))
         self.kernel_error_ = mapping.measure(
             sample,
             None,

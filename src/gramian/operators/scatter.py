@@ -190,10 +190,8 @@ class ScatterOperator(ABC):
 
     def _wide_slices(self) -> list[slice]:
         """Slices for large products: wide enough that adding them up costs less than making them."""
-        C = self.centered
-        return (
-            C.row_slices(least_rows(self.size)) if self.axis == 0 else C.column_slices(least_rows(self.size))
-        )
+        C, least = self.centered, least_rows(self.size)
+        return C.column_slices(least) if self.axis else C.row_slices(least)
 
     def _cut(self, part: slice, scratch: Any) -> Any:
         """One block of C with the operator's order as its first dimension."""
@@ -250,8 +248,7 @@ class ScatterOperator(ABC):
         last = self._memory[even * order :].reshape(order, d - even)
 
         def share(draw: Iterator[slice]) -> None:
-            scratch = C.scratch(C.row_slices()[0].stop, d)
-            for part, block in C.row_blocks(draw, scratch):
+            for part, block in C.along(draw, 0, C.row_slices()[0].stop):
                 cut = block[:, :even].reshape(len(block), -1, length)
                 blocks[:, part] = cut.transpose(1, 0, 2)
                 last[part] = block[:, even:]

@@ -124,9 +124,6 @@ class DeviceRows(Rows):
     def owned(self) -> Any:
         return self.host.owned()
 
-    def every(self, step: int) -> Any:
-        return self.host.every(step)
-
     def reduce(
         self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
     ) -> R:

@@ -169,10 +169,6 @@ class Rows(ABC):
         """Return a dense block of some columns: a view where that is possible."""
         return self.block(rows).dense[:, columns]
 
-    def every(self, step: int) -> Any:
-        """Return every step-th row, beginning with the first."""
-        return self.in_memory()[::step, ...]
-
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
         return map(self.block, self._parts(rows_per_block))
@@ -241,7 +237,6 @@ class Rows(ABC):
         ----------
         f : callable
             Takes a :class:`Block` of m rows and returns an array of m rows; called as by :meth:`reduce`.
-            Where rows are spread it knows a block's place in its part only, and the result is lazy.
         rows_per_block : int, optional
 
         Examples
