@@ -11,11 +11,6 @@ from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 NOT_A_KERNEL = 1
-# What JSON tells of an audit, under the names that it has in Python.
-TOLD = (
-    *("kernel", "verdict", "valid", "eigenvalue", "bound", "asymmetry", "value_tol", "tested", "trials"),
-    *("skipped", "evaluations"),
-)
 
 kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -82,6 +77,7 @@ def kernels_audit(
     """
     from gramian.kernels import kernel_from_name
     from gramian.kernels.auditing import audit
+    from gramian.report.facts import audit_facts
 
     given = as_arguments(reading)
     if data is None and given:
@@ -98,14 +94,6 @@ def kernels_audit(
     options = {} if value_tol is None else {"value_tol": value_tol}
     with progress("auditing"):
         report = audit(audited, rows, n_features=features, random_state=seed, **options)
-    answer(as_json, _facts(report), report)
+    answer(as_json, audit_facts(report), report)
     if report.valid is False:
         raise typer.Exit(NOT_A_KERNEL)
-
-
-def _facts(report: Any) -> dict[str, Any]:
-    validity, witness = report.validity, report.witness
-    return {name: getattr(report, name) for name in TOLD} | {
-        "validity": {"status": validity.status, "reason": validity.reason},
-        "witness": None if witness is None else vars(witness),
-    }

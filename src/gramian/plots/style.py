@@ -111,6 +111,21 @@ class Drawn:
             file.write(content.encode() if isinstance(content, str) else content)
 
 
+def browser_program() -> str:
+    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed, which sets ``vegaEmbed`` in a page.
+
+    Raises
+    ------
+    MissingExtraError
+        If vl-convert-python, which carries it, is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise MissingExtraError("plots", "vl-convert-python", "Drawing figures in a page") from error
+    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+
+
 class Layers(Drawn, alt.LayerChart):  # type: ignore[misc]
     """Marks over each other."""
 

@@ -204,3 +204,13 @@ def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
         "genuine_pictures": found.n_genuine,
         "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
     }
+
+
+def audit_facts(report: Any) -> dict[str, Any]:
+    """Return what an audit of a kernel found, under the names that it has in Python."""
+    names = ("kernel", "verdict", "valid", "eigenvalue", "bound", "asymmetry", "value_tol", "tested")
+    validity, witness = report.validity, report.witness
+    return {name: getattr(report, name) for name in (*names, "trials", "skipped", "evaluations")} | {
+        "validity": {"status": validity.status, "reason": validity.reason},
+        "witness": None if witness is None else vars(witness),
+    }

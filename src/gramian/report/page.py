@@ -292,7 +292,7 @@ class _Page:
         shell = f"<p>In the shell:</p>{code(shlex.join(self.fitted.command))}" if self.fitted.command else ""
         stdin = "-" in self.fitted.command
         said = "<p>The data came from standard input: give the same bytes again.</p>" if stdin else ""
-        return f"{shell}{said}<p>In Python:</p>{code(_python(self.given, self.fitted.reading))}"
+        return f"{shell}{said}<p>In Python:</p>{code(python_calls(self.given, self.fitted.reading))}"
 
     def versions(self) -> str:
         return paragraphs(f"- {package} {number}" for package, number in self.used.items())
@@ -307,7 +307,7 @@ def _largest(caption: str, title: str, names: Any, values: Any, head: str) -> st
     return table((title, head, "times the median"), rows, "rnn", caption)
 
 
-def _python(model: Any, reading: Mapping[str, Any] | None) -> str:
+def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
     """Return the calls that fit such a model again."""
     takes = inspect.signature(type(model)).parameters
     given = {

@@ -304,12 +304,22 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
         )
     if not data:
         raise FileError(f"{source} is empty (0 bytes). A stream can be read only once.")
-    content = _unpacked(data, source)
-    kind, file = _sniff(content[:64]) or "text", io.BytesIO(content)
-    if kind == "zip":
-        kind = _kind_of_zip(file)
+    kind, file = kind_of_content(data, source)
     table = _read_kind(kind, file, None, choice, source)
     return _hashed(table, data)
+
+
+def kind_of_content(data: bytes, source: str) -> tuple[str, io.BytesIO]:
+    """Tell the kind of the bytes of a file, and return them unpacked as one.
+
+    Raises
+    ------
+    FileError
+        If it is damaged.
+    """
+    content = _unpacked(data, source)
+    kind, file = _sniff(content[:64]) or "text", io.BytesIO(content)
+    return _kind_of_zip(file) if kind == "zip" else kind, file
 
 
 def read_picture_list(paths: Sequence[Path], choice: Choice, within: int | None = None) -> Table:

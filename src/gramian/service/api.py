@@ -172,7 +172,8 @@ async def taken_in(
 ) -> ItemFacts:
     """Take in what was sent, once a process has looked at it: to a shelf, or to the visitor's."""
     async with received(request, TAKEN[kind], here.work) as path:
-        facts = await here.quick.ask(look(kind, sent_part(path, name, more.pop("reading", None))))
+        part, draft = sent_part(path, name, more.pop("reading", None)), more.pop("draft", False)
+        facts = await here.quick.ask(look(kind, part, draft))
         if shelf is None:
             visitor = somebody(request, here, visitor)
             visitor.check_room(here.limits, path.stat().st_size)
@@ -230,7 +231,7 @@ async def add_gallery(request: Request, here: Here, visitor: Whose, name: Name =
 @api.post("/data", status_code=201, openapi_extra=body_of(TAKEN["data"]), responses=responses(415))
 async def add_data(request: Request, here: Here, visitor: Whose, new: Annotated[New, Query()]) -> ItemFacts:
     """Upload a table or pictures, of any kind that gramian reads; how it is read is remembered."""
-    return await taken_in(request, here, visitor, new.name, "data", None, reading=new)
+    return await taken_in(request, here, visitor, new.name, "data", None, reading=new, draft=new.draft)
 
 
 @api.get("/{kinds}")
@@ -305,13 +306,14 @@ async def apply(
     here: Here,
     visitor: Whose,
     id: Id,
-    do: Literal["transform", "reconstruct", "denoise"],
+    do: Literal["transform", "reconstruct", "denoise", "unusual"],
     asked: Annotated[Applied, Query()],
 ) -> Response:
     """Return, for each row, its scores, what is rebuilt from components, or what a kernel PCA cleans it to.
 
     `error` is, of a row rebuilt, |x - x~| / |x - mean|; of a cleaned one how far it is, in feature space,
-    from the projection. Rows come in the form that Accept names.
+    from the projection. `unusual` is Hotelling's T squared, and of a PCA Q, the squared distance of a row to
+    what components tell of it. Rows come in the form that Accept names.
     """
     order: dict[str, Any] = {"do": do, "model": here.reach(visitor).part("model", id)}
     if do == "reconstruct":

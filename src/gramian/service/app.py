@@ -21,10 +21,11 @@ from starlette.responses import JSONResponse, Response
 
 from gramian.errors import FileError
 from gramian.service.api import api
-from gramian.service.guard import Guard
+from gramian.service.api_looks import looks
+from gramian.service.guard import Guard, is_for_people
 from gramian.service.logs import Log
 from gramian.service.metrics import Metrics
-from gramian.service.pages import pages
+from gramian.service.pages import page, pages
 from gramian.service.problems import Problem, Refusal
 from gramian.service.settings import Limits, Settings
 from gramian.service.shelves import Item, Kind
@@ -98,6 +99,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.include_router(api)
+    app.include_router(looks)
     app.include_router(pages(api_only))
     for kind, answer in ANSWERS.items():
         app.add_exception_handler(kind, answer)
@@ -146,6 +148,8 @@ async def _sweep(state: State) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
+    if is_for_people(request.scope):
+        return page("problem.html", error.status, problem=error.problem)
     return error.response()
 
 

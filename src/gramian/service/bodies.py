@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Sequence
 from typing import IO, Any
 
@@ -15,6 +16,7 @@ from gramian.report.facts import plain
 from gramian.report.tables import row_table, write_table
 from gramian.rows.expected import Expected
 from gramian.rows.pictures import PICTURE_SUFFIXES
+from gramian.rows.preview import Preview, preview
 from gramian.rows.scan import scan
 from gramian.rows.table import Table
 
@@ -46,6 +48,15 @@ def read_table(data: Said, expected: Expected | None = None, size: tuple[int, in
     with open(data["path"], "rb") as file:
         stream: IO[bytes] = json_rows(file, lines=kind == ".ndjson") if kind in (".json", ".ndjson") else file
         return scan(stream, **reading).read(expected)
+
+
+def columns_of(data: Said) -> Preview | None:
+    """Look at the columns of a file before any is chosen; None where it has none, as pictures."""
+    if not os.path.isfile(data["path"]):
+        return None
+    with open(data["path"], "rb") as file:
+        lines = data["kind"] == ".ndjson"
+        return preview(json_rows(file, lines) if lines or data["kind"] == ".json" else file, data["name"])
 
 
 # ------------------------------------------------------------------------ JSON

@@ -45,12 +45,13 @@ def main() -> None:
 
     orders: queue.SimpleQueue[Said] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
-    from gramian.service import work
+    from gramian.service import looks, work
 
+    does = work.DOES | looks.LOOKS
     confine(int(sys.argv[1]))
     while True:
         order = orders.get()
-        say(answered(work.DOES[order["do"]], order, say))
+        say(answered(does[order["do"]], order, say))
 
 
 def _listen(orders: queue.SimpleQueue[Said]) -> None:
@@ -69,8 +70,9 @@ def confine(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (memory, memory))
         with open("/proc/self/statm", encoding="ascii") as file:
-            taken = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (taken + memory, taken + memory))
+            taken = int(file.read().split()[5]) * resource.getpagesize()
+        # Of what can be written to: the program that draws reserves more addresses than there is memory.
+        resource.setrlimit(resource.RLIMIT_DATA, (taken + memory, taken + memory))
 
 
 def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]) -> Said:
