@@ -54,28 +54,21 @@ class Operator(Protocol):
 
     def matmat(self, V: Any) -> Any:
         """Return the product with a float64 block of vectors of shape (m, b), as float64."""
-        ...
 
     def dense(self) -> Any:
         """Return the whole matrix, float64, in memory."""
-        ...
 
     def trace(self) -> float | None:
         """Return the sum of the eigenvalues, or None where it is not known cheaply."""
-        ...
 
     def promoted(self) -> Operator | None:
         """Return the same matrix in float64 arithmetic; None where this is already that."""
-        ...
 
     def release(self) -> None:
         """Give back the memory of what is kept from product to product."""
-        ...
 
     def frobenius(self) -> float | None:
         """Return the Frobenius norm, or None where it is not known cheaply."""
-        ...
 
     def fingerprint(self) -> bytes:
         """Return a hash of what is multiplied, so that a probe can be drawn that it was not built against."""
-        ...

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -14,9 +12,7 @@ from gramian.rows.columnar import (
     EMPTY_LAST,
     Columns,
     all_different,
-    as_labels,
-    as_names,
-    cut,
+    chosen,
     decoded,
     fill,
     find_row_names,
@@ -31,48 +27,12 @@ from gramian.rows.stored import whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows
 from gramian.rows.text_numbers import Commas, comma_note, converted, like_number
 
+if TYPE_CHECKING:
+    from gramian.rows.arrow_files import ArrowBlocks
+    from gramian.rows.text_blocks import TextBlocks
 
-class Blocks(Protocol):
-    """The rows of a file, block after block, as often as they are asked for.
-
-    Attributes
-    ----------
-    source : str
-    path : Path
-    names : tuple of str or None
-        Of the columns, where they have some.
-    separator : str or None
-        What separates the fields of a text.
-    na_values : tuple of str
-    notes : tuple of str
-    needed : int
-        Bytes that its numbers will take, about.
-    sha256 : str
-        Hash of the file, where all of it was read.
-    """
-
-    source: str
-    path: Path
-    na_values: tuple[str, ...]
-    needed: int
-    sha256: str
-
-    @property
-    def names(self) -> tuple[str, ...] | None: ...
-
-    @property
-    def separator(self) -> str | None: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    def read(self, as_text: frozenset[int]) -> Iterator[list[Any]]:
-        """Yield the columns of block after block; some of a text as it stands there."""
-        ...
-
-    def typed(self, column: Any) -> Any:
-        """Return a whole column that was read as text in the type that it has."""
-        ...
+    # The rows of a file, block after block, as often as they are asked for.
+    Blocks: TypeAlias = "TextBlocks | ArrowBlocks"
 
 
 class OtherEncoding(Exception):
@@ -322,15 +282,13 @@ class _Reading:
         if _from_the_end(choice.rows):
             stored, place_notes = rows_taken(stored, picked)
         large = stored.nbytes > whole_within(limit)
-        label = self.label(columns)
-        names_of_rows = None if guess.id_column is None else cut(columns.arrays[guess.id_column], picked)
-        return Table(
+        return chosen(
+            columns,
+            names,
+            choice,
+            (kept, guess.id_column, self.label(columns)),
+            picked,
             values=stored if large else stored[:],
-            feature_names=None if names is None else tuple(columns.names[index] for index in kept),
-            row_names=None if names_of_rows is None else as_names(names_of_rows),
-            labels=None if label is None else as_labels(cut(columns.arrays[label], picked)),
-            label_name=choice.label,
-            source=columns.source,
             notes=(
                 *notes,
                 *id_notes,
@@ -340,8 +298,6 @@ class _Reading:
             ),
             sha256=blocks.sha256,
             hashed="the bytes of the file" if blocks.sha256 else "",
-            row_numbers=None if choice.rows is None else picked,
-            column_numbers=tuple(kept) if names is None else None,
         )
 
 

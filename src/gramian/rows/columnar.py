@@ -93,17 +93,33 @@ def table_from_columns(
     refuse_text(columns, kept)
     logical = [columns.names[index] for index in kept if pa.types.is_boolean(columns.arrays[index].type)]
     rows = pick_rows(len(arrays[0]), choice.rows, source)
-    labels = None if label is None else as_labels(cut(columns.arrays[label], rows))
+    notes = (*notes, *name_notes, *id_notes, *needed_notes, *logical_note(logical))
+    values = fill(columns, kept, rows)
+    table = chosen(columns, names, choice, (kept, id_column, label), rows, values=values, notes=notes)
+    if not row_labels:
+        return table
+    return replace(table, labels=_labels_of_row([row_labels[index] for index in kept]))
+
+
+def chosen(
+    columns: Columns,
+    names: Sequence[str] | None,
+    choice: Choice,
+    roles: tuple[Sequence[int], int | None, int | None],
+    rows: range,
+    **more: Any,
+) -> Table:
+    """Return a table of the rows chosen, by the columns of numbers, the one of names, and that of labels."""
+    kept, id_column, label = roles
     return Table(
-        values=fill(columns, kept, rows),
         feature_names=None if names is None else tuple(columns.names[index] for index in kept),
         row_names=None if id_column is None else as_names(cut(columns.arrays[id_column], rows)),
-        labels=_labels_of_row([row_labels[index] for index in kept]) if row_labels else labels,
+        labels=None if label is None else as_labels(cut(columns.arrays[label], rows)),
         label_name=choice.label or choice.label_row,
-        source=source,
-        notes=(*notes, *name_notes, *id_notes, *needed_notes, *logical_note(logical)),
+        source=columns.source,
         row_numbers=None if choice.rows is None else rows,
         column_numbers=tuple(kept) if names is None else None,
+        **more,
     )
 
 

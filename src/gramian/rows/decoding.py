@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, FileError, GramianError, MissingExtraError
+from gramian.errors import DataError, FileError, GramianError, needs
 
 LARGEST_FILE = 1 << 30
 
@@ -99,10 +99,8 @@ def readable(name: str) -> str:
 
 
 def _pillow() -> Any:
-    try:
+    with needs("images", "pillow", "reading pictures"):
         from PIL import Image
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("images", "pillow", "reading pictures") from error
     return Image
 
 

@@ -382,7 +382,7 @@ def _kind_of_zip(file: IO[bytes]) -> str:
 def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str) -> Table:
     file.seek(0)
     if kind == "picture":
-        picture = PictureFile(Path(source).name, partial(_rewound, file))
+        picture = PictureFile(Path(source).name, partial(io.BytesIO, file.read()))
         return _pictures([picture], choice, source)
     if kind == "zip":
         return _zip(file, choice, source)
@@ -439,11 +439,6 @@ def columns_in(
     )
     columns, names, more, separator = parse_delimited(data, source, choice.na_values or ())
     return columns, names, (*notes, *more), separator
-
-
-def _rewound(file: IO[bytes]) -> IO[bytes]:
-    file.seek(0)
-    return io.BytesIO(file.read())
 
 
 def _pictures(
@@ -536,6 +531,11 @@ def _npy(place: Location, choice: Choice, limit: int, source: str) -> Table | No
     return None if stored is None else table_of_stored(stored, choice, source, notes)
 
 
+def _hdf5(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
+    stored, notes = stored_hdf5(place.path, place.key, limit, source)
+    return None if stored is None else table_of_stored(stored, choice, source, notes)
+
+
 def _zarr(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
     array, notes = array_of(place.path, place.key, source)
     if header_of(array).n_bytes <= whole_within(limit):
@@ -608,7 +608,7 @@ def _columns(place: Location, choice: Choice, limit: int, source: str) -> Table 
 STORED: dict[str, Stored] = {
     "annotated": lambda place, *asked: stored_annotated(place.path, *asked),
     "bed": lambda place, *asked: stored_bed(place.path, *asked),
-    "hdf5": lambda place, *asked: stored_hdf5(place.path, place.key, *asked),
+    "hdf5": _hdf5,
     "npz": lambda place, *asked: stored_npz(place.path, place.key, *asked),
     "npy": _npy,
     "text": _text,

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import amount
-from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, MissingExtraError
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, needs
 from gramian.rows.archives import Header, Use, damage, pick_array, pick_key
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
-from gramian.rows.table import Choice, Table, pick_rows
 
 
 @contextmanager
@@ -30,10 +29,8 @@ def opened_hdf5(file: IO[bytes], source: str) -> Iterator[Any]:
     MissingExtraError
         If h5py is not installed.
     """
-    try:
+    with needs("hdf5", "h5py", "reading HDF5 files"):
         import h5py
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("hdf5", "h5py", "reading HDF5 files") from error
     with damage(source), h5py.File(file, "r") as opened:
         yield opened
 
@@ -213,32 +210,21 @@ class StoredDataset(OnDisk):
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def stored_hdf5(path: Path, key: str | None, choice: Choice, limit: int, source: str) -> Table | None:
-    """Return one dataset of an HDF5 file to be read block by block; None where it is small.
+def stored_hdf5(
+    path: Path, key: str | None, limit: int, source: str
+) -> tuple[OnDisk | None, tuple[str, ...]]:
+    """Return one dataset of an HDF5 file to be read block by block, None where it is small; and notes.
 
     Raises
     ------
     FileError, MissingExtraError, DataError
-        As of :func:`gramian.rows.hdf5.read_hdf5`.
+        As of :func:`read_hdf5`.
     """
-    if choice.names_columns():
-        return None
     with path.open("rb") as file, opened_hdf5(file, source) as opened:
-        names = datasets_in(opened)
         key = None if key is None else key.strip("/")
-        key, notes = pick_key(names, lambda name: header_of(opened[name]), key, source)
-        if header_of(opened[key]).n_bytes <= whole_within(limit):
-            return None
-        values = stored_dataset(path, opened[key], limit, source)
-    rows = pick_rows(values.shape[0], choice.rows, source)
-    numbers = None if choice.rows is None else rows
-    return Table(
-        values.picked(rows),
-        picture_shape=values.picture_shape,
-        source=source,
-        notes=notes,
-        row_numbers=numbers,
-    )
+        key, notes = pick_key(datasets_in(opened), lambda name: header_of(opened[name]), key, source)
+        small = header_of(opened[key]).n_bytes <= whole_within(limit)
+        return None if small else stored_dataset(path, opened[key], limit, source), notes
 
 
 def stored_dataset(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:

@@ -107,11 +107,6 @@ class Scan:
         place = self._place
         return isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
 
-    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
-        """What becomes of missing values: calls of genotypes become means without being asked to."""
-        mean = self._genotypes and self.missing is None and expected is None
-        return "mean" if mean else self.missing
-
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
 
@@ -158,7 +153,9 @@ class Scan:
         fills = self.missing is not None or (expected is not None and expected.means is not None)
         # Else whoever makes the first pass over the numbers finds what is not finite.
         if fills or not stored or table.values.finite is False:
-            table = handle_missing(table, self._policy(expected), expected)
+            # Calls of genotypes become means without being asked to.
+            mean = self._genotypes and self.missing is None and expected is None
+            table = handle_missing(table, "mean" if mean else self.missing, expected)
         return table if stored else replace(table, values=contiguous(table.values))
 
 

@@ -156,11 +156,9 @@ class TextBlocks:
             yield first.removeprefix(codecs.BOM_UTF8)
             yield from pieces
             return
-        decoder = codecs.getincrementaldecoder("utf-16")()
         try:
-            for piece in itertools.chain([first], pieces):
-                yield decoder.decode(piece).encode()
-            yield decoder.decode(b"", final=True).encode()
+            for text in codecs.iterdecode(itertools.chain([first], pieces), "utf-16"):
+                yield text.encode()
         except UnicodeError as error:
             raise FileError(
                 f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."

@@ -48,19 +48,15 @@ class Route(Protocol):
     @property
     def solver(self) -> str:
         """The solver's name as users spell it."""
-        ...
 
     def cost(self, costs: Costs, target: Target) -> Cost:
         """Return steps with their seconds, and bytes."""
-        ...
 
     def reason(self, costs: Costs, target: Target) -> str:
         """Return when this route is the one to take, as a sentence."""
-        ...
 
     def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
         """Find the pairs, from approximate vectors where there are some."""
-        ...
 
 
 def few(target: Target, m: int) -> str:
