@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -145,6 +146,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class PolynomialMap(Saved, KernelMapper):
     """The features of the polynomial kernel (gamma x . y + coef0)^degree, exactly.
 
@@ -194,18 +196,11 @@ class PolynomialMap(Saved, KernelMapper):
         "_coef0": Array("", least=0),
     }
 
-    def __init__(
-        self,
-        degree: int = 3,
-        *,
-        gamma: float | None = None,
-        coef0: float = 1,
-        max_features: int = MAX_FEATURES,
-    ) -> None:
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.max_features = max_features
+    degree: int = 3
+    _: KW_ONLY
+    gamma: float | None = None
+    coef0: float = 1
+    max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
         found = polynomial_map(rows.shape[1], **self.get_params())
@@ -217,6 +212,7 @@ class PolynomialMap(Saved, KernelMapper):
         return PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
 
 
+@dataclass(eq=False, repr=False)
 class TaylorMap(Saved, KernelMapper):
     """The Gaussian kernel's features up to an order of its Taylor series, with a guaranteed error.
 
@@ -270,20 +266,12 @@ class TaylorMap(Saved, KernelMapper):
         "_order": Sizes("order"),
     }
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        sigma: Any = None,
-        gamma: Any = None,
-        center: bool = True,
-        max_features: int = MAX_FEATURES,
-    ) -> None:
-        self.order = order
-        self.sigma = sigma
-        self.gamma = gamma
-        self.center = center
-        self.max_features = max_features
+    order: int = 4
+    _: KW_ONLY
+    sigma: Any = None
+    gamma: Any = None
+    center: bool = True
+    max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
         d = rows.shape[1]
@@ -302,6 +290,7 @@ class TaylorMap(Saved, KernelMapper):
         return TaylorFeatureMap(labels, self._order, self.gamma_, self.origin_)
 
 
+@dataclass(eq=False, repr=False)
 class RandomFourierMap(Saved, KernelMapper):
     """Random Fourier features of the Gaussian kernel: any number of columns, right on average.
 
@@ -358,20 +347,12 @@ class RandomFourierMap(Saved, KernelMapper):
         "_orthogonal": bool,
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        sigma: Any = None,
-        gamma: Any = None,
-        orthogonal: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.sigma = sigma
-        self.gamma = gamma
-        self.orthogonal = orthogonal
-        self.random_state = random_state
+    n_components: int = 100
+    _: KW_ONLY
+    sigma: Any = None
+    gamma: Any = None
+    orthogonal: bool = True
+    random_state: Any = None
 
     def _learn(self, rows: Rows) -> None:
         origin = column_means(rows)

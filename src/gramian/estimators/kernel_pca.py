@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -80,6 +80,7 @@ BLOCK = 480  # new rows mapped at a time by one worker
 register_forms(KERNELS, FUNCTIONS)
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, BaseEstimator):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
 
@@ -227,42 +228,23 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         "n_jobs": ALWAYS_ALL,
     }
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: float | str | None = None,
-        degree: int = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        center: bool = True,
-        solver: str = "auto",
-        tol: float | None = None,
-        random_state: Any = None,
-        memory_limit: int | str | None = None,
-        repair: str | None = None,
-        preimage: str = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        device: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.center = center
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
-        self.memory_limit = memory_limit
-        self.repair = repair
-        self.preimage = preimage
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.device = device
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    center: bool = True
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Any = None
+    memory_limit: int | str | None = None
+    repair: str | None = None
+    preimage: str = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -70,6 +70,7 @@ CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
+@dataclass(eq=False, repr=False)
 class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEstimator):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
@@ -201,36 +202,20 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         "power_iteration_normalizer": UNTIL_CERTIFIED,
     }
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        center: bool = True,
-        scale: Any = None,
-        whiten: bool = False,
-        ddof: int = 1,
-        solver: str = "auto",
-        tol: float | None = None,
-        random_state: Any = None,
-        memory_limit: int | str | None = None,
-        max_rmse: float | None = None,
-        forgetting: float = 1.0,
-        sketch_size: int | None = None,
-        device: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.center = center
-        self.scale = scale
-        self.whiten = whiten
-        self.ddof = ddof
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
-        self.memory_limit = memory_limit
-        self.max_rmse = max_rmse
-        self.forgetting = forgetting
-        self.sketch_size = sketch_size
-        self.device = device
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    center: bool = True
+    scale: Any = None
+    whiten: bool = False
+    ddof: int = 1
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Any = None
+    memory_limit: int | str | None = None
+    max_rmse: float | None = None
+    forgetting: float = 1.0
+    sketch_size: int | None = None
+    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 

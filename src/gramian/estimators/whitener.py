@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,6 +40,7 @@ from gramian.store import Array, Given
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 
+@dataclass(eq=False, repr=False)
 class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
     """Map rows to coordinates that are uncorrelated and of variance 1.
 
@@ -137,22 +139,13 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
         "_triangle": Given(Array("d d")),
     }
 
-    def __init__(
-        self,
-        method: str = "zca",
-        *,
-        n_components: int | float | str | None = None,
-        regularization: float | str | None = None,
-        ddof: int = 1,
-        random_state: Any = None,
-        device: str | None = None,
-    ) -> None:
-        self.method = method
-        self.n_components = n_components
-        self.regularization = regularization
-        self.ddof = ddof
-        self.random_state = random_state
-        self.device = device
+    method: str = "zca"
+    _: KW_ONLY
+    n_components: int | float | str | None = None
+    regularization: float | str | None = None
+    ddof: int = 1
+    random_state: Any = None
+    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
