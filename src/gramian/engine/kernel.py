@@ -122,7 +122,7 @@ class KernelProblem(Problem):
             tiles = TileMatrix(
                 rows.shape[0],
                 source,
-                _empty(rows),
+                from_numpy(np.empty(0), rows.like),
                 form.arithmetic,
                 share=1.0 if kept else form.share,
                 exact=None if source is exact else exact,
@@ -255,10 +255,3 @@ def _noise(spectrum: Spectrum, operator: Operator) -> float:
     """Return the size below which an eigenvalue may be zero or have the other sign."""
     largest = float(np.abs(spectrum.values).max(initial=0.0))
     return spectrum.searched_to + operator.size * float(np.finfo(np.float64).eps) * largest
-
-
-def _empty(rows: Rows) -> Any:
-    """An empty float64 array of the kind that vectors have."""
-    if is_numpy(rows.like):
-        return np.empty(0)
-    return rows.xp.zeros((0,), dtype=rows.xp.float64, device=rows.like.device)

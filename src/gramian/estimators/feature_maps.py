@@ -7,11 +7,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.errors import DataError
+from gramian.estimators.fitted import Transformer
 from gramian.estimators.inputs import check_features, expected_columns, generators, remember_features
 from gramian.estimators.saving import Saved, register_record
 from gramian.kernels.feature_maps import (
@@ -47,7 +48,7 @@ MAPPED: dict[str, Any] = {
 }
 
 
-class KernelMapper(TransformerMixin, BaseEstimator):
+class KernelMapper(Transformer):
     """What the three have in common: fit learns the map's numbers, transform applies the map."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -138,12 +139,6 @@ class KernelMapper(TransformerMixin, BaseEstimator):
     @abstractmethod
     def _map(self, labels: tuple[str, ...]) -> FeatureMap:
         """Return the fitted map."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
-        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -274,16 +269,9 @@ class TaylorMap(Saved, KernelMapper):
     max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
-        d = rows.shape[1]
-        origin = column_means(rows) if self.center else np.zeros(d)
-        found = taylor_map(
-            d,
-            order=self.order,
-            gamma=self.gamma,
-            sigma=self.sigma,
-            origin=origin,
-            max_features=self.max_features,
-        )
+        options = self.get_params()
+        origin = column_means(rows) if options.pop("center") else np.zeros(rows.shape[1])
+        found = taylor_map(rows.shape[1], origin=origin, **options)
         self.gamma_, self.origin_, self._order = found.gamma, origin, found.order
 
     def _map(self, labels: tuple[str, ...]) -> TaylorFeatureMap:
@@ -355,16 +343,9 @@ class RandomFourierMap(Saved, KernelMapper):
     random_state: Any = None
 
     def _learn(self, rows: Rows) -> None:
-        origin = column_means(rows)
-        found = fourier_map(
-            rows.shape[1],
-            n_components=self.n_components,
-            gamma=self.gamma,
-            sigma=self.sigma,
-            orthogonal=self.orthogonal,
-            rng=generators(self.random_state)[0],
-            origin=origin,
-        )
+        options, origin = self.get_params(), column_means(rows)
+        rng = generators(options.pop("random_state"))[0]
+        found = fourier_map(rows.shape[1], rng=rng, origin=origin, **options)
         self.gamma_, self.origin_, self.frequencies_ = found.gamma, origin, found.frequencies
         self._offset, self._orthogonal = found.offset, bool(self.orthogonal)
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.certificates import orthogonality_loss
-from gramian.analysis.components import shares_of
+from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
@@ -18,6 +20,23 @@ from gramian.errors import CertificateWarning, RankWarning
 from gramian.records import Certificate, Components, Spectrum
 
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
+
+
+class Transformer(TransformerMixin, BaseEstimator):
+    """From rows to scores, in the kind and dtype of the rows: what scikit-learn asks of it."""
+
+    n_components_: int
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the scores: PC1, PC2, ..."""
+        check_is_fitted(self)
+        return np.array(component_names(self.n_components_), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        return tags
 
 
 def remember(

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names
 from gramian.analysis.projection import KernelProjection
 from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import (
@@ -40,7 +39,7 @@ from gramian.errors import (
 )
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import InNotebooks, held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember
 from gramian.estimators.habits import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -81,7 +80,7 @@ register_forms(KERNELS, FUNCTIONS)
 
 
 @dataclass(eq=False, repr=False)
-class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, BaseEstimator):
+class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
 
     Parameters
@@ -421,7 +420,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
             None,
             center=bool(self.center),
             psd=evaluator is not None and evaluator.kernel.psd,
-            clip=self._clips(),
+            clip=self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip",
             calls=None if evaluator is None else evaluator.kernel.calls(rows.in_memory()),
             given=evaluator is None,
             fraction=target.fraction is not None,
@@ -455,9 +454,6 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
                 f"{duration(seconds)}; its certificate_ bounds the exact eigenvalues."
             )
         return advice
-
-    def _clips(self) -> bool:
-        return self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip"
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> None:
         spread, rows = self._here(X)
@@ -586,16 +582,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
 
         return work
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the scores: PC1, PC2, ..."""
-        check_is_fitted(self)
-        return np.array(component_names(self.n_components_), dtype=object)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.pairwise = self._precomputed
-        tags.array_api_support = True
         with suppress(GramianError):
             tags.input_tags.sparse = (
                 not self._precomputed

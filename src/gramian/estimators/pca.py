@@ -8,7 +8,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.rules import ComponentChoice
@@ -43,7 +42,7 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import InNotebooks, held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -71,7 +70,7 @@ FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything els
 
 
 @dataclass(eq=False, repr=False)
-class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEstimator):
+class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -467,11 +466,6 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             getattr(self, "component_choice_", None),
         )
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the scores: PC1, PC2, ..."""
-        check_is_fitted(self)
-        return np.array(component_names(self.n_components_), dtype=object)
-
     @property
     def component_pictures_(self) -> Any:
         """Components as pictures of shape (n_components_, height, width)."""
@@ -543,6 +537,4 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         tags = super().__sklearn_tags__()
         rule = RULES.get(self.n_components) if isinstance(self.n_components, str) else None
         tags.input_tags.sparse = rule is None or not rule.draws
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
         return tags

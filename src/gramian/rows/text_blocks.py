@@ -68,7 +68,9 @@ class TextBlocks:
         except UnicodeDecodeError:
             self._utf8 = False
         text, _ = to_utf8(head, source)
-        self._layout, self._comments, skipped = self._understood(text)
+        rows, self._comments = strip_comments(text, na_values)
+        self._layout = detect_layout(rows, source, na_values)
+        skipped = max(0, len(text) - len(rows))
         self.separator = self._layout.separator
         self.names = self._layout.names
         self.needed = self._estimate(text[skipped:], skipped)
@@ -78,10 +80,6 @@ class TextBlocks:
         """What was decided about the text."""
         encoding = () if self._utf8 else (GUESSED,)
         return (*encoding, *(() if self.names else (NO_HEADER,)), *self._comments)
-
-    def _understood(self, text: bytes) -> tuple[Layout, tuple[str, ...], int]:
-        rest, notes = strip_comments(text, self.na_values)
-        return detect_layout(rest, self.source, self.na_values), notes, max(0, len(text) - len(rest))
 
     def _estimate(self, rows: bytes, skipped: int) -> int:
         """Bytes of the table, by the length of the first rows; gzip makes numbers three times smaller."""

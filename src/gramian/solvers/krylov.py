@@ -279,7 +279,8 @@ def krylov(
         count = k or values.size
         if following is None and basis.exhausted(values):
             return Found(_spectrum(operator, basis, values, Y, count, passes), _short(target, count, passes))
-        estimates = _estimates(coupling, Y, candidate.shape[1])
+        # Only the last block's product leaves the span of the basis.
+        estimates = np.linalg.norm(coupling @ Y[-candidate.shape[1] :, :], axis=0)
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
         log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
         sure = (following is not None or before is not None) and _settled(values[:k], earlier)
@@ -408,11 +409,6 @@ class _Basis:
         self.Q[:, :keep], self.AQ[:, :keep] = Q, AQ
         self.T[:keep, :keep] = as_float64(Q.T @ AQ)
         self.size = keep
-
-
-def _estimates(coupling: FloatArray, Y: FloatArray, width: int) -> FloatArray:
-    """Residual norms of all Ritz pairs: only the last block's product leaves the span of the basis."""
-    return np.asarray(np.linalg.norm(coupling @ Y[-width:, :], axis=0))
 
 
 def _allowed(operator: Operator, values: FloatArray, tol: float, *, measured: bool) -> float:
