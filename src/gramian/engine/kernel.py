@@ -10,13 +10,12 @@ import numpy as np
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import from_numpy, is_numpy, moved, to_dtype
 from gramian.engine.solving import Problem, Solved
-from gramian.errors import DataError, IndefiniteKernelError, ParameterError
+from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
-from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few
+from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few, require_eigenvalues
 from gramian.operators.operator import Operator
-from gramian.operators.spread_tiles import SpreadTiles
-from gramian.operators.tiles import TileMatrix
+from gramian.operators.tiles import SpreadTiles, TileMatrix
 from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
 from gramian.solvers.krylov import KrylovRoute
@@ -139,12 +138,7 @@ class KernelProblem(Problem):
             psd=self.psd,
             error_kind=source.error_kind,
         )
-        largest = max(operator.frobenius(), abs(operator.trace()))
-        if not np.isfinite(largest * self.factor()):
-            raise DataError(
-                "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
-                "the kernel, by a power of ten first."
-            )
+        require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         self._built = form, operator
         return operator
 

@@ -12,12 +12,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.certificates import orthogonality_loss
+from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
-from gramian.errors import CertificateWarning, RankWarning
+from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.records import Certificate, Components, Spectrum
+from gramian.rows import Rows
 
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 
@@ -32,11 +34,25 @@ class Transformer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(component_names(self.n_components_), dtype=object)
 
+    def _require_scores(self, rows: Rows) -> None:
+        if rows.shape[1] != self.n_components_:
+            raise DataError(
+                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
+                f"{self.n_components_} components."
+            )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
         return tags
+
+
+def warn_of_none(choice: ComponentChoice, *, stacklevel: int) -> None:
+    """Say that a rule for the number of components finds none."""
+    if choice.number == 0:
+        said = f"n_components={choice.rule!r} finds no component; one is kept. {choice.sentence}"
+        warnings.warn(said, RankWarning, stacklevel=stacklevel + 1)
 
 
 def remember(

@@ -35,11 +35,10 @@ from gramian.errors import (
     GramianError,
     MemoryLimitError,
     ParameterError,
-    RankWarning,
 )
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember, warn_of_none
 from gramian.estimators.habits import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -381,12 +380,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         choice = ask_of_kernel(model, rows, rule, rng=generators(self.random_state, 3)[2])
         if choice.number is None:
             raise ParameterError(f"n_components={rule!r}: {choice.sentence}")
-        if choice.number == 0:
-            warnings.warn(
-                f"n_components={rule!r} finds no component; one is kept. {choice.sentence}",
-                RankWarning,
-                stacklevel=5,
-            )
+        warn_of_none(choice, stacklevel=5)
         return choice
 
     def _ask(self, rows: Rows, target: Target, problem: KernelProblem) -> Ask:

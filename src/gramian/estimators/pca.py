@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -34,7 +33,7 @@ from gramian.engine.seen import (
     sketch_costs,
     with_pass,
 )
-from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.errors import ParameterError
 from gramian.estimators.component_choice import (
     Wanted,
     after_the_fit,
@@ -42,7 +41,7 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember, warn_of_none
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -374,17 +373,10 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         remember(
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
-        self._explain(choice)
-        on_device(self, rows.home)
-
-    def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
-        if choice is not None and choice.number == 0 and isinstance(self.n_components, str):
-            warnings.warn(
-                f"n_components={choice.rule!r} finds no component; one is kept. {choice.sentence}",
-                RankWarning,
-                stacklevel=4,
-            )
+        if choice is not None and isinstance(self.n_components, str):
+            warn_of_none(choice, stacklevel=3)
+        on_device(self, rows.home)
 
     def _remember(self, rows: Rows, problem: LinearProblem, found: Directions) -> None:
         components, view, degrees = found.components, problem.data_view(), problem.degrees
@@ -443,11 +435,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator="PCA", expected=Expected())
-        if rows.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
-                f"{self.n_components_} components."
-            )
+        self._require_scores(rows)
         projection = self._projection()
         back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
         return back if self.picture_shape_ is None else as_pictures(back, self.picture_shape_)

@@ -24,7 +24,7 @@ from gramian.arrays import (
 from gramian.operators.centered import CenteredRows, filled, in_laps, least_rows
 from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
-from gramian.operators.whole import symmetric_times
+from gramian.operators.operator import symmetric_times
 from gramian.records import BoundKind
 
 # Width, in standard deviations, of the rounding estimate.

@@ -26,7 +26,6 @@ from gramian.checks import amount
 from gramian.errors import FileError, InputTypeError, MemoryLimitError, ParameterError, reason, shortened
 from gramian.rows.annotated import read_annotated, stored_annotated
 from gramian.rows.archives import Use
-from gramian.rows.decoding import PictureFile, readable
 from gramian.rows.excel import sheet_as_text
 from gramian.rows.hdf5 import read_hdf5, stored_hdf5
 from gramian.rows.idx import read_idx
@@ -35,6 +34,7 @@ from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz, read_spars
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
+    PictureFile,
     natural_key,
     open_picture,
     opened_zip,
@@ -42,6 +42,7 @@ from gramian.rows.pictures import (
     pictures_in_list,
     pictures_in_zip,
     read_pictures,
+    readable,
 )
 from gramian.rows.plink import read_bed, stored_bed
 from gramian.rows.spool import copied, rows_taken
@@ -427,8 +428,7 @@ def columns_in(
 ) -> tuple[list[Any], Sequence[str] | None, tuple[str, ...], str | None]:
     """Read Arrow columns of a file of any other kind of table: their names, notes, and a text's separator."""
     from gramian.rows.arrow_files import read_arrow, read_parquet
-    from gramian.rows.delimited import parse_delimited
-    from gramian.rows.gct import read_gct
+    from gramian.rows.delimited import parse_delimited, read_gct
 
     if kind in ("parquet", "arrow"):
         return *(read_parquet if kind == "parquet" else read_arrow)(file, source), (), None
@@ -587,8 +587,8 @@ def _text(place: Location, choice: Choice, limit: int, source: str) -> Table | N
     if 20 * size <= whole_within(limit):
         return None
     # Arrow takes longer to import than everything else here.
-    from gramian.rows.column_blocks import table_from_blocks
-    from gramian.rows.text_blocks import TextBlocks
+    from gramian.rows.columnar import table_from_blocks
+    from gramian.rows.delimited import TextBlocks
 
     blocks = TextBlocks(place.path, source, choice.na_values or (), limit)
     if max(size, blocks.needed) <= whole_within(limit):
@@ -598,7 +598,7 @@ def _text(place: Location, choice: Choice, limit: int, source: str) -> Table | N
 
 def _columns(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
     from gramian.rows.arrow_files import ArrowBlocks
-    from gramian.rows.column_blocks import table_from_blocks
+    from gramian.rows.columnar import table_from_blocks
 
     paths = parquet_files(place.path) if place.path.is_dir() else [place.path]
     blocks = ArrowBlocks(paths, source, choice, limit)

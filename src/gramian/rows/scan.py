@@ -12,7 +12,6 @@ from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import FileError, InputTypeError, ParameterError, reason
-from gramian.rows.decoding import readable
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
@@ -25,6 +24,7 @@ from gramian.rows.files import (
 )
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
 from gramian.rows.missing import MissingPolicy, handle_missing
+from gramian.rows.pictures import readable
 from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
