@@ -1,9 +1,7 @@
 """The command that finds laws: ``relations``."""
 
-from typing import Annotated
-
 from gramian.cli.inputs import read_table
-from gramian.cli.options import Data, JsonFlag, Reading, option
+from gramian.cli.options import Data, JsonFlag, Reading, asked
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
@@ -17,15 +15,10 @@ TOLD = (
 def relations(
     data: Data,
     reading: Reading,
-    degree: Annotated[int, option("--degree", "NUMBER", "Largest degree of the equations. [2]")] = 2,
-    tol: Annotated[
-        float | None,
-        option(
-            "--tol",
-            "NUMBER",
-            "Largest residual accepted, over the standard deviation of each column. [by the data]",
-        ),
-    ] = None,
+    degree: int = asked("NUMBER", "Largest degree of the equations. [2]", 2),
+    tol: float | None = asked(
+        "NUMBER", "Largest residual accepted, over the standard deviation of each column. [by the data]"
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Find equations that all rows obey.
