@@ -63,9 +63,9 @@ def counter_example(report: AuditReport) -> Any:
         "k(x, y) and k(y, x) differ." if found is None else f"The sum of v_i v_j k(x_i, x_j) is {found:.4g}."
     )
     more = [f"The first two of {d} coordinates."] if d > 2 else []
+    up = axis(alt.Y, "second", "second coordinate", edges[1])
     base = alt.Chart().encode(
-        x=axis(alt.X, "first", "first coordinate", edges[0]),
-        y=axis(alt.Y, "second", "second coordinate" if d > 1 else "", edges[1]),
+        x=axis(alt.X, "first", "first coordinate", edges[0]), y=up if d > 1 else up.axis(None)
     )
     dots = base.mark_point(filled=True, opacity=0.9).encode(
         size=alt.Size("size:Q", title="|weight v|", scale=alt.Scale(range=[40, 400])),

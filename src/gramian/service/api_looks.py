@@ -110,6 +110,12 @@ async def width(here: Here, visitor: Whose, id: Id, reading: Annotated[Reading, 
     return await here.quick.ask({"do": "width", "data": data})
 
 
+@looks.get("/data/{id}/pictures", response_class=Response, responses=PNG)
+async def pictures(here: Here, visitor: Whose, id: Id) -> Response:
+    """Return some of the pictures of data, on one sheet."""
+    return await answered(here, {"do": "sheet", "data": here.reach(visitor).part("data", id)}, "image/png")
+
+
 # ------------------------------------------------------------------ models
 
 

@@ -22,10 +22,10 @@ from starlette.responses import JSONResponse, Response
 from gramian.errors import FileError
 from gramian.service.api import api
 from gramian.service.api_looks import looks
-from gramian.service.guard import Guard
+from gramian.service.guard import Guard, is_for_people
 from gramian.service.logs import Log
 from gramian.service.metrics import Metrics
-from gramian.service.pages import pages
+from gramian.service.pages import page, pages
 from gramian.service.problems import Problem, Refusal
 from gramian.service.settings import Limits, Settings
 from gramian.service.shelves import Item, Kind
@@ -148,6 +148,8 @@ async def _sweep(state: State) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
+    if is_for_people(request.scope):
+        return page("problem.html", error.status, problem=error.problem)
     return error.response()
 
 

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from gramian import plots
+from gramian.arrays import as_float64
 from gramian.checks import check_choice
-from gramian.errors import ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.faces.drawing import drawn_faces, drawn_others
-from gramian.kernels import audit, kernel_from_name
+from gramian.kernels import audit, kernel_from_name, table
 from gramian.kernels.widths import median_distance
 from gramian.loading import load
 from gramian.plots.drawable import drawable
-from gramian.plots.pictures import Picture
+from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey
 from gramian.plots.style import browser_program
 from gramian.report.facts import audit_facts, plain
 from gramian.report.page import python_calls, report_page
@@ -31,6 +32,7 @@ from gramian.rows.table import Table
 from gramian.service.bodies import Said, read_table
 from gramian.service.work import Say, applied, held
 
+SHOWN = 24  # pictures of data
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
 
 # ------------------------------------------------------------------ examples
@@ -85,6 +87,20 @@ def visitor_at_the_door(say: Say, who: str, answer: Said) -> Said:
 def width(say: Say, data: Said) -> Said:
     """Return the median distance between rows, the first guess of a kernel's width."""
     return {"median": median_distance(read_table(data).flat)}
+
+
+def sheet(say: Say, data: Said, answer: Said) -> Said:
+    """Draw the first pictures of data, a few of each folder."""
+    rows = read_table(data)
+    if rows.picture_shape is None:
+        raise DataError("These are no pictures.")
+    shown = np.linspace(0, len(rows.values) - 1, min(SHOWN, len(rows.values))).astype(int)
+    pictures = as_float64(rows.values[shown])
+    names = rows.row_names or tuple(map(str, range(len(rows.values))))
+    low, high = (0.0, 255.0) if rows.values.dtype == np.uint8 else (pictures.min(), pictures.max())
+    pixels = [enlarged(grey(picture, low, high)) for picture in pictures]
+    Path(answer["path"]).write_bytes(contact_sheet(pixels, [names[place] for place in shown]).png())
+    return {}
 
 
 # ------------------------------------------------------------------- figures
@@ -188,6 +204,11 @@ def kernel(say: Say, expression: str, features: int | None) -> Said:
     return dict(told)
 
 
+def kernel_table(say: Say) -> Said:
+    """Return the table of all kernels."""
+    return {"text": str(table())}
+
+
 def program(say: Say, answer: Said) -> Said:
     """Write the JavaScript that draws specifications, which vl-convert carries."""
     Path(answer["path"]).write_text(browser_program(), encoding="utf-8")
@@ -204,5 +225,7 @@ LOOKS: dict[str, Callable[..., Said]] = {
     "results": results,
     "code": code,
     "kernel": kernel,
+    "kernel table": kernel_table,
+    "sheet": sheet,
     "program": program,
 }
