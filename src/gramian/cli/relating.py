@@ -26,12 +26,12 @@ def relations(
     Polynomials of the columns, such as x^2 + y^2 - 1 = 0, in the columns' own units, with their residuals.
     """
     from gramian.laws.relations import relations as find
-    from gramian.report.facts import data_facts
+    from gramian.report.facts import data_facts, told
 
     table = read_table(data, reading)
     with progress("computing"):
         found = find(table, degree, tol=tol)
-    each = [{name: getattr(one, name) for name in TOLD} | {"columns": one.feature_names} for one in found]
+    each = [told(one, *TOLD) | {"columns": one.feature_names} for one in found]
     facts = {
         "data": data_facts(table),
         "degree": found.degree,
