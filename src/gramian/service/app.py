@@ -150,12 +150,13 @@ async def _sweep(state: State) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    if not is_for_people(request.scope):
+    settings = request.app.state.gramian.settings
+    if settings.api_only or not is_for_people(request.scope):
         return error.response()
     problem = error.problem
     if error.status == 404:
-        seconds = request.app.state.gramian.limits.idle_seconds
-        how = f"What is uploaded or fitted goes {duration(seconds)} after the last visit"
+        idle = duration(settings.limits.idle_seconds)
+        how = f"What is uploaded or fitted goes {idle} after the last visit"
         how += ", and is seen only in the browser that it came from."
         problem = Problem(error="There is nothing here.", what_to_do=how)
     return page("problem.html", error.status, problem=problem)

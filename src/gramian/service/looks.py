@@ -8,6 +8,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,8 @@ def kernel(say: Say, expression: str, features: int | None) -> Said:
     found = audit(kernel_from_name(expression), n_features=features, random_state=0)
     told = plain(audit_facts(found)) | {"text": str(found), "figure": None}
     if found.witness is not None:
-        told["figure"] = plain(plots.counter_example(found).to_dict())
+        with suppress(MissingExtraError):
+            told["figure"] = plain(plots.counter_example(found).to_dict())
     return dict(told)
 
 
