@@ -290,6 +290,9 @@ def test_files_of_every_kind_are_looked_at(client):
     ):
         got = client.post(draft, content=content, headers=headers)
         assert (got.status_code, word in got.json()["error"]) == (status, True), got.text
+    named = json.dumps([{5_000_000 * "x": 1}, {5_000_000 * "x": 2}])
+    got = client.post(draft, content=named.encode(), headers=JSON)
+    assert (got.status_code, "too much to say" in got.json()["error"]) == (413, True)
     # A label of any length is told in few letters.
     long = b"a,kind\n1," + 100_000 * b"u" + b"\n2,v\n"
     got = client.post(f"{draft}&label=kind", content=long, headers=CSV)
