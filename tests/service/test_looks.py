@@ -148,6 +148,7 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside):
     assert (got.status_code, "has no unusual rows" in got.json()["error"]) == (422, True)
 
 
+@pytest.mark.walk
 def test_what_is_taken_along_works(visitor, models, ids, beside, tmp_path):
     _, query, table = beside
     model, place = models["pca"][0], f"{API}/models/{models['pca'][1]}"

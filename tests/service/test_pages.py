@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from gramian import PCA
 from gramian.rows.table import Table
-from served import CSV, NPY, Limits, X, client_of, npy, serving, until
+from served import BINARY, CSV, NPY, Limits, X, client_of, npy, serving, until
 
 work = pytest.importorskip("gramian.service.work")
 API = "/api/v1"
@@ -68,7 +69,7 @@ def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):
 
 
 @pytest.mark.walk
-def test_a_process_that_dies_leaves_nothing(client, server, ids):
+def test_a_process_that_dies_leaves_nothing(client, server, ids, tmp_path):
     pytest.importorskip("altair")
     data = client.post(f"{API}/data", content=npy(np.tile(X, (50, 1))), headers=NPY).json()["id"]
     state = server.app.state.gramian
@@ -87,10 +88,13 @@ def test_a_process_that_dies_leaves_nothing(client, server, ids):
     place = f"{API}/models/{ids['pca']}/figures/scores?data={data}"
     assert client.get(place).status_code == 200
     # What is sent from a file goes whatever becomes of the sending.
-    large = client.post(f"{API}/data", content=npy(np.zeros((200_000, 5))), headers=NPY).json()["id"]
-    for asked in ("bytes=x", "bytes=9999999999-", "bytes=0-9"):
-        got = client.post(f"{API}/models/{ids['pca']}/transform?data={large}", headers={"Range": asked})
-        assert got.status_code == 200
+    PCA(100).fit(np.random.default_rng(0).standard_normal((101, 1000))).save(tmp_path / "wide.gramian")
+    wide = client.post(
+        f"{API}/models", content=(tmp_path / "wide.gramian").read_bytes(), headers=BINARY
+    ).json()
+    for asked, status in (("bytes=x", 400), ("bytes=9999999999-", 416), ("bytes=0-9", 206)):
+        got = client.get(f"{API}/models/{wide['id']}/components?count=100", headers={"Range": asked})
+        assert got.status_code == status
     until(lambda: not [path for path in state.work.iterdir() if path.name != "vega.js"])
 
 
