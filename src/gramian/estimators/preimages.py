@@ -185,13 +185,8 @@ class WithPreimages:
         rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
         if rows.is_spread:
             return self._lazily(rows, self.inverse_transform)
-        scores = rows.dense_block(slice(None))
-        if scores.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
-                f"{self.n_components_} components."
-            )
-        return self._back(to_float64(scores), None, rows, return_error)
+        self._require_scores(rows)
+        return self._back(to_float64(rows.dense_block(slice(None))), None, rows, return_error)
 
     def denoise(self: Any, X: Any, return_error: bool = False) -> Any:
         """Return pre-images of the projections of rows: what of them lies along the components.

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted, slices
 from gramian.errors import DataError, ParameterError
+from gramian.estimators.fitted import InNotebooks
 from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness

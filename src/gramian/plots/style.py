@@ -14,7 +14,7 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
-from gramian.errors import MissingExtraError, ParameterError
+from gramian.errors import ParameterError, needs
 from gramian.records import FloatArray
 from gramian.store import atomic_write
 
@@ -89,10 +89,8 @@ class Drawn:
         MissingExtraError
             If vl-convert-python, which draws, is not installed.
         """
-        try:
+        with needs("plots", "vl-convert-python", "Writing figures"):
             import vl_convert  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError("plots", "vl-convert-python", "Writing figures") from error
         is_path = isinstance(fp, str | os.PathLike)
         kind = (format or (Path(fp).suffix[1:].lower() if is_path else "")).lower()
         if kind not in FORMATS:
@@ -120,10 +118,8 @@ def browser_program() -> str:
     MissingExtraError
         If vl-convert-python, which carries it, is not installed.
     """
-    try:
+    with needs("plots", "vl-convert-python", "Drawing figures in a page"):
         import vl_convert
-    except ImportError as error:
-        raise MissingExtraError("plots", "vl-convert-python", "Drawing figures in a page") from error
     return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
 
 

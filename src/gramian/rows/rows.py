@@ -169,10 +169,6 @@ class Rows(ABC):
         """Return a dense block of some columns: a view where that is possible."""
         return self.block(rows).dense[:, columns]
 
-    def every(self, step: int) -> Any:
-        """Return every step-th row, beginning with the first."""
-        return self.in_memory()[::step, ...]
-
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
         return map(self.block, self._parts(rows_per_block))
@@ -241,7 +237,6 @@ class Rows(ABC):
         ----------
         f : callable
             Takes a :class:`Block` of m rows and returns an array of m rows; called as by :meth:`reduce`.
-            Where rows are spread it knows a block's place in its part only, and the result is lazy.
         rows_per_block : int, optional
 
         Examples
@@ -343,3 +338,40 @@ def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
     values = to_numpy(block.dense)
     wrong = np.argwhere(~np.isfinite(values))
     return [(block.rows.start + int(i), int(j), float(values[i, j]), len(wrong)) for i, j in wrong[:1]]
+
+
+# ----------------------------------------------- rows that came and went
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeenRows(Rows):
+    """A table of which only size and kind are left; whoever asks for numbers is refused by design.
+
+    Attributes
+    ----------
+    count, columns : int
+        Its shape.
+    kind : array
+        Empty, of the kind and dtype that results are returned in.
+    """
+
+    count: int
+    columns: int
+    kind: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.count, self.columns
+
+    @property
+    def like(self) -> Any:
+        return self.kind
+
+    def block(self, rows: slice) -> Block:
+        raise NotImplementedError("these rows were not kept")
+
+    def in_memory(self) -> Any:
+        return self.block(slice(None))
+
+    def owned(self) -> Any:
+        return self.block(slice(None))

@@ -358,9 +358,6 @@ class StoredRows(Rows):
     def block(self, rows: slice) -> Block:
         return Block(rows, self.cut(rows, slice(None)))
 
-    def every(self, step: int) -> Any:
-        return self.some(range(0, self.shape[0], step))
-
     def some(self, places: Iterable[int]) -> Any:
         """Return rows by their numbers, as a dense array."""
         return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, FileError, MissingExtraError
+from gramian.errors import DataError, FileError, needs
 from gramian.rows.archives import Header, damage, pick_key, require_room
-from gramian.rows.stored_hdf5 import StoredDataset
+from gramian.rows.hdf5 import StoredDataset
 from gramian.rows.table import Choice, Table, table_from_array
 from gramian.store.atomic import as_file_error
 
@@ -104,10 +104,8 @@ def require_zarr(purpose: str) -> Any:
     MissingExtraError
         If it is not installed.
     """
-    try:
+    with needs("cluster", "zarr", purpose):
         import zarr
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("cluster", "zarr", purpose) from error
     return zarr
 
 

@@ -22,8 +22,7 @@ from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.krylov import improved
-from gramian.solvers.route import Found
-from gramian.solvers.spectra import count_of, relative_tolerance
+from gramian.solvers.route import Found, count_of, relative_tolerance
 
 # Seconds for one m^3 on one thread: all pairs, or few of them. Above LARGE the matrix leaves the cache, and
 # half of the reduction runs at the speed of memory.
