@@ -2,10 +2,10 @@
 
 import shlex
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, option, spread
+from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, asked, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.cli.selecting import estimator
@@ -18,46 +18,27 @@ READ_LABELS = ("alignment", "score")
 class Judging:
     """How kernels are compared: the parameters of ``gramian.choose_kernel``."""
 
-    criterion: Annotated[
-        str | None,
-        option(
-            "--criterion",
-            "NAME",
-            "preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
-        ),
-    ] = None
-    candidates: Annotated[
-        list[str] | None,
-        option(
-            "--candidate",
-            "KERNEL",
-            "A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
-        ),
-    ] = None
-    components: Annotated[
-        str | None,
-        option(
-            "--components",
-            "K,K,..",
-            "preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
-            "[a list that fits]",
-        ),
-    ] = None
-    cv: Annotated[
-        int | None, option("--cv", "FOLDS", "preimage and score: parts, each held out once. [5]")
-    ] = None
-    estimator: Annotated[
-        str | None,
-        option(
-            "--estimator",
-            "NAME",
-            "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
-            "tree for numbers. [logistic or ridge, by the label]",
-        ),
-    ] = None
-    scoring: Annotated[
-        str | None, option("--scoring", "NAME", "score: a score of scikit-learn. [accuracy; r2]")
-    ] = None
+    criterion: str | None = asked(
+        "NAME", "preimage or parallel; with labels also alignment or score. [preimage; score with labels]"
+    )
+    candidates: list[str] | None = asked(
+        "KERNEL",
+        "A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
+        None,
+        "--candidate",
+    )
+    components: str | None = asked(
+        "K,K,..",
+        "preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
+        "[a list that fits]",
+    )
+    cv: int | None = asked("FOLDS", "preimage and score: parts, each held out once. [5]")
+    estimator: str | None = asked(
+        "NAME",
+        "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
+        "tree for numbers. [logistic or ridge, by the label]",
+    )
+    scoring: str | None = asked("NAME", "score: a score of scikit-learn. [accuracy; r2]")
     seed: Seed = 0
 
 

@@ -8,33 +8,24 @@ from typing import Annotated, Any
 import typer
 
 from gramian.cli.inputs import read_model
-from gramian.cli.options import option
+from gramian.cli.options import argument, asked, option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
 
 FacesData = Annotated[
     str,
-    typer.Argument(
-        metavar="DIR",
-        help="A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
+    argument(
+        "DIR",
+        "A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
         "or an .npz file with pictures X and people y.",
-        show_default=False,
     ),
 ]
-FacesModel = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A file written by faces fit.", show_default=False)
-]
-GalleryFile = Annotated[
-    str, typer.Argument(metavar="GALLERY", help="A file written by faces enroll.", show_default=False)
-]
+FacesModel = Annotated[str, argument("MODEL", "A file written by faces fit.")]
+GalleryFile = Annotated[str, argument("GALLERY", "A file written by faces enroll.")]
 Pictures = Annotated[
     list[str],
-    typer.Argument(
-        metavar="PICTURE..",
-        help="Picture files, folders or zips of them, or an .npz file.",
-        show_default=False,
-    ),
+    argument("PICTURE..", "Picture files, folders or zips of them, or an .npz file."),
 ]
 Far = Annotated[
     float | None,
@@ -64,7 +55,7 @@ Strict = Annotated[
 class FacesReading:
     """How pictures of faces are read."""
 
-    size: Annotated[str | None, option("--size", "WxH", "Resize pictures to this size.")] = None
+    size: str | None = asked("WxH", "Resize pictures to this size.")
     strict: Strict = False
 
 

@@ -3,14 +3,12 @@
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, option, out
+from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, asked, switch
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
@@ -24,28 +22,17 @@ def fit(
     data: Data,
     reading: Reading,
     model: Model,
-    out: Annotated[
-        str | None,
-        out("PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"),
-    ] = None,
-    loadings: Annotated[
-        str | None,
-        option("--loadings", "KIND", "unit vectors, or correlation of columns with scores. [unit]"),
-    ] = None,
-    table_format: Annotated[str | None, option("--format", "KIND", "Tables as csv or parquet. [csv]")] = None,
-    checkpoint: Annotated[
-        str | None,
-        option(
-            "--checkpoint",
-            "FOLDER",
-            "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
-            "same command goes on; the folder goes when results are written. [nothing is kept]",
-        ),
-    ] = None,
-    report: Annotated[
-        bool,
-        typer.Option("--report", help="Write also report.html, one page for a browser, into the folder."),
-    ] = False,
+    out: str | None = asked(
+        "PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"
+    ),
+    loadings: str | None = asked("KIND", "unit vectors, or correlation of columns with scores. [unit]"),
+    table_format: str | None = asked("KIND", "Tables as csv or parquet. [csv]", None, "--format"),
+    checkpoint: str | None = asked(
+        "FOLDER",
+        "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
+        "same command goes on; the folder goes when results are written. [nothing is kept]",
+    ),
+    report: bool = switch("Write also report.html, one page for a browser, into the folder."),
     engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:

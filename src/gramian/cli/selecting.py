@@ -2,14 +2,12 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from gramian.checks import check_choice, check_integer
 from gramian.cli.inputs import read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, only_for, option, spread
+from gramian.cli.options import Data, JsonFlag, Reading, Seed, asked, only_for, spread, switch
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -26,57 +24,30 @@ NUMBERS = ("ridge", "knn", "tree")
 class Selecting:
     """How features are selected: the parameters of the two selectors."""
 
-    method: Annotated[
-        str,
-        option(
-            "--method",
-            "NAME",
-            "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. "
-            "[mutual-information]",
-        ),
-    ] = "mutual-information"
-    estimator: Annotated[
-        str | None,
-        option(
-            "--estimator",
-            "NAME",
-            "What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
-            "All but tree on standardised columns. [logistic or ridge, by the label]",
-        ),
-    ] = None
-    features: Annotated[
-        str | None,
-        option(
-            "--features",
-            "K",
-            "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
-            "one-se. [cv; best]",
-        ),
-    ] = None
-    alpha: Annotated[
-        float | None, option("--alpha", "RATE", "With --features fdr: false discovery rate. [0.05]")
-    ] = None
-    cv: Annotated[int | None, option("--cv", "FOLDS", "Parts, each held out once. [5]")] = None
-    redundancy: Annotated[
-        str | None, option("--redundancy", "HOW", "Filters: mrmr passes over what repeats others.")
-    ] = None
-    floating: Annotated[
-        bool, typer.Option("--floating", help="Wrappers: undo steps that later ones made superfluous.")
-    ] = False
-    patience: Annotated[
-        int | None, option("--patience", "STEPS", "Wrappers: stop after so many without gain. [all]")
-    ] = None
-    nested: Annotated[
-        bool, typer.Option("--nested", help="Wrappers: also validate the whole selection, from outside.")
-    ] = False
-    no_validate: Annotated[
-        bool,
-        typer.Option("--no-validate", help="Wrappers: score on the rows that were fitted. Teaching only."),
-    ] = False
-    scoring: Annotated[str | None, option("--scoring", "NAME", "A score of scikit-learn. [accuracy; r2]")] = (
-        None
+    method: str = asked(
+        "NAME",
+        "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. [mutual-information]",
+        "mutual-information",
     )
-    neighbors: Annotated[int | None, option("--neighbors", "NUMBER", "Of knn. [5]")] = None
+    estimator: str | None = asked(
+        "NAME",
+        "What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
+        "All but tree on standardised columns. [logistic or ridge, by the label]",
+    )
+    features: str | None = asked(
+        "K",
+        "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
+        "one-se. [cv; best]",
+    )
+    alpha: float | None = asked("RATE", "With --features fdr: false discovery rate. [0.05]")
+    cv: int | None = asked("FOLDS", "Parts, each held out once. [5]")
+    redundancy: str | None = asked("HOW", "Filters: mrmr passes over what repeats others.")
+    floating: bool = switch("Wrappers: undo steps that later ones made superfluous.")
+    patience: int | None = asked("STEPS", "Wrappers: stop after so many without gain. [all]")
+    nested: bool = switch("Wrappers: also validate the whole selection, from outside.")
+    no_validate: bool = switch("Wrappers: score on the rows that were fitted. Teaching only.")
+    scoring: str | None = asked("NAME", "A score of scikit-learn. [accuracy; r2]")
+    neighbors: int | None = asked("NUMBER", "Of knn. [5]")
     seed: Seed = 0
 
 
@@ -85,17 +56,11 @@ def select(
     data: Data,
     reading: Reading,
     selecting: Selecting,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
-            "- for standard output.",
-            show_default=False,
-        ),
-    ] = None,
+    out: str | None = asked(
+        "FILE",
+        "A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
+        "- for standard output.",
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Choose the columns that tell most about a label.

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.errors import ParameterError, needs
+from gramian.records import FloatArray
 from gramian.store import atomic_write
 
 WIDTH, HEIGHT = 440, 330
@@ -191,6 +192,12 @@ def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = Non
         if not 1e-3 < largest < 1e6:
             more.setdefault("axis", alt.Axis(format=".3~e", labelFlush=False))
     return kind(field, type="quantitative", title=title, scale=scale, **more)
+
+
+def outline(corners: FloatArray, **looks: Any) -> Any:
+    """Return a closed line through corners of shape (n, 2)."""
+    columns = {"edge_x": corners[:, 0], "edge_y": corners[:, 1], "corner": np.arange(len(corners))}
+    return alt.Chart(table(columns)).mark_line(**looks).encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q")
 
 
 def zero_lines() -> list[Any]:

@@ -29,8 +29,9 @@ from gramian.faces.pictures import Faces
 from gramian.faces.reading import read_faces
 from gramian.faces.space import FaceSpace
 from gramian.loading import load
+from gramian.plots.images import center_of
 from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
-from gramian.report.reconstruction import Errors, center_of, rebuilt
+from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.survey import survey
 from gramian.report.tables import feature_names
 from gramian.rows.table import Table
