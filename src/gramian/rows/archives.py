@@ -103,6 +103,7 @@ def pick_key(
     if key is None:
         key = _only(names, look, source, use)
         notes = (f"array {key!r} used: the only {use} in the archive",)
+    key = key if key in names else key.strip("/")
     if key not in names:
         raise DataError(f"{source} has no array {key!r}. It holds {_described(names, look)}.")
     require(look(key), f"{source}::{key}", use)
