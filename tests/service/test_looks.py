@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import gramian
-from gramian import PCA, KernelPCA, plots
+from gramian import PCA, KernelPCA, Whitener, plots
 from gramian.faces import Gallery, drawn_faces
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
@@ -134,7 +134,12 @@ def test_figures_are_those_of_python(visitor, models, beside):
         assert visitor.get(f"{API}/models/{models['pca'][1]}/figures/{name}").status_code in (404, 422)
 
 
-def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside):
+def whitener_file(folder):
+    Whitener().fit(X).save(folder / "w.gramian")
+    return (folder / "w.gramian").read_bytes()
+
+
+def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_path):
     _, query, table = beside
     for name, columns in (("pca", ["T squared", "Q"]), ("kernel", ["T squared"])):
         model, id = models[name]
@@ -144,6 +149,9 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside):
         np.testing.assert_allclose(np.array(got["values"])[:, 0], found.distances)
         if name == "pca":
             np.testing.assert_allclose(np.array(got["values"])[:, 1], found.errors.squares)
+    whitener = visitor.post(f"{API}/models", content=whitener_file(tmp_path), headers=BINARY).json()["id"]
+    got = visitor.post(f"{API}/models/{whitener}/unusual", json=X.tolist())
+    assert (got.status_code, "A Whitener has no unusual rows" in got.json()["error"]) == (422, True)
     got = visitor.post(f"{API}/models/{ids['faces']}/unusual", json=FACES.pictures[:2].tolist())
     assert (got.status_code, "has no unusual rows" in got.json()["error"]) == (422, True)
 

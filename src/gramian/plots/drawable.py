@@ -54,5 +54,5 @@ def _contours(model: Any, table: Any, color: Any) -> Any:
     """Draw contours beside those of plain PCA."""
     from gramian.estimators.pca import PCA
 
-    models = [model] if hasattr(model, "components_") else [PCA(2).fit(table), model]
-    return plots.kernel_contours(models, table, color=color)
+    alone = hasattr(model, "components_") or len(table.values) < 2
+    return plots.kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)

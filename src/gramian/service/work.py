@@ -224,7 +224,7 @@ def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int
 def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
     """Write how far each row is from the middle (Hotelling's T squared) and from what components tell (Q)."""
     fitted, table = applied(model, data)
-    if isinstance(fitted, FaceSpace) or not hasattr(fitted, "explained_variance_"):
+    if not isinstance(fitted, PCA | KernelPCA):
         raise ParameterError(f"A {type(fitted).__name__} has no unusual rows. Name a PCA or a KernelPCA.")
     seen = survey(fitted, table, memory_limit_bytes(fitted.memory_limit))
     columns = {"T squared": seen.distances}
