@@ -168,7 +168,7 @@ def _only(names: Sequence[str], look: Callable[[str], Header], source: str, use:
         return names[0]
     raise DataError(
         f"{source} holds {_described(names, look)}. "
-        f"Say which one is meant, {source}::{(fitting or names)[0]}, or save it alone."
+        f"Say which one is meant: {source}::{(fitting or names)[0]}, or save it alone."
     )
 
 
