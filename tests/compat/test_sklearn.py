@@ -21,7 +21,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
 from gramian.compat import sklearn as ours
-from gramian.compat.places import PLACES, put_in_place
+from gramian.compat.sklearn import PLACES, put_in_place
 
 SCRIPTS = sorted((Path(__file__).parents[2] / "examples" / "compat").glob("*.py"))
 X = load_iris().data

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gramian.cli.inputs import read_table
+from gramian.cli.models import read_counts
 from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, asked, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
@@ -51,7 +52,7 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
     from gramian.report.facts import data_facts
     from gramian.selection.choose_kernel import choose_kernel as choose
 
-    numbers = read_numbers(judging.components)
+    numbers = None if judging.components is None else read_counts("--components", judging.components)
     if not reading.labelled and (judging.criterion in READ_LABELS or judging.estimator is not None):
         raise ParameterError(
             "--criterion alignment and score, and --estimator, read labels. Name their column with --label, "
@@ -74,30 +75,6 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
     command = _next(data, reading, choice)
     facts = {"data": data_facts(table), **choice.to_dict(), "next": command}
     answer(as_json, facts, f"{choice}\n\nFit it:\n  {command}")
-
-
-def read_numbers(text: str | None) -> list[int] | None:
-    """Read which numbers of components are tried.
-
-    Raises
-    ------
-    ParameterError
-        For anything but whole numbers from 1.
-
-    Examples
-    --------
-    >>> read_numbers("10"), read_numbers("2,5, 10"), read_numbers(None)
-    ([10], [2, 5, 10], None)
-    """
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) >= 1 for part in parts):
-        raise ParameterError(
-            f"--components {text} is not understood. Give a whole number such as 10, or several to choose "
-            "from, such as 2,5,10."
-        )
-    return [int(part) for part in parts]
 
 
 def _validating(name: str, table: Any, seed: int) -> Any:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.cli.faces_options import FacesData, FacesReading, Shift, read_counts, read_pictures
+from gramian.cli.faces_options import FacesData, FacesReading, Shift, read_pictures
+from gramian.cli.models import read_counts
 from gramian.cli.options import JsonFlag, Seed, asked, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
@@ -54,7 +55,7 @@ def evaluate(
         "match": match,
         "light": light,
         "far": far,
-        "n_components": None if counts is None else read_counts(counts),
+        "n_components": None if counts is None else read_counts("-r", counts),
     }
     faces = read_pictures(data, **asdict(reading))
     no_faces = None

@@ -167,16 +167,9 @@ def _recogniser(gallery: str, space: Any) -> Any:
 def _trade(recogniser: Any) -> dict[str, Any]:
     if recogniser is None:
         return {"far": None, "trade": []}
-    trade = [
-        {
-            "far": one.far,
-            "predicted_false_accept": one.false_accept,
-            "predicted_false_reject": one.false_reject,
-            "extrapolated": not one.observed,
-        }
-        for one in recogniser.calibration_.trade
-    ]
-    return {"far": recogniser.far_, "trade": trade}
+    from gramian.report.facts import rates
+
+    return {"far": recogniser.far_, "trade": [rates(one) for one in recogniser.calibration_.trade]}
 
 
 def _trade_lines(recogniser: Any) -> list[str]:

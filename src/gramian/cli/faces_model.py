@@ -13,10 +13,9 @@ from gramian.cli.faces_options import (
     FacesReading,
     Shift,
     open_model,
-    read_counts,
     read_pictures,
 )
-from gramian.cli.models import read_components
+from gramian.cli.models import read_components, read_counts
 from gramian.cli.options import JsonFlag, Seed, argument, asked, out, spread
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
@@ -99,7 +98,7 @@ def reconstruct(
     """
     from gramian.plots.images import strip
 
-    wanted = None if counts is None else read_counts(counts)
+    wanted = None if counts is None else read_counts("-r", counts)
     _check_suffix(out, ".png", "the strip")
     check_file(out)
     check_not_input(out, picture)
@@ -176,7 +175,7 @@ def _check_suffix(out: str, suffix: str, what: str) -> None:
 
 
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
-    from gramian.report.facts import certificate_facts, plain, plan_facts
+    from gramian.report.facts import certificate_facts, plan_facts
 
     height, width = model.picture_shape_
     shares = model.explained_variance_ratio_
@@ -189,11 +188,11 @@ def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
         "size": {"width": width, "height": height},
         "light": model.light,
         "shift": model.shift,
-        "kernel": plain(model.kernel),
+        "kernel": model.kernel,
         "components": model.n_components_,
         "explained_variance_ratio": None if shares is None else float(shares.sum()),
-        "eigenvalues": plain(model.eigenvalues_),
-        "face_threshold": plain(model.face_threshold_),
+        "eigenvalues": model.eigenvalues_,
+        "face_threshold": model.face_threshold_,
         "face_keep": model.face_keep_,
         "fingerprint": model.fingerprint_,
         "plan": plan_facts(model.plan_),

@@ -81,27 +81,6 @@ def open_model(model: str) -> Any:
     return found
 
 
-def read_counts(text: str) -> list[int]:
-    """Read numbers of components, such as "25,50,100", in rising order.
-
-    Raises
-    ------
-    ParameterError
-        For anything else.
-
-    Examples
-    --------
-    >>> read_counts("25,100, 50")
-    [25, 50, 100]
-    """
-    try:
-        return sorted({int(part) for part in text.split(",")})
-    except ValueError:
-        raise ParameterError(
-            f"-r {text} is not understood. Give numbers of components with commas, such as 25,50,100."
-        ) from None
-
-
 def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:
     """Read pictures of faces, and say on standard error what was skipped and decided.
 

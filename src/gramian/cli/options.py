@@ -247,7 +247,7 @@ def only_for(what: str, options: Any, *names: str) -> None:
             raise ParameterError(f"{flag(name)} belongs to {what}. Leave it out, or ask for that.")
 
 
-def as_arguments(options: Any) -> list[str]:
+def as_arguments(*records: Any) -> list[str]:
     """Return the command-line arguments that give these options: only those that are not the default.
 
     Examples
@@ -256,8 +256,9 @@ def as_arguments(options: Any) -> list[str]:
     ['--rows', '0:5', '--transpose']
     """
     arguments: list[str] = []
-    for one in fields(options):
-        value = getattr(options, one.name)
-        if value != one.default:
-            arguments += [flag(one.name)] if value is True else [flag(one.name), str(value)]
+    for options in records:
+        for one in fields(options):
+            value = getattr(options, one.name)
+            if value != one.default:
+                arguments += [flag(one.name)] if value is True else [flag(one.name), str(value)]
     return arguments

@@ -59,16 +59,13 @@ def report(
     same = table is not None and table.values.shape[0] == fitted.n_samples_
     reading = _as_fitted(reading, fitted)
     options = _options(fitted) if same or table is None else None
-    command = () if options is None else _command(data or "DATA", reading, options, model)
+    fit = ("gramian", "fit", data or "DATA")
+    command = () if options is None else (*fit, *as_arguments(reading, options), "-o", model)
     given = read_arguments(data, reading) if data is not None and same and data != "-" else None
     with progress("writing"):
         told = Fitted(fitted, table, command=command, reading=given)
         write_report(out, told, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
-
-
-def _command(data: str, reading: Reading, options: Model, model: str) -> tuple[str, ...]:
-    return ("gramian", "fit", data, *as_arguments(reading), *as_arguments(options), "-o", model)
 
 
 def read_arguments(data: str, reading: Reading) -> dict[str, Any]:

@@ -173,11 +173,12 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
         For a name that is not known, or that does not go with the label.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    from gramian.selection.validating import default_estimator
 
     allowed = CLASSES if discrete else NUMBERS
     if name is None:
@@ -187,15 +188,12 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
         raise ParameterError(
             f"{what}, and --estimator {name} does not go with it. Take one of {', '.join(allowed)}."
         )
+    if name == allowed[0]:
+        return default_estimator(discrete)
     if name == "tree":
         return (DecisionTreeClassifier if discrete else DecisionTreeRegressor)(random_state=seed)
     nearest = KNeighborsClassifier if discrete else KNeighborsRegressor
-    last = {
-        "logistic": lambda: LogisticRegression(max_iter=1000),
-        "lda": LinearDiscriminantAnalysis,
-        "ridge": Ridge,
-        "knn": lambda: nearest(n_neighbors=5 if neighbors is None else neighbors),
-    }[name]()
+    last = LinearDiscriminantAnalysis() if name == "lda" else nearest(neighbors or 5)
     return make_pipeline(StandardScaler(), last)
 
 

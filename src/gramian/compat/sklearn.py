@@ -446,3 +446,18 @@ def _forget(model: Any) -> None:
 def _like(values: Any, components: Any) -> Any:
     """Values in the kind and dtype of the components, as scikit-learn has them."""
     return to_dtype(from_numpy(values, components), numpy_dtype(components))
+
+
+# Where scikit-learn's names are that gramian has too.
+PLACES = {
+    sklearn.decomposition: ("PCA", "IncrementalPCA", "KernelPCA"),
+    sklearn.kernel_approximation: ("Nystroem",),
+    sklearn.feature_selection: ("SequentialFeatureSelector", "mutual_info_classif", "mutual_info_regression"),
+}
+
+
+def put_in_place() -> None:
+    """Replace scikit-learn's names by gramian's, for everything that is imported from now on."""
+    for module, names in PLACES.items():
+        for name in names:
+            setattr(module, name, globals()[name])

@@ -190,14 +190,21 @@ def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
     return {
         "people": len(recogniser.people_),
         "threshold": used.value,
-        "far": used.far,
         "far_asked": recogniser.far,
-        "predicted_false_accept": used.false_accept,
-        "predicted_false_reject": used.false_reject,
-        "extrapolated": not used.observed,
+        **rates(used),
         "impostor_pictures": found.n_impostor,
         "genuine_pictures": found.n_genuine,
         "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
+    }
+
+
+def rates(threshold: Any) -> dict[str, Any]:
+    """Return a rate of strangers accepted, and what it is predicted to cost."""
+    return {
+        "far": threshold.far,
+        "predicted_false_accept": threshold.false_accept,
+        "predicted_false_reject": threshold.false_reject,
+        "extrapolated": not threshold.observed,
     }
 
 

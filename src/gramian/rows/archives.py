@@ -167,7 +167,8 @@ def _only(names: Sequence[str], look: Callable[[str], Header], source: str, use:
     if not fitting and len(names) == 1:
         return names[0]
     raise DataError(
-        f"{source} holds {_described(names, look)}. Say which one is meant: {source}::{(fitting or names)[0]}"
+        f"{source} holds {_described(names, look)}. "
+        f"Say which one is meant, {source}::{(fitting or names)[0]}, or save it alone."
     )
 
 
