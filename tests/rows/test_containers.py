@@ -81,6 +81,10 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
     assert model.plan_.bytes < LIMIT
     new = scan(f"{tmp_path}/x.h5::group/X", rows="100:11000")
     assert np.allclose(model.transform(new), model.transform(X[100:11_000]), atol=1e-4)
+    some = as_rows(scan(f"{tmp_path}/x.h5::group/X", columns=["7", "0"], label="3"), limit=LIMIT)
+    assert some.is_stored
+    assert np.array_equal(some.block(slice(5, 9)).values, X[5:9, [7, 0]])
+    assert np.array_equal(some.table.labels, X[:, 3])
 
 
 def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):

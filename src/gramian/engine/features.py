@@ -265,7 +265,7 @@ class FeatureProblem(Problem):
         """Sum of all eigenvalues of the exact matrix, or a bound on it."""
         return float(np.trace(self.matrix)) + (self.bounds.unexplained or 0.0)
 
-    def operator(self, route: Route) -> SymmetricMatrix:
+    def build(self, route: Route) -> SymmetricMatrix:
         """Return the matrix as an operator; what is rounding in the sums is none of its rank."""
         made = SymmetricMatrix(self.matrix, psd=True)
         unit = float(np.finfo(np.float32 if self.sums.single else np.float64).eps) / 2

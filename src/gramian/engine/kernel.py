@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,6 @@ class KernelProblem(Problem):
     unit: str = "eigenvalues of Kc"
     passes: Passes | None = None
     spread: Any = None
-    _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
     @property
     def everything(self) -> bool:
@@ -103,13 +102,10 @@ class KernelProblem(Problem):
         elsewhere = None if self.spread is None else self.spread.room
         return KernelCosts((n, width), self.calls, self.given, self.psd, self.single, elsewhere)
 
-    def operator(self, route: Route) -> CenteredKernelOperator:
-        """Build the matrix that a route works on; the one built last is used again."""
+    def build(self, route: Route) -> CenteredKernelOperator:
+        """Build the centred kernel matrix of tiles, as the route wants them."""
         assert self.source is not None
         form, rows = route.form, self.rows
-        if self._built is not None and self._built[0] == form:
-            return self._built[1]
-        self._built = None
         exact = source = self.source
         if form.storage == "again" and not form.double and isinstance(exact, KernelSource) and self.single:
             source = exact.single()
@@ -139,7 +135,6 @@ class KernelProblem(Problem):
             error_kind=source.error_kind,
         )
         require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
-        self._built = form, operator
         return operator
 
     def start(self, route: Route, ask: Ask) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,6 @@ class LinearProblem(Problem):
     ddof: float = 1
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
-    _built: tuple[Any, Operator] | None = field(default=None, repr=False)
 
     @property
     def costs(self) -> TableCosts:
@@ -99,8 +98,7 @@ class LinearProblem(Problem):
     def measured(self) -> CenteredRows:
         """Return the centred data, measuring it in one pass where that has not been done."""
         if self.view is None:
-            options = {"center": self.center, "scale": self.scale, "ddof": self.ddof}
-            self.view = center_rows(self.rows, **options)  # type: ignore[arg-type]
+            self.view = center_rows(self.rows, center=self.center, scale=self.scale, ddof=self.ddof)
             require_range(self.view, self.degrees)
         return self.view
 
@@ -108,20 +106,14 @@ class LinearProblem(Problem):
         """Return how the data are centred and scaled."""
         return self.measured()
 
-    def operator(self, route: Route) -> ScatterOperator:
-        """Build the matrix that a route works on; the one built last is used again."""
+    def build(self, route: Route) -> ScatterOperator:
+        """Build the covariance or the Gram matrix; data that were not measured are on the way."""
         form = route.form
-        if self._built is not None and self._built[0] == form:
-            return self._built[1]  # type: ignore[return-value]
-        self._built = None
         if form.whole and form.matrix == "covariance" and self.view is None:
-            built: ScatterOperator = self._covariance(double=form.double)
-        else:
-            view = replace(self.measured(), double=form.double)
-            kind = GramOperator if form.matrix == "gram" else CovarianceOperator
-            built = kind(view, keep=form.storage == "kept", whole=form.whole)
-        self._built = form, built
-        return built
+            return self._covariance(double=form.double)
+        view = replace(self.measured(), double=form.double)
+        kind = GramOperator if form.matrix == "gram" else CovarianceOperator
+        return kind(view, keep=form.storage == "kept", whole=form.whole)
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""

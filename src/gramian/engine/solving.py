@@ -32,6 +32,7 @@ class Problem(ABC):
     """
 
     unit: str
+    _built: Any = None
 
     @property
     @abstractmethod
@@ -43,8 +44,15 @@ class Problem(ABC):
         """Whether every eigenvalue is needed, so that an iteration will not do."""
         return False
 
-    @abstractmethod
     def operator(self, route: Route) -> Any:
+        """Return the matrix that a route works on; the one built last is used again."""
+        if self._built is None or self._built[0] != route.form:
+            self._built = None  # whose memory the next one may need
+            self._built = route.form, self.build(route)
+        return self._built[1]
+
+    @abstractmethod
+    def build(self, route: Route) -> Any:
         """Build the matrix that a route works on."""
 
     def start(self, route: Route, ask: Ask) -> Any:

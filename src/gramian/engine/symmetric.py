@@ -33,7 +33,7 @@ class SymmetricProblem(Problem):
         """What products with it take."""
         return SymmetricCosts(int(self.A.shape[0]))
 
-    def operator(self, route: Route) -> SymmetricMatrix:
+    def build(self, route: Route) -> SymmetricMatrix:
         """Return the matrix as an operator."""
         return SymmetricMatrix(self.A, psd=self.psd)
 

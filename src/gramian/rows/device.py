@@ -62,10 +62,6 @@ class DeviceRows(Rows):
         return _torch().asarray(np.empty((0, 0), dtype=self.dtype), device=self.device)
 
     @property
-    def home(self) -> Any:
-        return self.host.home
-
-    @property
     def at_home(self) -> Rows:
         return self.host
 

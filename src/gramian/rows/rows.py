@@ -122,7 +122,7 @@ class Rows(ABC):
     @property
     def home(self) -> Any:
         """As :attr:`like`, of the kind that the user gets: not that of a device that only works for him."""
-        return self.like
+        return self.at_home.like
 
     @property
     def xp(self) -> Any:
