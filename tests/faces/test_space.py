@@ -56,6 +56,21 @@ def test_errors_are_those_of_the_pictures_rebuilt():
     assert space.errors(space.mean_face_[None], [2]).tolist() == [[0.0]]
 
 
+def test_a_plan_is_what_a_fit_does():
+    for given in ({}, {"light": "equalise", "shift": 1 / 20}, {"kernel": "rbf", "n_components": 5}):
+        space = FaceSpace(**given)
+        plan = space.plan(FACES)
+        assert not hasattr(space, "decomposition_")
+        done = space.fit(FACES).plan_
+        assert (plan.solver, plan.operator, plan.reason) == (done.solver, done.operator, done.reason)
+        assert [step.name for step in plan.steps] == [step.name for step in done.steps]
+        assert (plan.bytes, plan.seconds) == (done.bytes, done.seconds)
+    with pytest.raises(ParameterError, match="light='dim' is not known"):
+        FaceSpace(light="dim").plan(FACES)
+    with pytest.raises(ParameterError, match="at most"):
+        FaceSpace(99).plan(FACES)
+
+
 def test_a_share_of_the_variance_is_the_default():
     space = FaceSpace().fit(FACES)
     shares = space.explained_variance_ratio_

@@ -20,6 +20,7 @@ from gramian.engine import Solved
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.records import Certificate, Components, Spectrum
 from gramian.rows import Rows
+from gramian.rows.dask import as_pictures
 
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 
@@ -33,6 +34,11 @@ class Transformer(TransformerMixin, BaseEstimator):
         """Return the names of the scores: PC1, PC2, ..."""
         check_is_fitted(self)
         return np.array(component_names(self.n_components_), dtype=object)
+
+    def _as_fitted(self, rows: Any) -> Any:
+        """Return rows of the columns that were fitted, as pictures where those were pictures."""
+        shape = getattr(self, "picture_shape_", None)
+        return rows if shape is None else as_pictures(rows, shape)
 
     def _require_scores(self, rows: Rows) -> None:
         if rows.shape[1] != self.n_components_:

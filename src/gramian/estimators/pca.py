@@ -58,7 +58,6 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import as_pictures
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
 from gramian.store import Array, Given, Shown
@@ -438,7 +437,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         self._require_scores(rows)
         projection = self._projection()
         back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
-        return back if self.picture_shape_ is None else as_pictures(back, self.picture_shape_)
+        return self._as_fitted(back)
 
     # ------------------------------------------------ what the model says
 

@@ -21,7 +21,7 @@ from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows, as_pictures
+from gramian.rows.dask import DaskRows
 from gramian.rows.expected import Expected
 from gramian.store import Array
 
@@ -227,9 +227,7 @@ class WithPreimages:
 
     def _lazily(self: Any, rows: Rows, f: Callable[[Any], Any]) -> Any:
         d = self.n_features_in_
-        back = rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d)
-        shape = getattr(self, "picture_shape_", None)
-        return back if shape is None else as_pictures(back, shape)
+        return self._as_fitted(rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d))
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
@@ -250,9 +248,7 @@ class WithPreimages:
             )
         # In the precision of what came in; residuals are about what is handed back.
         returned = to_dtype(found, rows.dtype)
-        shape = getattr(self, "picture_shape_", None)
-        back = moved(returned, rows.home)
-        back = back if shape is None else as_pictures(back, shape)
+        back = self._as_fitted(moved(returned, rows.home))
         if not return_error:
             return back
         if method == "exact":

@@ -337,20 +337,16 @@ class Whitener(Saved, InNotebooks, Transformer):
             )
         mapping = self._whitening()
         back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
-        return self._shaped(back, self.picture_shape_, back=True)
+        return self._as_fitted(back)
 
     def _mapped(self, rows: Rows, scores: Any = None) -> Any:
         mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
-        return self._shaped(rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape)
+        Z, shape = rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape
+        return Z if shape is None or self._reduces else as_pictures(Z, shape)
 
     @property
     def _reduces(self) -> bool:
         return self.method in ("pca", "pca-cor")
-
-    def _shaped(self, Z: Any, shape: tuple[int, int] | None, *, back: bool = False) -> Any:
-        if shape is None or (self._reduces and not back):
-            return Z
-        return as_pictures(Z, shape)
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)

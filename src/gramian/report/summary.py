@@ -120,7 +120,7 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
         "Versions": [f"- {name} {number}" for name, number in versions().items()],
     }
     for title, inside in sections.items():
-        lines += ["", f"## {title}", "", *inside]
+        lines += ["", f"## {title}", "", *inside] if inside else []
     return "\n".join(lines) + "\n"
 
 
@@ -281,6 +281,8 @@ def _bound(model: Any) -> str:
 
 
 def _repeat(fitted: Fitted) -> list[str]:
+    if not fitted.command:
+        return []
     lines = ["```sh", shlex.join(fitted.command), "```"]
     if "-" in fitted.command:
         lines += ["", "The data came from standard input: give the same bytes again (see the SHA-256 above)."]

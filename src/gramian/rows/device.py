@@ -105,9 +105,6 @@ class DeviceRows(Rows):
             return self._whole[rows, columns]
         return _Mover(self.device).moved(self.host.cut(rows, columns))
 
-    def block(self, rows: slice) -> Block:
-        return Block(rows, self.cut(rows, slice(None)))
-
     def in_memory(self) -> Any:
         """Return the whole table on the device.
 

@@ -279,8 +279,10 @@ def opened(path: Path, source: str) -> Iterator[io.BufferedReader]:
         raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
 
 
-def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input") -> Table:
-    """Read a binary stream, such as standard input, to its end; its kind is told from its content.
+def read_stream(stream: IO[bytes], choice: Choice, source: str | None = None) -> Table:
+    """Read a binary stream to its end; its kind is told from its content.
+
+    What it is called, unless ``source`` says that, is its ``name``, or else standard input.
 
     Raises
     ------
@@ -294,6 +296,9 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
     >>> read_stream(io.BytesIO(b"x,y\\n1,2\\n"), Choice()).feature_names
     ('x', 'y')
     """
+    if source is None:
+        name = getattr(stream, "name", None)
+        source = name if isinstance(name, str) and name != "<stdin>" else "standard input"
     try:
         data = stream.read()
     except (OSError, ValueError) as error:

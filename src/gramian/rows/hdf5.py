@@ -61,9 +61,7 @@ def read_hdf5(
         If the key is unknown or missing, or its array cannot be what is wanted.
     """
     with opened_hdf5(file, source) as opened:
-        names = datasets_in(opened)
-        key = None if key is None else key.strip("/")
-        return pick_array(names, lambda name: header_of(opened[name]), key, source, use)
+        return pick_array(datasets_in(opened), lambda name: header_of(opened[name]), key, source, use)
 
 
 def datasets_in(group: Any) -> list[str]:
@@ -221,7 +219,6 @@ def stored_hdf5(
         As of :func:`read_hdf5`.
     """
     with path.open("rb") as file, opened_hdf5(file, source) as opened:
-        key = None if key is None else key.strip("/")
         key, notes = pick_key(datasets_in(opened), lambda name: header_of(opened[name]), key, source)
         small = header_of(opened[key]).n_bytes <= whole_within(limit)
         return None if small else stored_dataset(path, opened[key], limit, source), notes

@@ -94,24 +94,28 @@ class Rows(ABC):
         """Number of samples and features."""
 
     @property
-    @abstractmethod
     def like(self) -> Any:
-        """A small dense array of the kind and dtype that results are returned in."""
+        """A small dense array of the kind and dtype that results are returned in; NumPy's for most."""
+        return np.empty((0, 0), dtype=self.dtype)
 
-    @abstractmethod
     def block(self, rows: slice) -> Block:
-        """Return the rows of a slice."""
+        """Return the rows of a slice; a kind of data implements this, or :meth:`cut`."""
+        return Block(rows, self.cut(rows, slice(None)))
 
-    @abstractmethod
+    def cut(self, rows: slice, columns: slice) -> Any:
+        """Return a dense block of some columns: a view where that is possible."""
+        return self.block(rows).dense[:, columns]
+
     def in_memory(self) -> Any:
         """Return the whole table as one array, for those who truly need it; perhaps the caller's own."""
+        return self.block(slice(None)).values
 
-    @abstractmethod
     def owned(self) -> Any:
         """Return the whole table as one array that shares no memory with what the caller gave.
 
         For those who keep it. What was converted or read is not copied once more.
         """
+        return self.in_memory()
 
     # -------------------------------------------------------------- what follows from it
 
@@ -164,10 +168,6 @@ class Rows(ABC):
     def dense_block(self, rows: slice) -> Any:
         """Return a dense block of rows: a view where that is possible."""
         return self.block(rows).dense
-
-    def cut(self, rows: slice, columns: slice) -> Any:
-        """Return a dense block of some columns: a view where that is possible."""
-        return self.block(rows).dense[:, columns]
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
@@ -369,9 +369,3 @@ class SeenRows(Rows):
 
     def block(self, rows: slice) -> Block:
         raise NotImplementedError("these rows were not kept")
-
-    def in_memory(self) -> Any:
-        return self.block(slice(None))
-
-    def owned(self) -> Any:
-        return self.block(slice(None))

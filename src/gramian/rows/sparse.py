@@ -81,10 +81,6 @@ class SparseRows(Rows):
     def share(self) -> float:
         return self.values.nnz / max(1, self.shape[0] * self.shape[1])  # type: ignore[no-any-return]
 
-    @property
-    def like(self) -> Any:
-        return np.empty((0, 0), dtype=self.dtype)
-
     def block(self, rows: slice) -> Block:
         everything = rows == slice(0, self.shape[0])
         return Block(rows, self.values if everything else self.values[rows, :])

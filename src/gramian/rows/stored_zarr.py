@@ -154,7 +154,6 @@ def array_of(path: Path, key: str | None, source: str) -> tuple[Any, tuple[str, 
     with damage(source):
         found = [(path.stem, opened)] if alone else list(opened.members(max_depth=None))
     arrays = {name: array for name, array in found if hasattr(array, "chunks")}
-    key = None if key is None else key.strip("/")
     key, notes = pick_key(sorted(arrays), lambda name: header_of(arrays[name]), key, source)
     return arrays[key], () if alone else notes
 

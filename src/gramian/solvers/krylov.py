@@ -24,7 +24,7 @@ from gramian.arrays import (
 from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found, count_for_fraction, few, relative_tolerance
+from gramian.solvers.route import Found, count_for_fraction, few, finishing, relative_tolerance
 
 log = logging.getLogger(__name__)
 
@@ -86,11 +86,7 @@ class KrylovRoute:
                 PROBE_PASSES * costs.product(form, PROBE_COLUMNS),
             ),
         ]
-        if costs.improves(form):
-            exact = costs.product(form.promoted(), count)
-            steps.append(Step("improve", "pairs and residuals in float64", exact))
-        if form.matrix == "gram":
-            steps.append(Step("lift", "directions from the dual vectors", costs.lift(form, count)))
+        steps += finishing(costs, form, count)
         return Cost(tuple(steps), size + 8 * m * (3 * self.columns + 10 * self.block))
 
     def passes_worth(self, costs: Costs, target: Target, seconds: float) -> int:

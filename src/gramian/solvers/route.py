@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
-from gramian.records import Ask, Cost, FloatArray, Spectrum, Target
+from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,17 @@ class Route(Protocol):
 
     def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
         """Find the pairs, from approximate vectors where there are some."""
+
+
+def finishing(costs: Costs, form: Form, count: int) -> list[Step]:
+    """Return the steps from so many pairs, as they were found in this form, to what was asked for."""
+    steps = []
+    if costs.improves(form):
+        exact = costs.product(form.promoted(), count)
+        steps.append(Step("improve", "pairs and residuals in float64", exact))
+    if form.matrix == "gram":
+        steps.append(Step("lift", "directions from the dual vectors", costs.lift(form, count)))
+    return steps
 
 
 def few(target: Target, m: int) -> str:
