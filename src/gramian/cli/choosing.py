@@ -1,7 +1,7 @@
 """The command that chooses a kernel: ``choose-kernel``."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from gramian.cli.inputs import read_table
@@ -28,19 +28,21 @@ class Judging:
         None,
         "--candidate",
     )
-    components: str | None = asked(
+    n_components: str | None = asked(
         "K,K,..",
         "preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
         "[a list that fits]",
+        None,
+        "--components",
     )
-    cv: int | None = asked("FOLDS", "preimage and score: parts, each held out once. [5]")
+    cv: int = asked("FOLDS", "preimage and score: parts, each held out once. [5]", 5)
     estimator: str | None = asked(
         "NAME",
         "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
         "tree for numbers. [logistic or ridge, by the label]",
     )
     scoring: str | None = asked("NAME", "score: a score of scikit-learn. [accuracy; r2]")
-    seed: Seed = 0
+    random_state: Seed = 0
 
 
 @spread
@@ -52,26 +54,19 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
     from gramian.report.facts import data_facts
     from gramian.selection.choose_kernel import choose_kernel as choose
 
-    numbers = None if judging.components is None else read_counts("--components", judging.components)
+    given = asdict(judging) | {"candidates": judging.candidates or None}
+    if judging.n_components is not None:
+        given["n_components"] = read_counts("--components", judging.n_components)
     if not reading.labelled and (judging.criterion in READ_LABELS or judging.estimator is not None):
         raise ParameterError(
             "--criterion alignment and score, and --estimator, read labels. Name their column with --label, "
             "or their file with --labels-from."
         )
     table = read_table(data, reading)
-    # Where none is asked for, it is the choice of choose_kernel.
-    validating = None if judging.estimator is None else _validating(judging.estimator, table, judging.seed)
+    if judging.estimator is not None:
+        given["estimator"] = _validating(judging.estimator, table, judging.random_state)
     with progress("computing"):
-        choice = choose(
-            table,
-            candidates=judging.candidates or None,
-            criterion=judging.criterion,
-            estimator=validating,
-            cv=5 if judging.cv is None else judging.cv,
-            n_components=numbers,
-            scoring=judging.scoring,
-            random_state=judging.seed,
-        )
+        choice = choose(table, **given)
     command = _next(data, reading, choice)
     facts = {"data": data_facts(table), **choice.to_dict(), "next": command}
     answer(as_json, facts, f"{choice}\n\nFit it:\n  {command}")

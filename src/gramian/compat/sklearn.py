@@ -215,8 +215,7 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
         return count
 
     def _follow(self, stream: gramian.PCA) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)
+        with warnings.catch_warnings(action="ignore", category=RankWarning):
             components = stream.components_
         for name in (*TOLD, "rank_", "noise_variance_"):
             setattr(self, name, getattr(stream, name))
@@ -428,9 +427,8 @@ def _within_the_rank(model: Any, scores: Any) -> Any:
 
 
 def _quietly(work: Any, X: Any) -> Any:
-    with warnings.catch_warnings():
-        # scikit-learn says nothing of components without variance.
-        warnings.simplefilter("ignore", RankWarning)
+    # scikit-learn says nothing of components without variance.
+    with warnings.catch_warnings(action="ignore", category=RankWarning):
         return work(X)
 
 

@@ -154,8 +154,7 @@ def fit_detector(pictures: npt.NDArray[Any], random_state: Any) -> tuple[PCA, ..
         most = max(1, min(COMPONENTS, (len(small) - 1) // 2, small[0].size // 2))
         # The smaller of the two products: a direct decomposition of so few rows is more work.
         solver = "covariance" if len(small) > small[0].size else "gram"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)
+        with warnings.catch_warnings(action="ignore", category=RankWarning):
             models.append(PCA(most, solver=solver, random_state=random_state).fit(small))
     return tuple(models)
 

@@ -422,9 +422,8 @@ def _measure(
     comparing: dict[str, Any],
 ) -> _Measured:
     names = np.array(people.names, dtype=object)[people.codes]
-    with warnings.catch_warnings():
-        # Copies among the pictures make the last components empty, which harms nothing here.
-        warnings.simplefilter("ignore", RankWarning)
+    # Copies among the pictures make the last components empty, which harms nothing here.
+    with warnings.catch_warnings(action="ignore", category=RankWarning):
         space.fit(faces.pictures[split.enrolled], names[split.enrolled])
     tested = faces.pictures[split.tested]
     vectors = [space.transform(faces.pictures[mask]) for mask in (split.enrolled, split.tested)]

@@ -64,8 +64,13 @@ class Errors:
     def percentiles(self) -> dict[str, float]:
         """Return the relative error at a few percentiles of the rows."""
         # "lower" and "higher" never mix an infinity with a number.
-        values = np.percentile(self.relative, PERCENTILES, method="nearest")
-        return {f"{p} %": float(value) for p, value in zip(PERCENTILES, values, strict=True)}
+        return percentiles(self.relative, "nearest")
+
+
+def percentiles(values: npt.NDArray[Any], method: Any = "linear") -> dict[str, float]:
+    """Return numbers at a few percentiles."""
+    found = np.percentile(values, PERCENTILES, method=method).tolist()
+    return {f"{p} %": value for p, value in zip(PERCENTILES, found, strict=True)}
 
 
 def rebuilt(
