@@ -18,6 +18,7 @@ from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_rows
 
 BAND_BYTES = 8 << 20
+GUNZIPPED = 2e8  # bytes a second
 BANDS = 2  # that are kept: workers that go along the rows are in one or the next
 
 
@@ -51,6 +52,8 @@ class StoredDataset(OnDisk):
         self.step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
         target = min(BAND_BYTES, whole_within(limit) // (2 * BANDS + 2))
         self._band = min(n, self.step * max(1, target // (self.step * row)))
+        if getattr(dataset, "compression", None) == "gzip":
+            self.speed = GUNZIPPED
         self.held = (BANDS + 1) * self._band * row
         if self.held > whole_within(limit):
             raise MemoryLimitError(
