@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import amount
+from gramian.checks import amount, slices
 from gramian.errors import FileError, GramianError, MemoryLimitError
 from gramian.rows.archives import pick_key
 from gramian.rows.hdf5 import datasets_in, header_of, opened_hdf5, refuse_elsewhere
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
-from gramian.rows.table import Choice, Table, pick_rows
+from gramian.rows.table import Choice, Table, pick_rows, table_from_array
 
 BAND_BYTES = 8 << 20
 GUNZIPPED = 2e8  # bytes a second
+NEAR = 16  # of rows that are this many apart HDF5 takes longer to pick some than to read all
+READ_WHOLE = 64 << 20  # bytes up to which a dataset is read whatever is wanted of it
 BANDS = 2  # that are kept: workers that go along the rows are in one or the next
 
 
@@ -129,17 +133,23 @@ def stored_hdf5(path: Path, key: str | None, choice: Choice, limit: int, source:
     FileError, MissingExtraError, DataError
         As of :func:`gramian.rows.hdf5.read_hdf5`.
     """
-    if choice.names_columns():
+    if choice.names_columns() and choice.rows is None:
         return None
     with path.open("rb") as file, opened_hdf5(file, source) as opened:
         names = datasets_in(opened)
         key = None if key is None else key.strip("/")
         key, notes = pick_key(names, lambda name: header_of(opened[name]), key, source)
-        if header_of(opened[key]).n_bytes <= whole_within(limit):
+        about = header_of(opened[key])
+        if about.n_bytes <= min(whole_within(limit), READ_WHOLE if choice.rows else sys.maxsize):
+            return None
+        rows = pick_rows(about.shape[0], choice.rows, source)
+        numbers = None if choice.rows is None else rows
+        if about.n_bytes // about.shape[0] * len(rows) <= whole_within(limit):
+            taken = table_from_array(_taken(opened[key], rows), replace(choice, rows=None), source)
+            return replace(taken, notes=(*notes, *taken.notes), row_numbers=numbers)
+        if choice.names_columns():
             return None
         values = stored_dataset(path, opened[key], limit, source)
-    rows = pick_rows(values.shape[0], choice.rows, source)
-    numbers = None if choice.rows is None else rows
     return Table(
         values.picked(rows),
         picture_shape=values.picture_shape,
@@ -147,6 +157,19 @@ def stored_hdf5(path: Path, key: str | None, choice: Choice, limit: int, source:
         notes=notes,
         row_numbers=numbers,
     )
+
+
+def _taken(dataset: Any, rows: range) -> npt.NDArray[Any]:
+    """Read some rows: alone where they are far apart, with those between them where they are near."""
+    refuse_elsewhere(dataset)
+    if rows.step > NEAR:
+        return np.asarray(dataset[rows.start : rows.stop : rows.step])
+    found = np.empty((len(rows), *dataset.shape[1:]), dataset.dtype)
+    each = max(1, BAND_BYTES // max(1, found.itemsize * found[0].size * rows.step))
+    for some in slices(len(rows), each):
+        part = rows[some]
+        found[some] = dataset[part.start : part.stop][:: part.step]
+    return found
 
 
 def stored_dataset(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:
