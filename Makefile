@@ -25,7 +25,8 @@ help:
 demo: .venv/installed-core
 	$(BIN)/gramian demo
 	$(BIN)/gramian faces demo -o gramian-demo/faces
-	@echo "Open gramian-demo/summary.md, and in a browser gramian-demo/pca/report.html."
+	@echo "Open gramian-demo/summary.md, and in a browser gramian-demo/pca/report.html; or work in a browser:"
+	@echo "  $(BIN)/gramian serve gramian-demo/data/flowers.csv gramian-demo/pca/model.gramian"
 
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py
@@ -79,7 +80,7 @@ clean:
 
 # Two stamps: the demo needs less, and a newcomer should not wait for the linters.
 .venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[images,plots]"
+	$(BIN)/python -m pip install --quiet -e ".[images,plots,app]"
 	@touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning, load
+from gramian.analysis.component_rules.eigenvalues import unknown_noise_factor
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.component_rules.threshold import unknown_noise_factor
 from gramian.arrays import to_numpy
 from gramian.engine import LinearProblem
 from gramian.estimators.component_choice import NAMED, Material, scree_of

@@ -8,9 +8,8 @@ from scipy import sparse
 
 from gramian import PCA, KernelPCA, scan
 from gramian.operators.costs import TableCosts
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
+from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.rows import as_rows
 
 

@@ -7,15 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.cli.faces_options import (
-    FacesData,
-    FacesReading,
-    Shift,
-    read_counts,
-    read_pictures,
-)
-from gramian.cli.options import JsonFlag, Seed, option, spread
-from gramian.cli.outputs import print_json
+from gramian.cli.faces_options import FacesData, FacesReading, Shift, read_pictures
+from gramian.cli.models import read_counts
+from gramian.cli.options import JsonFlag, Seed, asked, spread
+from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
 
@@ -23,10 +18,7 @@ from gramian.cli.progress import progress
 def evaluate(
     data: FacesData,
     reading: FacesReading,
-    distance: Annotated[
-        str | None,
-        option("--distance", "NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
-    ] = None,
+    distance: str | None = asked("NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
     discriminant: Annotated[
         bool | None,
         typer.Option(
@@ -34,36 +26,19 @@ def evaluate(
             help="Compare along linear discriminants. [where people have two pictures]",
         ),
     ] = None,
-    match: Annotated[
-        str | None, option("--match", "HOW", "nearest picture of a person, or the mean of them. [nearest]")
-    ] = None,
-    counts: Annotated[
-        str | None,
-        typer.Option(
-            "-r",
-            "--components",
-            metavar="R,R,..",
-            help="Numbers of components. [25,50,100,200,300,400]",
-        ),
-    ] = None,
-    enrolled: Annotated[
-        int | None, option("--enrolled", "N", "Pictures of each person enrolled. [half of them]")
-    ] = None,
-    splits: Annotated[int, option("--splits", "N", "Random splits. [10]")] = 10,
-    light: Annotated[str | None, option("--light", "HOW", "none, log, equalise or dog. [equalise]")] = None,
+    match: str | None = asked("HOW", "nearest picture of a person, or the mean of them. [nearest]"),
+    counts: str | None = asked(
+        "R,R,..", "Numbers of components. [25,50,100,200,300,400]", None, "-r", "--components"
+    ),
+    enrolled: int | None = asked("N", "Pictures of each person enrolled. [half of them]"),
+    splits: int = asked("N", "Random splits. [10]", 10),
+    light: str | None = asked("HOW", "none, log, equalise or dog. [equalise]"),
     shift: Shift = 0.0,
-    far: Annotated[
-        float | None,
-        option(
-            "--far",
-            "SHARE",
-            "Share of strangers that may be taken for someone. [what the people enrolled can show]",
-        ),
-    ] = None,
-    leave_out: Annotated[
-        int, option("--leave-out", "N", "People left out of the gallery, as strangers.")
-    ] = 0,
-    others: Annotated[str | None, option("--others", "PATH", "Pictures that are no faces, as DIR.")] = None,
+    far: float | None = asked(
+        "SHARE", "Share of strangers that may be taken for someone. [what the people enrolled can show]"
+    ),
+    leave_out: int = asked("N", "People left out of the gallery, as strangers.", 0),
+    others: str | None = asked("PATH", "Pictures that are no faces, as DIR."),
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -80,7 +55,7 @@ def evaluate(
         "match": match,
         "light": light,
         "far": far,
-        "n_components": None if counts is None else read_counts(counts),
+        "n_components": None if counts is None else read_counts("-r", counts),
     }
     faces = read_pictures(data, **asdict(reading))
     no_faces = None
@@ -97,7 +72,4 @@ def evaluate(
             random_state=seed,
             **{name: value for name, value in given.items() if value is not None},
         )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print(found)
+    answer(as_json, found.to_dict(), found)

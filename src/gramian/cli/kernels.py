@@ -5,17 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import JsonFlag, Reading, Seed, as_arguments, help_alone, option, spread
+from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, asked, help_alone, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 NOT_A_KERNEL = 1
-# What JSON tells of an audit, under the names that it has in Python.
-TOLD = (
-    *("kernel", "verdict", "valid", "eigenvalue", "bound", "asymmetry", "value_tol", "tested", "trials"),
-    *("skipped", "evaluations"),
-)
 
 kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -46,33 +41,23 @@ def kernels_table() -> None:
 def kernels_audit(
     kernel: Annotated[
         str,
-        typer.Argument(
-            metavar="EXPRESSION",
-            help="Such as 'rbf(sigma=2) + linear()', or precomputed when DATA is a Gram matrix.",
-            show_default=False,
+        argument(
+            "EXPRESSION", "Such as 'rbf(sigma=2) + linear()', or precomputed when DATA is a Gram matrix."
         ),
     ],
     *,
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Rows to test, in any form that fit reads. Without them, counter-examples are searched for.",
-            show_default=False,
+        argument(
+            "DATA",
+            "Rows to test, in any form that fit reads. Without them, counter-examples are searched for.",
         ),
     ] = None,
     reading: Reading,
-    features: Annotated[
-        int | None, option("--features", "D", "Search among points of D features. [1, 2 and 3]")
-    ] = None,
-    value_tol: Annotated[
-        float | None,
-        option(
-            "--value-tol",
-            "NUMBER",
-            "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]",
-        ),
-    ] = None,
+    features: int | None = asked("D", "Search among points of D features. [1, 2 and 3]"),
+    value_tol: float | None = asked(
+        "NUMBER", "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]"
+    ),
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -82,6 +67,7 @@ def kernels_audit(
     """
     from gramian.kernels import kernel_from_name
     from gramian.kernels.auditing import audit
+    from gramian.report.facts import audit_facts
 
     given = as_arguments(reading)
     if data is None and given:
@@ -98,14 +84,6 @@ def kernels_audit(
     options = {} if value_tol is None else {"value_tol": value_tol}
     with progress("auditing"):
         report = audit(audited, rows, n_features=features, random_state=seed, **options)
-    answer(as_json, _facts(report), report)
+    answer(as_json, audit_facts(report), report)
     if report.valid is False:
         raise typer.Exit(NOT_A_KERNEL)
-
-
-def _facts(report: Any) -> dict[str, Any]:
-    validity, witness = report.validity, report.witness
-    return {name: getattr(report, name) for name in TOLD} | {
-        "validity": {"status": validity.status, "reason": validity.reason},
-        "witness": None if witness is None else vars(witness),
-    }

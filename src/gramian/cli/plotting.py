@@ -1,21 +1,18 @@
 """The command that draws a saved model: ``plot``."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from gramian.checks import check_choice
 from gramian.cli.inputs import read_model, read_new_data
-from gramian.cli.options import JsonFlag, ModelFile, Reading, option, out
+from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, asked
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 # What can be drawn, and what that takes.
-WHAT = {
+TAKES = {
     "scree": "a PCA, KernelPCA or Whitener, or a model of faces",
     "eigenvalues": "a PCA, KernelPCA or Whitener, or a model of faces",
     "scores": "a PCA or KernelPCA, and DATA",
@@ -36,22 +33,16 @@ def plot(
     reading: Reading,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="DATA", help="Rows to draw, read as by transform.", show_default=False),
+        argument("DATA", "Rows to draw, read as by transform."),
     ] = None,
-    what: Annotated[
-        str | None,
-        option("--what", "A,B,..", f"Figures: {', '.join(WHAT)}. [all that the model and DATA give]"),
-    ] = None,
-    color: Annotated[
-        str | None,
-        option("--color", "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"),
-    ] = None,
-    x: Annotated[
-        str, option("--x", "PC1", "Component across, such as PC3; for whitening the number of a column. [1]")
-    ] = "1",
-    y: Annotated[str, option("--y", "PC2", "Component upwards; for whitening a column. [2]")] = "2",
-    kind: Annotated[str, option("--format", "KIND", "svg, png, pdf or html. [svg]")] = "svg",
-    out: Annotated[str, out("FOLDER", "Where the figures go. [figures]")] = "figures",
+    what: str | None = asked("A,B,..", f"Figures: {', '.join(TAKES)}. [all that the model and DATA give]"),
+    color: str | None = asked(
+        "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"
+    ),
+    x: str = asked("PC1", "Component across, such as PC3; for whitening the number of a column. [1]", "1"),
+    y: str = asked("PC2", "Component upwards; for whitening a column. [2]", "2"),
+    kind: str = asked("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
+    out: str = asked("FOLDER", "Where the figures go. [figures]", "figures"),
     as_json: JsonFlag = False,
 ) -> None:
     """Draw a saved model.
@@ -60,8 +51,10 @@ def plot(
     intervals that are guaranteed, scores with their groups, loadings, pictures. Files of an earlier call are
     replaced. Of .html files the scores have a table that shows the rows selected with the pointer.
     """
+    from gramian.plots.drawable import drawable
+
     check_choice("--format", kind, FORMATS)
-    asked = None if what is None else [check_choice("--what", name, tuple(WHAT)) for name in what.split(",")]
+    asked = None if what is None else [check_choice("--what", name, tuple(TAKES)) for name in what.split(",")]
     folder = Path(out)
     if folder.suffix[1:] in FORMATS:
         raise ParameterError(f"-o {out}: plot writes a folder. Name one, and --format {folder.suffix[1:]}.")
@@ -76,10 +69,10 @@ def plot(
         raise ParameterError(
             "--color is a column of DATA, which is not given. Name its file after the model."
         )
-    figures = _figures(fitted, table, color, x, y, linked=kind == "html")
+    figures = drawable(fitted, table, color=color, x=x, y=y, linked=kind == "html")
     for name in asked or ():
         if name not in figures:
-            raise ParameterError(f"--what {name} takes {WHAT[name]}. Here there are: {', '.join(figures)}.")
+            raise ParameterError(f"--what {name} takes {TAKES[name]}. Here there are: {', '.join(figures)}.")
     files = []
     with progress("drawing"):
         for name in asked or figures:
@@ -100,41 +93,3 @@ def _read(data: str, reading: Reading, fitted: Any, color: str | None) -> tuple[
         )
     table = read_new_data(data, reading if color is None else replace(reading, label=color), fitted)
     return table, None if table.labels is None else table.label_name or table.labels
-
-
-def _figures(
-    model: Any, table: Any, color: Any, x: str, y: str, linked: bool
-) -> dict[str, Callable[[], Any]]:
-    """Return what draws each figure that there can be."""
-    from gramian import plots
-
-    known, given = hasattr(model, "certificate_"), table is not None
-    faces, whitens = hasattr(model, "face_scores_"), hasattr(model, "regularized_eigenvalues_")
-    pictures = known and getattr(model, "picture_shape_", None) is not None
-    maps = known and not faces and not whitens
-    linear = maps and hasattr(model, "components_")
-    plane = linear and not pictures and given and model.n_components_ > 1
-    points = {"x": x, "y": y, "color": color}
-    figures: dict[str, tuple[bool, Callable[[], Any]]] = {
-        "scree": (known, lambda: plots.scree(model)),
-        "eigenvalues": (known, lambda: plots.eigenvalues(model)),
-        "scores": (maps and given, lambda: plots.scores(model, table, linked=linked, **points)),
-        "loadings": (linear and not pictures, lambda: plots.loadings(model)),
-        "biplot": (plane, lambda: plots.biplot(model, table, **points)),
-        "correlation-circle": (plane, lambda: plots.correlation_circle(model, table, x=x, y=y)),
-        "components": (pictures and (linear or faces), lambda: plots.components(model)),
-        "reconstructions": (maps and pictures and given, lambda: plots.reconstructions(model, table)),
-        "contours": (maps and given and model.n_features_in_ == 2, lambda: _contours(model, table, color)),
-        "whitening": (whitens and given, lambda: plots.whitening(model, table, x=x, y=y)),
-        "face-scores": (faces, lambda: plots.face_scores(model)),
-    }
-    return {name: draw for name, (possible, draw) in figures.items() if possible}
-
-
-def _contours(model: Any, table: Any, color: Any) -> Any:
-    """Draw contours beside those of plain PCA."""
-    from gramian import plots
-    from gramian.estimators.pca import PCA
-
-    models = [model] if hasattr(model, "components_") else [PCA(2).fit(table), model]
-    return plots.kernel_contours(models, table, color=color)

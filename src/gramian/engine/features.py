@@ -19,16 +19,15 @@ from gramian.arrays import as_float64, moved, power_of_two, to_float64
 from gramian.checks import amount, counted
 from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
-from gramian.errors import DataError, ParameterError
+from gramian.errors import ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
 from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE, Substitute, SymmetricCosts
 from gramian.operators.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
-from gramian.operators.kernel_source import NEAR_ONE
-from gramian.operators.operator import Operator
+from gramian.operators.kernel_source import NEAR_ONE, require_eigenvalues
+from gramian.operators.operator import Operator, SymmetricMatrix
 from gramian.operators.pivots import PER_CENTRE
 from gramian.operators.scatter import product_tolerance
-from gramian.operators.whole import SymmetricMatrix
 from gramian.records import (
     Approximation,
     Ask,
@@ -43,8 +42,7 @@ from gramian.records import (
 )
 from gramian.rows import Rows
 from gramian.solvers.product import EIGH_ALL
-from gramian.solvers.route import Route
-from gramian.solvers.spectra import count_of
+from gramian.solvers.route import Route, count_of
 
 EPS = float(np.finfo(np.float64).eps)
 # Directions among the landmarks that are shorter than this, relative and squared, are left out: what they
@@ -181,11 +179,7 @@ def landmark_features(
     )
     diagonal = as_float64(evaluator.diagonal(landmarks))
     largest = float(diagonal.max(initial=0.0))
-    if not np.isfinite(n * n * largest):
-        raise DataError(
-            "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
-            "the kernel, by a power of ten first."
-        )
+    require_eigenvalues(n * n * largest)
     scale = 4.0 ** (power_of_two(largest) // 2) if abs(power_of_two(largest)) > NEAR_ONE else 1.0
     values = KernelValues(evaluator, landmarks, 1.0 / scale)
     W = np.empty((landmarks.shape[0],) * 2)

@@ -22,11 +22,9 @@ from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.operator import Operator
-from gramian.operators.scatter import ScatterOperator
+from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.records import Ask, Components, FloatArray, Spectrum
 from gramian.rows import Rows
 from gramian.rows.device import quick_double

@@ -13,8 +13,8 @@ from gramian.engine.solving import Solved
 from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, Substitute, SymmetricCosts, TableCosts
+from gramian.operators.operator import SymmetricMatrix
 from gramian.operators.seen import Seen
-from gramian.operators.whole import SymmetricMatrix
 from gramian.records import Ask, Certificate, Completeness, Cost, Step
 from gramian.rows import as_rows
 from gramian.solvers.product import EIGH_ALL

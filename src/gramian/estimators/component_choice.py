@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
-from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis, sign_flips
+from gramian.analysis.component_rules.resampling import (
+    REPEATS,
+    SPLITS,
+    bi_cross_validation,
+    parallel_analysis,
+    sign_flips,
+)
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import as_float64, memory_limit_bytes, power_of_two, to_numpy
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem, factors, plan, solve

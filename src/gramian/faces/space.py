@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted, slices
 from gramian.errors import DataError, ParameterError
+from gramian.estimators.fitted import InNotebooks
 from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
@@ -27,21 +27,20 @@ from gramian.records import Certificate, FloatArray, Plan
 from gramian.store import Array, Given, Shown, Sizes
 
 
-def decomposed(pictures: Relit, n_components: Any, kernel: Any, **shared: Any) -> PCA | KernelPCA:
-    """Return the fitted estimator.
+def decomposition(n_components: Any, kernel: Any, **shared: Any) -> PCA | KernelPCA:
+    """Return the estimator that finds components, not yet fitted.
 
     Parameters
     ----------
-    pictures : ndarray of shape (n, height, width)
     n_components, kernel
         As in :class:`gramian.faces.FaceSpace`.
     **shared
         Further parameters of both estimators.
     """
     if kernel is None:
-        return PCA(n_components, **shared).fit(pictures)
+        return PCA(n_components, **shared)
     gamma = "median" if kernel in ("rbf", "laplacian") else None
-    return KernelPCA(n_components, kernel=kernel, gamma=gamma, **shared).fit(pictures)
+    return KernelPCA(n_components, kernel=kernel, gamma=gamma, **shared)
 
 
 def as_counts(n_components: Any, most: int | None = None) -> list[int]:
@@ -226,9 +225,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         ParameterError
             A parameter outside of what it may be.
         """
-        check_choice("light", self.light, LIGHTS)
-        pictures = as_pictures(faces)
-        pixels = shift_pixels(self.shift, pictures.shape[2])
+        pictures, pixels = self._given(faces)
         if len(pictures) < 2:
             raise DataError(
                 f"There is {len(pictures)} picture, and a space of faces needs a minimum of 2. Give more."
@@ -236,8 +233,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         people = _checked_people(faces, people, len(pictures))
         relit = relight(pictures, self.light)
         _check_varied(relit, pictures, self.light)
-        shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
-        self.decomposition_ = decomposed(with_moved(relit, pixels), self.n_components, self.kernel, **shared)
+        self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
         self.notes_: tuple[str, ...] = ()
         if pixels:
             self.notes_ = (f"fitted also on copies of the pictures moved by {counted(pixels, 'pixel')}",)
@@ -245,6 +241,24 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
         return self
+
+    def plan(self, faces: Any) -> Plan:
+        """Return the plan by which ``fit(faces)`` would find components, without doing it.
+
+        How far faces are from the components is found beside it, by a PCA for each of a few parts.
+        """
+        pictures, pixels = self._given(faces)
+        return self._decomposition().plan(with_moved(relight(pictures, self.light), pixels))
+
+    def _given(self, faces: Any) -> tuple[Pictures, int]:
+        """Return the pictures, and by how many pixels they are to be moved as well."""
+        check_choice("light", self.light, LIGHTS)
+        pictures = as_pictures(faces)
+        return pictures, shift_pixels(self.shift, pictures.shape[2])
+
+    def _decomposition(self) -> PCA | KernelPCA:
+        shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
+        return decomposition(self.n_components, self.kernel, **shared)
 
     def _remember(self, relit: Relit, people: npt.NDArray[Any] | None) -> None:
         found: Any = self.decomposition_

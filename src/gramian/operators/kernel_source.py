@@ -191,6 +191,15 @@ def _require_symmetric(tile: Any, start: int) -> None:
         )
 
 
+def require_eigenvalues(largest: float) -> None:
+    """Refuse a kernel matrix with eigenvalues of a size that float64 cannot hold."""
+    if not np.isfinite(largest):
+        raise DataError(
+            "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
+            "the kernel, by a power of ten first."
+        )
+
+
 def _exponent(largest: float) -> int:
     """Power of two that makes a matrix safe to square: 0 unless its entries are extreme."""
     exponent = power_of_two(largest)

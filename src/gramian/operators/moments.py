@@ -29,7 +29,7 @@ from gramian.operators.centered import CenteredRows, in_laps, least_rows, uncent
 from gramian.records import FloatArray, Moments
 from gramian.rows import Block, Rows
 from gramian.rows.device import in_turn
-from gramian.rows.seen import SeenRows
+from gramian.rows.rows import SeenRows
 
 CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from gramian.plots.playground import kernel_contours
     from gramian.plots.points import scores
     from gramian.plots.spectra import eigenvalues, scree
+    from gramian.plots.witness import counter_example
 
 _HOME = {
     "biplot": "columns",
     "components": "images",
     "correlation_circle": "columns",
+    "counter_example": "witness",
     "eigenvalues": "spectra",
     "face_scores": "likeness",
     "kernel_contours": "playground",
@@ -49,6 +51,7 @@ __all__ = [
     "biplot",
     "components",
     "correlation_circle",
+    "counter_example",
     "eigenvalues",
     "face_scores",
     "kernel_contours",

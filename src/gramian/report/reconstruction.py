@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gramian.arrays import as_float64, dense
 from gramian.checks import slices
+from gramian.plots.images import center_of
 from gramian.plots.pictures import grey
 from gramian.report.pictures import grey_limits, write_picture_folder
 from gramian.report.pieces import pieces_of
@@ -108,14 +109,6 @@ def rebuilt(
             back = back.reshape(rows.stop - rows.start, -1)
             errors.add(dense(values[rows]), back)
             yield slice(part.start + rows.start, part.start + rows.stop), back
-
-
-def center_of(model: Any) -> npt.NDArray[Any]:
-    """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
-    if hasattr(model, "mean_"):
-        return as_float64(model.mean_)
-    fitted = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
-    return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
 
 
 def write_rows(

@@ -18,10 +18,8 @@ from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 PATIENCE = 10.0  # seconds predicted for one rule
-SECONDS, PASSING = (
-    1e-9,
-    1e-7,
-)  # of a number, for each of the smaller side to find eigenvalues; to draw it again
+SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
+PASSING = 1e-7  # of a number, to draw it again
 
 
 def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import FileError, MissingExtraError, ParameterError
+from gramian.errors import FileError, ParameterError, needs
 from gramian.rows.arrow_files import opened_columns, require_same
 from gramian.rows.columnar import as_labels
 from gramian.rows.dask import CHUNK_BYTES, DaskTable
-from gramian.rows.decoding import readable
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, kind_of, kind_of_folder, parquet_files
 from gramian.rows.labels import with_labels
+from gramian.rows.pictures import readable
 from gramian.rows.scan import Scan
 from gramian.rows.stored_zarr import StoredZarr, array_of
 from gramian.rows.table import Table, array_roles, pick_columns, pick_rows
@@ -105,10 +105,8 @@ def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
     FileError, DataError
         As the file's reader says.
     """
-    try:
+    with needs("cluster", "dask", "--engine dask"):
         import dask.array as da
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("cluster", "dask", "--engine dask") from error
 
     place, source = asked._place, readable(str(asked.path))
     kind = "" if not isinstance(place, Location) else _kind(place.path)
@@ -175,10 +173,8 @@ def cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
+    with needs("cluster", "distributed", "--scheduler"):
         from distributed import Client
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("cluster", "distributed", "--scheduler") from error
     try:
         client = Client(address, timeout=ANSWER)
     except (OSError, ValueError, TypeError) as error:

@@ -189,15 +189,6 @@ class DaskRows(StoredRows):
 
         return self.over_parts(of_part, combine, _Counting())
 
-    def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
-        few = f(Block(slice(0, 1), np.zeros((1, self.values.lazy.shape[1]), self.dtype)))
-
-        def of_part(part: Rows) -> Any:
-            return part.map(f, rows_per_block).reshape(part.shape[0], -1)
-
-        found = self.mapped(of_part, few.size, few.dtype)
-        return found if few.ndim == 2 else found[:, 0]
-
     def some(self, places: Iterable[int]) -> Any:
         wanted, where = np.unique(list(places), return_inverse=True)
         return self.values[wanted.tolist()].astype(self.dtype, copy=False)[where]

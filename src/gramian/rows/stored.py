@@ -20,7 +20,7 @@ from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, evenly
 from gramian.errors import FileError, MemoryLimitError, reason
 from gramian.rows.array import EXACT_IN_FLOAT32
-from gramian.rows.rows import Block, Rows
+from gramian.rows.rows import Rows
 from gramian.store import Passes
 
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
@@ -325,10 +325,6 @@ class StoredRows(Rows):
     def shape(self) -> tuple[int, int]:
         return self.values.shape
 
-    @property
-    def like(self) -> Any:
-        return np.empty((0, 0), dtype=self.dtype)
-
     def identity(self) -> dict[str, str]:
         """Return by what the data is known again: its file's size and time, and some of its rows."""
         n, d = self.shape
@@ -363,12 +359,6 @@ class StoredRows(Rows):
     def cut(self, rows: slice, columns: slice) -> Any:
         return np.asarray(self.values[rows, columns]).astype(self.dtype, copy=False)
 
-    def block(self, rows: slice) -> Block:
-        return Block(rows, self.cut(rows, slice(None)))
-
-    def every(self, step: int) -> Any:
-        return self.some(range(0, self.shape[0], step))
-
     def some(self, places: Iterable[int]) -> Any:
         """Return rows by their numbers, as a dense array."""
         return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
@@ -393,9 +383,6 @@ class StoredRows(Rows):
                 "reads block by block."
             )
         return self.block(slice(None)).values
-
-    def owned(self) -> Any:
-        return self.in_memory()
 
 
 def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -12,7 +11,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from gramian.service.guard import PASS, pass_of, same, sends_body, set_cookie
 from gramian.service.jobs import Job, JobFacts
-from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted
+from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted, written
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import (
     Applied,
@@ -25,7 +24,7 @@ from gramian.service.schemas import (
     Recognised,
     ServerFacts,
 )
-from gramian.service.shelves import ID, Item, Kind, Shelf
+from gramian.service.shelves import ID, PLURALS, Item, Kind, Kinds, Shelf
 from gramian.service.state import Here, State, look
 from gramian.service.visitors import COOKIE, REMEMBERED, Visitor
 from gramian.version import __version__
@@ -33,8 +32,7 @@ from gramian.version import __version__
 api = APIRouter(prefix="/api/v1", responses=responses())
 Id = Annotated[str, Path(pattern=ID)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
-Kinds = Literal["models", "galleries", "data"]
-KINDS: dict[Kinds, Kind] = {"models": "model", "galleries": "gallery", "data": "data"}
+KINDS = {plural: kind for kind, plural in PLURALS.items()}
 
 
 def visitor_of(request: Request, here: Here) -> Visitor | None:
@@ -64,6 +62,13 @@ def sent_part(path: Any, name: str, reading: Reading | None = None) -> dict[str,
     return {"path": str(path), "name": name, "kind": path.suffix, "given": False, "reading": read}
 
 
+def data_part(here: State, visitor: Visitor | None, id: str, reading: Reading) -> dict[str, Any]:
+    """Return what a process must know of data that was uploaded, and how it is read for this."""
+    data = here.reach(visitor).part("data", id)
+    data["reading"] |= reading.model_dump(exclude_defaults=True, include=READING)
+    return data
+
+
 READING = set(Reading.model_fields)
 
 
@@ -88,8 +93,7 @@ async def log_in(request: Request, here: Here, login: Login) -> None:
 
 def order_of(here: State, visitor: Visitor | None, fit: Fit) -> dict[str, Any]:
     """Return what a process must know of a fit."""
-    data = here.reach(visitor).part("data", fit.data)
-    data["reading"] |= fit.reading.model_dump(exclude_defaults=True)
+    data = data_part(here, visitor, fit.data, fit.reading)
     return {"fit": {"estimator": fit.estimator, "parameters": fit.parameters}, "data": data}
 
 
@@ -172,7 +176,8 @@ async def taken_in(
 ) -> ItemFacts:
     """Take in what was sent, once a process has looked at it: to a shelf, or to the visitor's."""
     async with received(request, TAKEN[kind], here.work) as path:
-        facts = await here.quick.ask(look(kind, sent_part(path, name, more.pop("reading", None))))
+        part, draft = sent_part(path, name, more.pop("reading", None)), more.pop("draft", False)
+        facts = await here.quick.ask(look(kind, part, draft))
         if shelf is None:
             visitor = somebody(request, here, visitor)
             visitor.check_room(here.limits, path.stat().st_size)
@@ -230,7 +235,7 @@ async def add_gallery(request: Request, here: Here, visitor: Whose, name: Name =
 @api.post("/data", status_code=201, openapi_extra=body_of(TAKEN["data"]), responses=responses(415))
 async def add_data(request: Request, here: Here, visitor: Whose, new: Annotated[New, Query()]) -> ItemFacts:
     """Upload a table or pictures, of any kind that gramian reads; how it is read is remembered."""
-    return await taken_in(request, here, visitor, new.name, "data", None, reading=new)
+    return await taken_in(request, here, visitor, new.name, "data", None, reading=new, draft=new.draft)
 
 
 @api.get("/{kinds}")
@@ -269,9 +274,7 @@ async def ask_of_data(
             return await here.quick.ask(order | {"data": sent_part(path, "the data", asked)})
     if sends_body(request.headers):
         raise Refusal(422, "There is a body beside data=ID.", "Send one of them.")
-    data = here.reach(visitor).part("data", asked.data)
-    data["reading"] |= asked.model_dump(exclude_defaults=True, include=READING)
-    return await here.quick.ask(order | {"data": data})
+    return await here.quick.ask(order | {"data": data_part(here, visitor, asked.data, asked)})
 
 
 async def rows_of(
@@ -281,14 +284,10 @@ async def rows_of(
     ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
 ) -> Response:
     """Send the rows that a process writes, in the form that is wanted."""
-    kind, answer = wanted(request), here.work / secrets.token_hex(16)
-    order["answer"] = {"path": str(answer), "name": "the answer", "kind": TABLES[kind][1:]}
-    try:
-        await ask(order)
-        return sent(answer, kind)
-    except BaseException:
-        answer.unlink(missing_ok=True)
-        raise
+    kind = wanted(request)
+    async with written(here.work) as path:
+        await ask(order | {"answer": {"path": str(path), "name": "the answer", "kind": TABLES[kind][1:]}})
+        return sent(path, kind)
 
 
 ROWS_OUT = responses(406, 415) | {200: {"content": {kind: {} for kind in TABLES}}}
@@ -305,13 +304,14 @@ async def apply(
     here: Here,
     visitor: Whose,
     id: Id,
-    do: Literal["transform", "reconstruct", "denoise"],
+    do: Literal["transform", "reconstruct", "denoise", "unusual"],
     asked: Annotated[Applied, Query()],
 ) -> Response:
     """Return, for each row, its scores, what is rebuilt from components, or what a kernel PCA cleans it to.
 
     `error` is, of a row rebuilt, |x - x~| / |x - mean|; of a cleaned one how far it is, in feature space,
-    from the projection. Rows come in the form that Accept names.
+    from the projection. `unusual` is Hotelling's T squared, and of a PCA Q, the squared distance of a row to
+    what components tell of it. Rows come in the form that Accept names.
     """
     order: dict[str, Any] = {"do": do, "model": here.reach(visitor).part("model", id)}
     if do == "reconstruct":

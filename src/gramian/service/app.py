@@ -17,14 +17,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from gramian.checks import duration
 from gramian.errors import FileError
 from gramian.service.api import api
-from gramian.service.guard import Guard
+from gramian.service.api_looks import looks
+from gramian.service.guard import Guard, is_for_people
 from gramian.service.logs import Log
 from gramian.service.metrics import Metrics
-from gramian.service.pages import pages
+from gramian.service.pages import page, pages
 from gramian.service.problems import Problem, Refusal
 from gramian.service.settings import Limits, Settings
 from gramian.service.shelves import Item, Kind
@@ -70,7 +72,8 @@ def create_app(
     'gramian'
     """
     token = token or os.environ.get("GRAMIAN_TOKEN") or None
-    settings = Settings(token, tuple(hosts), None if store is None else Path(store), limits or Limits())
+    kept = None if store is None else Path(store)
+    settings = Settings(token, tuple(hosts), kept, api_only, limits or Limits())
     given, metrics = [item_of(os.fspath(source)) for source in sources], Metrics()
 
     @asynccontextmanager
@@ -98,6 +101,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.include_router(api)
+    app.include_router(looks)
     app.include_router(pages(api_only))
     for kind, answer in ANSWERS.items():
         app.add_exception_handler(kind, answer)
@@ -146,19 +150,30 @@ async def _sweep(state: State) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    return error.response()
+    settings = request.app.state.gramian.settings
+    if settings.api_only or not is_for_people(request.scope):
+        return error.response()
+    problem = error.problem
+    if error.status == 404:
+        idle = duration(settings.limits.idle_seconds)
+        how = f"What is uploaded or fitted goes {idle} after the last visit"
+        how += ", and is seen only in the browser that it came from."
+        problem = Problem(error="There is nothing here.", what_to_do=how)
+    return page("problem.html", error.status, problem=problem)
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse(
-        Problem(error=str(error.detail)).model_dump(exclude_none=True), error.status_code, error.headers
-    )
+    refusal = Refusal(error.status_code, str(error.detail))
+    refusal.headers |= error.headers or {}
+    return await _refused(request, refusal)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     texts = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+    if is_for_people(request.scope):
+        return await _refused(request, Refusal(404, "There is no such page."))
     return Refusal(422, "; ".join(texts), "GET /api/v1/openapi.json says what is taken.").response()
 
 

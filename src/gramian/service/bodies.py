@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from gramian.report.facts import plain
 from gramian.report.tables import row_table, write_table
 from gramian.rows.expected import Expected
 from gramian.rows.pictures import PICTURE_SUFFIXES
+from gramian.rows.preview import Preview, preview
 from gramian.rows.scan import scan
 from gramian.rows.table import Table
 
@@ -44,8 +48,36 @@ def read_table(data: Said, expected: Expected | None = None, size: tuple[int, in
     if size is not None and kind in FILES_OF_PICTURES:
         reading.setdefault("size", (size[1], size[0]))
     with open(data["path"], "rb") as file:
-        stream: IO[bytes] = json_rows(file, lines=kind == ".ndjson") if kind in (".json", ".ndjson") else file
-        return scan(stream, **reading).read(expected)
+        table = scan(_rows_in(file, kind), **reading).read(expected)
+    return replace(table, source=data["name"])
+
+
+def columns_of(data: Said) -> Preview | None:
+    """Look at the columns of a file before any is chosen; None where it has none, as pictures."""
+    if not os.path.isfile(data["path"]):
+        return None
+    with open(data["path"], "rb") as file:
+        return preview(_rows_in(file, data["kind"]), data["name"])
+
+
+def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:
+    """Return a stream that ``scan`` reads, and that is called as the file."""
+    if kind not in (".json", ".ndjson"):
+        return file
+    stream: Any = json_rows(file, lines=kind == ".ndjson")
+    stream.name = file.name
+    return stream  # type: ignore[no-any-return]
+
+
+def without_shell(text: str) -> str:
+    """Return an error without what it says of the command line.
+
+    Examples
+    --------
+    >>> without_shell('Leave out with drop=["a"] (--drop a), or fill it (--missing on the command line).')
+    'Leave out with drop=["a"], or fill it.'
+    """
+    return re.sub(r' \(--(?:"[^"]*"|[^()"])*\)', "", text)
 
 
 # ------------------------------------------------------------------------ JSON

@@ -43,6 +43,31 @@ def pass_of(token: str) -> str:
     return hmac.new(token.encode(), b"gramian pass", hashlib.sha256).hexdigest()
 
 
+def may_enter(scope: Scope, token: str | None) -> bool:
+    """Say whether a request has the token, or the cookie that stands for it, where one is needed."""
+    asked = HTTPConnection(scope)
+    kind, _, given = asked.headers.get("authorization", "").partition(" ")
+    if token is None or (kind.lower() == "bearer" and same(given.strip(), token)):
+        return True
+    return same(asked.cookies.get(PASS, ""), pass_of(token))
+
+
+def is_for_people(scope: Scope) -> bool:
+    """Say whether a browser asks for a page."""
+    return not scope["path"].startswith("/api/") and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def _no_token(shows: bool) -> Refusal:
+    """Return the refusal of a program, or of a browser, which is led to where the token is asked for."""
+    refusal = Refusal(
+        303 if shows else 401,
+        "This server needs its token.",
+        "Send it as: Authorization: Bearer TOKEN; or log in.",
+    )
+    refusal.headers |= {"Location": "/"} if shows else {"WWW-Authenticate": "Bearer"}
+    return refusal
+
+
 def same(given: str, wanted: str) -> bool:
     """Compare two secrets in a time that tells nothing about them."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
@@ -54,7 +79,6 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app, self.settings = app, settings
         self._bodies: set[_Body] = set()
-        self._pass = None if settings.token is None else pass_of(settings.token)
         names = {name.lower() for name in settings.hosts}
         if settings.token is not None:
             names.add(socket.gethostname().lower())
@@ -75,6 +99,8 @@ class Guard:
                 found = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     found[name] = value
+                if scope["path"].startswith(STATIC) and message["status"] == 200:
+                    found["Cache-Control"] = "private, max-age=600"
                 await body.read_rest()
                 if not body.done:
                     found["Connection"] = "close"  # nobody reads what may still come
@@ -120,8 +146,11 @@ class Guard:
                     "This server has no token, so it answers on the loopback only.",
                     "Set GRAMIAN_TOKEN, or give a token to create_app.",
                 )
-        elif scope["path"] not in OPEN and not scope["path"].startswith(STATIC):
-            self._check_token(scope, self.settings.token)
+        elif not self._is_open(scope["path"]) and not may_enter(scope, self.settings.token):
+            raise _no_token(shows=is_for_people(scope) and not self.settings.api_only)
+
+    def _is_open(self, path: str) -> bool:
+        return path in OPEN or path.startswith(STATIC)
 
     def _is_ours(self, host: str) -> bool:
         name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host.lower()
@@ -133,19 +162,6 @@ class Guard:
         except ValueError:
             return False
         return self.settings.token is not None
-
-    def _check_token(self, scope: Scope, token: str) -> None:
-        asked = HTTPConnection(scope)
-        kind, _, given = asked.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and same(given.strip(), token):
-            return
-        held = asked.cookies.get(PASS)
-        if held is None or self._pass is None or not same(held, self._pass):
-            refusal = Refusal(
-                401, "This server needs its token.", "Send it as: Authorization: Bearer TOKEN; or log in."
-            )
-            refusal.headers["WWW-Authenticate"] = "Bearer"
-            raise refusal
 
     # ------------------------------------------------------------ how much
 

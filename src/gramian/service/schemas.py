@@ -37,12 +37,35 @@ class New(Reading):
     """Data that is uploaded: its name, and how it is read from then on."""
 
     name: str = Field(default="data", min_length=1, max_length=200)
+    draft: bool = Field(default=False, description="Take also a table whose columns still need a use.")
 
 
-class Applied(Reading):
+class Shown(Reading):
+    """Data beside a model: an id, and how it is read for this."""
+
+    data: str | None = Field(default=None, pattern=ID, description="Id of data that was uploaded.")
+
+
+class Drawn(Shown):
+    """A figure: which components, and what points are coloured by."""
+
+    x: int = Field(default=1, ge=1, le=100_000)
+    y: int = Field(default=2, ge=1, le=100_000)
+    color: str | None = Field(default=None, max_length=200, description="A column. By default the labels.")
+
+
+class Asked(Strict):
+    """A function that may be a kernel."""
+
+    expression: str = Field(min_length=1, max_length=1000)
+    features: int | None = Field(
+        default=None, ge=1, le=10, description="Of the points. 1, 2 and 3 by default."
+    )
+
+
+class Applied(Shown):
     """What a model is applied to, the body or data that was uploaded, and with how many components."""
 
-    data: str | None = Field(default=None, pattern=ID, description="Id of data, in place of a body.")
     components: int | None = Field(default=None, ge=1, description="For reconstruct. All by default.")
 
 
@@ -81,6 +104,13 @@ class Recognised(BaseModel):
     answers: list[dict[str, Any]]
     skipped: list[dict[str, str]]
     calibration: dict[str, Any]
+
+
+class FigureNames(BaseModel):
+    """The figures that there are of a model, and what rows can be coloured by."""
+
+    figures: list[str]
+    columns: list[str]
 
 
 class ServerFacts(BaseModel):

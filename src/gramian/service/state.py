@@ -58,7 +58,7 @@ class State:
         await self.quick.start()
         for place, item in enumerate(self.given):
             try:
-                facts = await self.quick.ask(look(item.kind, item.part(Path())))
+                facts = await self.quick.ask(look(item.kind, item.part(Path()), draft=True))
             except Refusal as refusal:
                 facts = {"error": refusal.problem.error}
                 LOG.warning(f"{item.name}: {refusal.problem.error}")
@@ -105,9 +105,9 @@ class State:
         return job
 
 
-def look(kind: Kind, part: dict[str, Any]) -> Said:
+def look(kind: Kind, part: dict[str, Any], draft: bool = False) -> Said:
     """Return the order to say what something is."""
-    return {"do": f"look at {kind}", kind: part}
+    return {"do": f"look at {kind}", kind: part} | ({"draft": draft} if kind == "data" else {})
 
 
 def state_of(request: Request) -> State:

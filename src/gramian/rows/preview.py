@@ -1,0 +1,128 @@
+"""What a table holds before anything of it is chosen: its columns, their kinds, holes and first entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Literal
+
+import numpy as np
+
+from gramian.rows.files import ARRAYS, array_in, columns_in, kind_of_content
+from gramian.rows.table import Choice
+
+FIRST = 8  # entries of a column that are shown
+WIDEST = 40  # letters of one of them
+MOST = 200  # columns
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as it is in the file.
+
+    Attributes
+    ----------
+    name : str
+        Its name, or its position, counted from 0.
+    kind : {"number", "text", "constant"}
+        Constant: a number, and the same in all rows that have one.
+    missing, distinct : int
+        Entries that are missing, and how many different ones there are beside.
+    low, high : float or None
+        Of numbers, those that are finite.
+    first : tuple of str
+        The first entries.
+    """
+
+    name: str
+    kind: Literal["number", "text", "constant"]
+    missing: int
+    distinct: int
+    low: float | None
+    high: float | None
+    first: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A table before anything is chosen: how many rows and columns, and 200 of these, text before numbers."""
+
+    rows: int
+    width: int
+    columns: tuple[Column, ...]
+
+
+def preview(file: IO[bytes], source: str) -> Preview | None:
+    """Look at a table.
+
+    Parameters
+    ----------
+    file : binary file
+        Its kind is told from its content.
+    source : str
+        What it is called in errors.
+
+    Returns
+    -------
+    Preview or None
+        None for pictures, which have no columns.
+
+    Raises
+    ------
+    FileError, DataError
+        If it is no table.
+
+    Examples
+    --------
+    >>> import io
+    >>> seen = preview(io.BytesIO(b"a,b,c\\n1,x,2\\n1,y,\\n"), "table")
+    >>> [(column.name, column.kind, column.missing) for column in seen.columns]
+    [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
+    """
+    kind, file = kind_of_content(file.read(), source)
+    if kind in ("picture", "zip"):
+        return None
+    if kind in ARRAYS:
+        array, _ = array_in(kind, file, None, source)
+        if array.ndim != 2:
+            return None
+        names, count = [str(place) for place in range(array.shape[1])], array.shape[0]
+        columns: Sequence[Any] = [array[:, place] for place in range(min(MOST, array.shape[1]))]
+        found = [_of_numbers(name, column) for name, column in zip(names, columns, strict=False)]
+        return Preview(count, array.shape[1], tuple(found))
+    from gramian.rows.columnar import with_names
+    from gramian.rows.text_numbers import numbers_from_text
+
+    arrays, given, _, separator = columns_in(kind, file, None, Choice(), source)
+    if separator is not None:
+        arrays, _ = numbers_from_text(arrays, separator)
+    read, _ = with_names(arrays, given, source, typed=separator is None)
+    count = len(arrays[0]) if arrays else 0
+    # Of many columns those of text are wanted, since they need a use.
+    places = sorted(range(len(read.arrays)), key=read.is_number)[:MOST]
+    found = [_of_arrow(read.names[i], read.arrays[i], read.is_number(i)) for i in sorted(places)]
+    return Preview(count, len(read.arrays), tuple(found))
+
+
+def _of_numbers(name: str, column: Any) -> Column:
+    missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
+    there = column[~missing]
+    finite = there[np.isfinite(there)] if there.size else there
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
+    shown = zip(column, missing[:FIRST], strict=False)
+    first = tuple("" if hole else f"{value:.6g}" for value, hole in shown)
+    distinct = len(np.unique(there))
+    kind: Literal["number", "constant"] = "number" if distinct > 1 else "constant"
+    return Column(name, kind, int(missing.sum()), distinct, low, high, first)
+
+
+def _of_arrow(name: str, column: Any, number: bool) -> Column:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if number:
+        return _of_numbers(name, column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    texts = ["" if value is None else str(value) for value in column.slice(0, FIRST).to_pylist()]
+    first = tuple(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in texts)
+    distinct = pc.count_distinct(column).as_py()
+    return Column(name, "text", column.null_count, distinct, None, None, first)

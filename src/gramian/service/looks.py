@@ -1,0 +1,239 @@
+"""What a process is asked to show: examples, figures, reports, results and what is known of a kernel."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramian import plots
+from gramian.arrays import as_float64
+from gramian.checks import check_choice
+from gramian.errors import DataError, MissingExtraError, ParameterError
+from gramian.faces.drawing import drawn_faces, drawn_others
+from gramian.kernels import audit, kernel_from_name, table
+from gramian.kernels.widths import median_distance
+from gramian.loading import load
+from gramian.plots.drawable import drawable
+from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey
+from gramian.report.facts import audit_facts, plain
+from gramian.report.page import python_calls, report_page
+from gramian.report.results import write_results
+from gramian.report.summary import Fitted
+from gramian.rows.table import Table
+from gramian.service.bodies import Said, read_table
+from gramian.service.work import Say, applied, held
+
+SHOWN = 24  # pictures of data
+PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
+
+# ------------------------------------------------------------------ examples
+
+
+def example(say: Say, name: str, answer: Said) -> Said:
+    """Write data to try things on: pictures of digits, points on two rings, or drawn faces."""
+    if name == "circle":
+        _write_rings(answer["path"])
+    elif name == "digits":
+        from sklearn.datasets import load_digits
+
+        digits = load_digits()
+        _write_pictures(answer["path"], digits.images * (255 / 16), digits.target)
+    else:
+        faces = drawn_faces(TRAINED, ENROLLED, size=SIZE, seed=SEED)
+        _write_pictures(answer["path"], faces.pictures, faces.people or ())
+    return {}
+
+
+def _write_rings(path: str) -> None:
+    from sklearn.datasets import make_circles
+
+    places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=SEED)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["ring", "x", "y"])
+        for (x, y), kind in zip(places, inner, strict=True):
+            rows.writerow(["inner" if kind else "outer", f"{x:.4f}", f"{y:.4f}"])
+
+
+def _write_pictures(path: str, pictures: Any, folders: Any) -> None:
+    """Write pictures to a .zip with a folder for each kind."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for place, (picture, folder) in enumerate(zip(pictures, folders, strict=True)):
+            png = Picture(np.asarray(picture).astype(np.uint8)).png()
+            archive.writestr(f"{folder}/{place:04d}.png", png)
+
+
+def visitor_at_the_door(say: Say, who: str, answer: Said) -> Said:
+    """Draw a picture for the model of the drawn faces: of somebody it knows, of a stranger, or of a house."""
+    if who == "house":
+        picture = drawn_others(1, size=SIZE, seed=SEED).pictures[0]
+    else:
+        number = 1 if who == "known" else PEOPLE - 1
+        people = drawn_faces(PEOPLE, ENROLLED + 1, size=SIZE, seed=SEED).pictures
+        picture = people[number * (ENROLLED + 1) + ENROLLED]
+    Path(answer["path"]).write_bytes(Picture(picture).png())
+    return {}
+
+
+def width(say: Say, data: Said) -> Said:
+    """Return the median distance between rows, the first guess of a kernel's width."""
+    return {"median": median_distance(read_table(data).flat)}
+
+
+def sheet(say: Say, data: Said, answer: Said) -> Said:
+    """Draw the first pictures of data, a few of each folder."""
+    rows = read_table(data)
+    if rows.picture_shape is None:
+        raise DataError("These are no pictures.")
+    shown = np.linspace(0, len(rows.values) - 1, min(SHOWN, len(rows.values))).astype(int)
+    pictures = as_float64(rows.values[shown])
+    names = rows.row_names or tuple(map(str, range(len(rows.values))))
+    low, high = (0.0, 255.0) if rows.values.dtype == np.uint8 else (pictures.min(), pictures.max())
+    pixels = [enlarged(grey(picture, low, high)) for picture in pictures]
+    Path(answer["path"]).write_bytes(contact_sheet(pixels, [names[place] for place in shown]).png())
+    return {}
+
+
+# ------------------------------------------------------------------- figures
+
+
+def folders_of(table: Table) -> Any:
+    """Return the labels of rows; of pictures in folders those of which there are several."""
+    if table.labels is not None:
+        return table.labels
+    if table.picture_shape is None or table.row_names is None:
+        return None
+    folders = [name.rpartition("/")[0] for name in table.row_names]
+    return np.array(folders) if 1 < len(set(folders)) < len(folders) else None
+
+
+def figure(
+    say: Say, model: Said, data: Said | None, answer: Said, name: str, x: int, y: int, color: str | None
+) -> Said:
+    """Write one figure: a specification that Vega-Lite draws, or a picture."""
+    fitted, table = (held(model, load), None) if data is None else applied(model, data)
+    points: Said = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
+    drawn = drawable(fitted, table, **points)
+    if table is None and name == "scores":
+        raise ParameterError("A figure of scores is about data. Add ?data=ID.")
+    found = drawn[check_choice("figure", name, tuple(drawn))]()
+    if isinstance(found, Picture):
+        written = {"png": base64.b64encode(found.png()).decode()}
+    else:
+        spec = found.to_dict()
+        if name == "scores":  # the page sets a table of its own beside it
+            spec |= spec.pop("hconcat")[0]
+        written = {"spec": spec}
+    with open(answer["path"], "x", encoding="utf-8") as file:
+        file.write(json.dumps(plain(written), allow_nan=False))
+    return {}
+
+
+def _colour(table: Table | None, color: str | None) -> Any:
+    if color is not None or table is None:
+        return color
+    return table.label_name or folders_of(table)
+
+
+def figures(say: Say, model: Said, data: Said | None) -> Said:
+    """Say which figures there are, and which columns rows can be coloured by."""
+    fitted, table = (held(model, load), None) if data is None else applied(model, data)
+    names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
+    return {"figures": list(drawable(fitted, table)), "columns": names}
+
+
+# ------------------------------------------------------------------- downloads
+
+
+def _told(model: Said, data: Said | None) -> Fitted:
+    if data is None:
+        return Fitted(held(model, load), None)
+    fitted, table = applied(model, data)
+    scores = np.asarray(fitted.transform(table)) if hasattr(fitted, "transform") else np.empty((0, 0))
+    reading = {"path": data["name"], **data["reading"]}
+    return Fitted(fitted, table, scores.reshape(len(scores), -1), reading=reading)
+
+
+def report(say: Say, model: Said, data: Said | None, answer: Said) -> Said:
+    """Write the page that explains a model."""
+    faces = hasattr(held(model, load), "decomposition_")
+    with open(answer["path"], "x", encoding="utf-8") as file:
+        file.write(report_page(_told(model, None if faces else data)))
+    return {}
+
+
+def results(say: Say, model: Said, data: Said, answer: Said) -> Said:
+    """Write the folder of results as a .zip."""
+    fitted, folder = held(model, load), Path(answer["path"] + "-folder")
+    if not hasattr(fitted, "certificate_") or hasattr(fitted, "decomposition_"):
+        raise ParameterError(
+            f"A {type(fitted).__name__} has no folder of results. Name a PCA or a KernelPCA."
+        )
+    told = _told(model, data)
+    try:
+        write_results(folder, told, report=True)
+        with zipfile.ZipFile(answer["path"], "x", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.rglob("*")):
+                archive.write(path, path.relative_to(folder).as_posix())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return {}
+
+
+def code(say: Say, model: Said, data: Said | None) -> Said:
+    """Return the Python calls that fit such a model again."""
+    reading = None if data is None else {"path": data["name"], **data["reading"]}
+    return {"python": python_calls(held(model, load), reading)}
+
+
+# ------------------------------------------------------------------- kernels
+
+
+def kernel(say: Say, expression: str, features: int | None) -> Said:
+    """Say whether an expression is a kernel, with the proof or with the points that refute it."""
+    found = audit(kernel_from_name(expression), n_features=features, random_state=0)
+    told = plain(audit_facts(found)) | {"text": str(found), "figure": None}
+    if found.witness is not None:
+        with suppress(MissingExtraError):
+            told["figure"] = plain(plots.counter_example(found).to_dict())
+    return dict(told)
+
+
+def kernel_table(say: Say) -> Said:
+    """Return the table of all kernels."""
+    return {"text": str(table())}
+
+
+def program(say: Say, answer: Said) -> Said:
+    """Write the JavaScript that draws specifications, which vl-convert carries."""
+    try:
+        from gramian.plots.style import browser_program
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("plots", error.name or "altair", "Drawing figures") from error
+    Path(answer["path"]).write_text(browser_program(), encoding="utf-8")
+    return {}
+
+
+LOOKS: dict[str, Callable[..., Said]] = {
+    "example": example,
+    "visitor at the door": visitor_at_the_door,
+    "width": width,
+    "figure": figure,
+    "figures": figures,
+    "report": report,
+    "results": results,
+    "code": code,
+    "kernel": kernel,
+    "kernel table": kernel_table,
+    "sheet": sheet,
+    "program": program,
+}

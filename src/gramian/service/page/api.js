@@ -1,0 +1,50 @@
+// Asks the API, and says what came of it.
+
+export const byId = (id) => document.getElementById(id);
+const BASE = "/api/v1/";
+const KINDS = { csv: "text/csv", tsv: "text/csv", txt: "text/csv", json: "application/json", ndjson: "application/x-ndjson",
+  parquet: "application/vnd.apache.parquet", npy: "application/x-npy", npz: "application/x-npz", zip: "application/zip",
+  png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
+
+export function say(text, bad = false) {
+  const place = byId("say");
+  place.textContent = text;
+  place.className = bad ? "bad" : "";
+}
+
+export async function ask(path, options = {}) {
+  if (options.json !== undefined) {
+    options = { ...options, method: options.method ?? "POST", body: JSON.stringify(options.json),
+      headers: { "Content-Type": "application/json" } };
+  }
+  let answer;
+  try {
+    answer = await fetch(BASE + path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The server does not answer. Is it still running?");
+  }
+  if (answer.ok) return answer;
+  const told = await answer.json().catch(() => ({ error: `The server answers ${answer.status}.` }));
+  throw new Error([told.error, told.what_to_do].filter(Boolean).join(" "));
+}
+
+export const asked = async (path, options) => (await ask(path, options)).json();
+
+export const upload = (path, file, options = {}) => ask(path, { method: "POST", body: file, ...options,
+  headers: { "Content-Type": KINDS[file.name.split(".").pop().toLowerCase()] ?? "application/octet-stream" } });
+
+// Runs what a person asked for, and says what went wrong.
+export async function tried(work, button = null, text = "") {
+  if (button) button.disabled = true;
+  say(text);
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    say(error.message, true);
+    return false;
+  } finally {
+    if (button) button.disabled = false;
+  }
+}

@@ -1,0 +1,68 @@
+// Draws what the server specifies, with the Vega that it serves.
+
+import { asked } from "./api.js";
+
+let program;
+const loaded = () => program ??= new Promise((resolve, reject) => {
+  const script = document.createElement("script");
+  script.src = "/static/vega.js";
+  script.onload = () => resolve(globalThis.vegaEmbed);
+  script.onerror = () => reject(new Error('Figures need: pip install "gramian[plots]"'));
+  document.head.append(script);
+});
+
+const WORDS = { scree: "What each component carries", eigenvalues: "Eigenvalues and what is certain of them",
+  scores: "Rows along two components", loadings: "Loadings of the columns", biplot: "Rows and columns together",
+  "correlation-circle": "Correlations of columns with components", components: "Components as pictures",
+  reconstructions: "Pictures beside what is rebuilt of them", contours: "Lines of equal score",
+  whitening: "Before and after whitening", "face-scores": "How unlike the fitted faces pictures are" };
+
+// Makes a figure as narrow as the page: its panels, its legend below, its words in shorter lines.
+function narrowed(spec, room) {
+  if (room >= 560) return spec;
+  const wrap = (lines) => [lines].flat().join(" ").split(" ").reduce((made, word) => {
+    if (made.length && made[made.length - 1].length + word.length < room / 6.5) made[made.length - 1] += ` ${word}`;
+    else made.push(word);
+    return made;
+  }, []);
+  const change = (part) => {
+    if (typeof part.width === "number" && part.width > room - 90) part.width = room - 90;
+    if (part.title?.subtitle) part.title.subtitle = wrap(part.title.subtitle);
+    for (const inner of [part.vconcat, part.hconcat, part.concat, part.layer].flat()) if (inner) change(inner);
+  };
+  change(spec);
+  spec.config = { ...spec.config, legend: { ...spec.config?.legend, orient: "bottom", columns: 3 } };
+  return spec;
+}
+
+export async function draw(place, told, words) {
+  const figure = document.createElement("figure");
+  figure.tabIndex = 0;
+  figure.setAttribute("role", "group");
+  figure.setAttribute("aria-label", words);
+  place.replaceChildren(figure);
+  if (told.png) {
+    const picture = new Image();
+    picture.alt = words;
+    picture.src = `data:image/png;base64,${told.png}`;
+    figure.append(picture);
+    return null;
+  }
+  const embed = await loaded();
+  // Expressions are interpreted, since the page allows no code but its own.
+  const { view } = await embed(figure, narrowed(told.spec, place.clientWidth), { actions: false, ast: true, renderer: "svg", defaultStyle: false,
+    tooltip: { disableDefaultStyle: true } });
+  return view;
+}
+
+export async function show(parent, model, name, query) {
+  const section = document.createElement("section");
+  const title = document.createElement("h2");
+  title.textContent = WORDS[name] ?? name;
+  const place = document.createElement("div");
+  section.append(title, place);
+  parent.append(section);
+  const redraw = async (more = {}) => draw(place, await asked(
+    `models/${model}/figures/${name}?${new URLSearchParams([...query, ...Object.entries(more)])}`), WORDS[name] ?? name);
+  return { section, title, redraw };
+}

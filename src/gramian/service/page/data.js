@@ -1,0 +1,139 @@
+// Choose what of the data is used and how; see the plan; run, watch, cancel.
+
+import { ask, asked, byId, say, tried } from "./api.js";
+
+const main = byId("main"), form = byId("fit"), id = main.dataset.id;
+const value = (name) => byId(name)?.value ?? "";
+const method = () => form.querySelector("[name=method]:checked").value;
+let median = null, job = null, turn = 0;
+
+for (const select of [byId("label"), byId("row-names")].filter(Boolean)) {
+  const likely = select.querySelector("[data-likely]");
+  if (likely) likely.selected = true;
+}
+
+// How the data are read, as gramian.scan takes it.
+function reading() {
+  const found = {};
+  if (!byId("label")) return found;
+  if (value("label")) found.label = value("label");
+  if (value("row-names")) found.id = value("row-names");
+  if (value("missing")) found.missing = value("missing");
+  if (byId("transpose").checked) found.transpose = true;
+  const kept = new Set([found.label, found.id]);
+  const drop = [...form.querySelectorAll("[name=use]:not(:checked)")].map((box) => box.value).filter((name) => !kept.has(name));
+  if (drop.length) found.drop = drop;
+  return found;
+}
+
+export function query(found) {
+  const made = new URLSearchParams({ data: id });
+  for (const [name, one] of Object.entries(found)) for (const entry of [one].flat()) made.append(name, entry);
+  return made;
+}
+
+function parameters() {
+  const given = value("components").trim();
+  const found = { n_components: /^\d+$/.test(given) ? parseInt(given, 10) : /^[\d.]+$/.test(given) ? parseFloat(given) : given };
+  if (method() === "PCA" && value("scale")) found.scale = value("scale");
+  if (method() === "KernelPCA") {
+    found.kernel = { rbf: `rbf(sigma=${sigma()})`, poly: `poly(degree=${value("degree")})`, cosine: "cosine", own: value("expression") }[value("kernel")];
+  }
+  return found;
+}
+
+const sigma = () => Number(((median ?? 1) * 10 ** Number(value("sigma"))).toPrecision(4));
+const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${method()} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
+
+async function widths() {
+  const made = query(reading());
+  made.delete("data");
+  median = (await asked(`data/${id}/width?${made}`)).median;
+}
+
+function layout() {
+  for (const part of form.querySelectorAll("[data-for]")) {
+    part.hidden = part.dataset.for !== method() || (part.dataset.kernel ?? value("kernel")) !== value("kernel");
+  }
+  byId("degree-is").value = value("degree");
+}
+
+async function plan() {
+  const mine = ++turn;
+  layout();
+  byId("run").disabled = true;
+  try {
+    if (method() === "KernelPCA" && value("kernel") === "rbf") {
+      if (median === null) await widths();
+      byId("sigma-is").value = `${sigma()}, ${(10 ** Number(value("sigma"))).toPrecision(2)} times the median distance of rows`;
+    }
+    const told = await asked("plans", { json: order() });
+    if (mine !== turn) return;
+    const [summary, why] = told.text.split("\n");
+    byId("plan-summary").textContent = [summary, why].filter(Boolean).join("\n").replace("Why: ", "");
+    byId("plan-summary").className = "";
+    byId("plan").textContent = told.text;
+    byId("run").disabled = job !== null;
+  } catch (error) {
+    if (mine !== turn) return;
+    byId("plan-summary").textContent = error.message;
+    byId("plan-summary").className = "bad";
+    byId("plan").textContent = "";
+  }
+}
+
+const usual = { PCA: value("components"), KernelPCA: "3", FaceSpace: "0.95" };
+let waiting, edited = false;
+form.addEventListener("input", (event) => {
+  edited ||= event.target.id === "components";
+  if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
+  if (["label", "row-names", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
+  layout();
+  clearTimeout(waiting);
+  waiting = setTimeout(plan, 250);
+});
+
+function watch(found) {
+  const bar = byId("progress");
+  const events = new EventSource(`/api/v1/jobs/${found.id}/events`);
+  const ended = (text, bad) => {
+    events.close();
+    job = null;
+    bar.hidden = byId("cancel").hidden = true;
+    byId("run").disabled = false;
+    byId("run").focus();
+    say(text, bad);
+  };
+  const look = (event) => {
+    const facts = JSON.parse(event.data), { progress } = facts;
+    if (facts.state === "done") {
+      events.close();
+      location.href = `/models/${facts.model}?${query(reading())}`;
+    } else if (facts.state === "failed") ended(facts.problem.error, true);
+    else if (facts.state === "cancelled") ended("Cancelled.");
+    else {
+      if (progress.total) bar.value = progress.done / progress.total; else bar.removeAttribute("value");
+      say(progress.text || "Running …");
+    }
+  };
+  for (const state of ["planning", "running", "done", "failed", "cancelled"]) events.addEventListener(state, look);
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (job !== null || byId("run").disabled) return;
+  job = "starting";
+  byId("run").disabled = true;
+  tried(async () => {
+    job = (await asked("jobs", { json: order() })).id;
+    byId("progress").hidden = byId("cancel").hidden = false;
+    byId("cancel").focus();
+    watch({ id: job });
+  }, null, "Starting …").then((well) => {
+    if (!well) { job = null; byId("run").disabled = false; }
+  });
+});
+
+byId("cancel").addEventListener("click", () => tried(() => ask(`jobs/${job}`, { method: "DELETE" }), null, "Cancelling …"));
+
+plan();

@@ -1,0 +1,25 @@
+import { asked, byId, say, tried } from "./api.js";
+import { draw } from "./charts.js";
+
+async function look(button) {
+  await tried(async () => {
+    const told = await asked("kernels", { json: { expression: byId("expression").value } });
+    byId("found").hidden = false;
+    byId("verdict").textContent = `${told.kernel}: ${told.verdict}`;
+    byId("text").textContent = told.text;
+    byId("figure").replaceChildren();
+    if (told.figure) await draw(byId("figure"), { spec: told.figure }, "Points that refute the kernel");
+    say("");
+  }, button, "Looking for a proof or a counter-example …");
+}
+
+byId("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  look(event.submitter);
+});
+for (const button of document.querySelectorAll("[data-try]")) {
+  button.addEventListener("click", () => {
+    byId("expression").value = button.dataset.try;
+    look(button);
+  });
+}

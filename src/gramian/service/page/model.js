@@ -1,0 +1,146 @@
+// The figures of a model, its unusual rows linked with its scores, and what can be taken along.
+
+import { asked, byId, say } from "./api.js";
+import { show } from "./charts.js";
+
+const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components);
+const query = new URLSearchParams(location.search);
+const FIRST = 25;
+let rows = [], view = null;
+
+for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
+if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") byId("results-item").hidden = false;
+byId("data")?.addEventListener("change", (event) => {
+  location.search = event.target.value ? `?data=${event.target.value}` : "";
+});
+
+function chooser(words, values, chosen, changed) {
+  const label = document.createElement("label"), select = document.createElement("select");
+  label.append(`${words} `, select);
+  for (const [value, text] of values) select.add(new Option(text, value, false, value === chosen));
+  select.addEventListener("change", changed);
+  return { label, select };
+}
+
+async function scores(parent, columns) {
+  const figure = await show(parent, id, "scores", query);
+  const names = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
+  const redraw = async () => {
+    try {
+      const more = k > 1 ? { x: x.select.value, y: y.select.value } : {};
+      if (color.select.value) more.color = color.select.value;
+      view = await figure.redraw(more);
+      view?.addSignalListener("chosen", (_, box) => list(chosenRows(box)));
+      list(null);
+      say("");
+    } catch (error) {
+      say(error.message, true);
+    }
+  };
+  const x = chooser("Across", names, "1", redraw), y = chooser("Upwards", names, "2", redraw);
+  const color = chooser("Colour", [["", "the labels"], ...columns.map((name) => [name, name])], "", redraw);
+  const bar = document.createElement("div");
+  bar.className = "fields";
+  bar.append(...(k > 1 ? [x.label, y.label] : []), ...(columns.length ? [color.label] : []));
+  figure.title.after(bar);
+  await redraw();
+}
+
+// The points of the figure are the rows in their order, or a sample that names its rows.
+const points = () => {
+  const state = view.getState({ data: (name) => name.startsWith("data-") || name === "source_0", signals: () => false, recurse: true });
+  return Object.values(state.data).find((data) => Array.isArray(data) && data.length && ("row" in data[0] || "name" in data[0])) ?? [];
+};
+
+function chosenRows(box) {
+  const fields = Object.keys(box ?? {});
+  if (!fields.length) return null;
+  const inside = points().filter((point) => fields.every((field) => {
+    const [low, high] = [Math.min(...box[field]), Math.max(...box[field])];
+    return point[field] >= low && point[field] <= high;
+  }));
+  return new Set(inside.map((point) => String(point.row ?? point.name)));
+}
+
+function list(chosen) {
+  const shown = chosen === null ? rows : rows.filter((row) => chosen.has(row.name));
+  const head = ["row", "T squared", ...(rows[0]?.Q === undefined ? [] : ["Q"]), ""];
+  const table = byId("rows-table");
+  table.replaceChildren();
+  const top = table.createTHead().insertRow();
+  for (const name of head) {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    cell.textContent = name;
+    cell.className = ["T squared", "Q"].includes(name) ? "n" : "";
+    if (!name) cell.innerHTML = '<span class="hidden">in the figure</span>';
+    top.append(cell);
+  }
+  const body = table.createTBody();
+  for (const row of shown.slice(0, FIRST)) {
+    const line = body.insertRow();
+    line.insertCell().textContent = row.name;
+    for (const name of ["T squared", "Q"]) {
+      if (row[name] === undefined) continue;
+      const cell = line.insertCell();
+      cell.className = "n";
+      cell.textContent = Number(row[name].toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+    }
+    const button = document.createElement("button");
+    button.className = "quiet";
+    button.type = "button";
+    button.append("show");
+    button.setAttribute("aria-label", `show row ${row.name} in the figure`);
+    button.addEventListener("click", () => mark(row.name));
+    line.insertCell().append(button);
+  }
+  byId("rows-said").textContent = chosen === null
+    ? `The ${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows that are farthest from the middle (T squared)`
+      + (head.includes("Q") ? "; Q is the squared distance from what the components tell." : ".")
+      + " Select points in the figure with the pointer to see their rows only."
+    : `${shown.length.toLocaleString("en")} rows are selected${shown.length > FIRST ? `; these are the ${FIRST} farthest of them` : ""}. A click into the figure selects all again.`;
+}
+
+// Select one point of the figure, as the pointer would.
+function mark(name) {
+  const point = points().find((one) => String(one.row ?? one.name) === name);
+  if (!point || !view) return say("The figure shows a sample, and this row is not in it.");
+  const fields = Object.keys(point).filter((field) => /^PC\d+$|^position$/.test(field));
+  const store = fields.map((field) => ({ field, channel: field === xField() ? "x" : "y", type: "R" }));
+  const values = fields.map((field) => [point[field] - Number.EPSILON, point[field] + Number.EPSILON]);
+  view.data("chosen_store", [{ unit: "", fields: store, values }]).run();
+  say(`Row ${name} is marked in the figure.`);
+  document.querySelector("#figures figure")?.scrollIntoView({ block: "nearest" });
+}
+const xField = () => `PC${document.querySelector("#figures select")?.value ?? 1}`;
+
+async function unusual() {
+  const told = await asked(`models/${id}/unusual?${query}`, { method: "POST" });
+  rows = told.values.map((values, place) => ({ name: String(told.names?.[place] ?? place),
+    ...Object.fromEntries(told.columns.map((column, j) => [column, values[j]])) }));
+  rows.sort((a, b) => b["T squared"] - a["T squared"]);
+  byId("rows").hidden = false;
+  list(null);
+}
+
+async function all() {
+  const parent = byId("figures"), first = ["scores", "contours", "scree", "components", "loadings"];
+  const { figures, columns } = await asked(`models/${id}/figures?${query}`);
+  figures.sort((a, b) => (first.indexOf(a) + 1 || 99) - (first.indexOf(b) + 1 || 99));
+  for (const name of figures) {
+    try {
+      if (name === "scores") {
+        await scores(parent, columns);
+        parent.after(byId("rows"));
+        await unusual();
+        parent.children[0].after(byId("rows"));
+      } else await (await show(parent, id, name, query)).redraw();
+    } catch (error) {
+      say(error.message, true);
+    }
+  }
+  byId("code").textContent = (await asked(`models/${id}/code?${query}`)).python;
+}
+
+if (main.dataset.kind === "FaceSpace") import("./faces.js");
+all().then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));
