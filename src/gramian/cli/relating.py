@@ -25,10 +25,12 @@ def relations(
 
     Polynomials of the columns, such as x^2 + y^2 - 1 = 0, in the columns' own units, with their residuals.
     """
+    from gramian.arrays import memory_limit_bytes
     from gramian.laws.relations import relations as find
     from gramian.report.facts import data_facts, told
 
-    table = read_table(data, reading)
+    # Equations of degree 1 take one pass over the file.
+    table = read_table(data, reading, limit=memory_limit_bytes(None) if degree == 1 else None)
     with progress("computing"):
         found = find(table, degree, tol=tol)
     each = [told(one, *TOLD) | {"columns": one.feature_names} for one in found]
@@ -36,7 +38,7 @@ def relations(
         "data": data_facts(table),
         "degree": found.degree,
         "monomials": found.n_monomials,
-        "distinct_rows": found.n_samples,
+        "distinct_rows": found.n_samples if found.distinct else None,
         "relations": each,
         "nearest_other": found.nearest,
         "limit": found.limit,

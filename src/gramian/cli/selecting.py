@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gramian.checks import check_choice, check_integer
-from gramian.cli.inputs import read_table
+from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, asked, only_for, spread, switch
+from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, asked, only_for, spread, switch
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -56,6 +56,7 @@ def select(
     data: Data,
     reading: Reading,
     selecting: Selecting,
+    engine: Engine = HERE,
     out: str | None = asked(
         "FILE",
         "A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
@@ -79,7 +80,12 @@ def select(
             "select compares columns with a label. Name its column with --label, or its file with "
             "--labels-from."
         )
-    table = read_table(data, reading)
+    if engine.engine is not None and selecting.method in WRAPPERS:
+        raise ParameterError(
+            f"--method {selecting.method} looks at all rows many times, and --engine dask leaves them in "
+            f"chunks. Take one of {', '.join(FILTERS)}, or leave out --engine and choose some --rows."
+        )
+    table = read_table(data, reading, engine=engine)
     _check_names(table, out)
     from gramian.selection.labels import as_target
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from gramian.analysis.components import components_of, fixed_signs
 from gramian.arrays import as_float64, moved, power_of_two, to_float64
-from gramian.checks import counted
+from gramian.checks import amount, counted
 from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import ParameterError
@@ -352,13 +352,16 @@ def feature_costs(
     if rule is not None:
         cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
         centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
+        # Columns of the factor are made when few candidates are accepted: from none of them to nearly all.
+        factor = n * m * (4 if single else 8) if rule == "rpcholesky" else 0
+        drawn = f"{m} rows by randomly pivoted Cholesky, whose factor takes up to {amount(factor)}"
         details = {
-            "rpcholesky": (f"{m} rows by randomly pivoted Cholesky", cholesky),
+            "rpcholesky": (drawn, cholesky),
             "uniform": (f"{m} rows, each as likely as any other", 0.0),
             "kmeans": (f"{m} centres by k-means", centres),
             "given": (f"{m} rows that were given", 0.0),
         }
-        size += n * m * (4 if single else 8) if rule == "rpcholesky" and not elsewhere else 0
+        size += 0 if elsewhere else factor
         steps = [
             Step("choose", *details[rule]),
             Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),

@@ -31,7 +31,7 @@ from gramian.rows.device import quick_double
 from gramian.solvers.route import Route
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
-# which chunks of Dask are multiplied in float64.
+# which what is read in every pass is multiplied in float64.
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 
 
@@ -80,9 +80,9 @@ class LinearProblem(Problem):
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
         columns = rows.cuts_columns or rows.is_spread
-        # A pass over chunks elsewhere costs more than products of few columns in float64, which need one.
-        quick = quick_double(rows.like) or (rows.is_spread and rows.shape[1] <= FEW_COLUMNS)
-        facts = (rows.is_sparse, rows.is_stored, columns, rows.share, rows.spread, quick)
+        # To read once more costs more than products of few columns in float64, which need one pass.
+        quick = quick_double(rows.like) or (rows.is_stored and rows.shape[1] <= FEW_COLUMNS)
+        facts = (rows.is_sparse, rows.speed, columns, rows.share, rows.spread, quick)
         return TableCosts(rows.shape, rows.dtype, *facts)
 
     @property

@@ -240,6 +240,7 @@ def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator)
 
     totals = parallel_map(moments, parts)
     mean = sum(total[0] for total in totals) / n
+    # Not by the engine: what is found here is where an iteration starts, and no answer.
     values, Q = np.linalg.eigh(source.evaluator.tile(source.left[few], right))
     sound = values > 1e-10 * values[-1]
     M = Q[:, sound] / np.sqrt(values[sound])

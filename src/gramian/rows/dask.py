@@ -20,6 +20,7 @@ from gramian.records import Spread
 from gramian.rows.array import ArrayRows
 from gramian.rows.rows import Block, Kept, Rows
 from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.stored_zarr import UNPACKED
 
 R = TypeVar("R")
 MERGED = 8  # results that one task combines
@@ -46,6 +47,7 @@ class DaskTable(OnDisk):
     """
 
     source = "the Dask array"
+    speed = UNPACKED
 
     def __init__(self, values: Any) -> None:
         self.lazy, self.dtype = values, values.dtype

@@ -70,6 +70,10 @@ class DeviceRows(Rows):
         return self.host.is_stored
 
     @property
+    def speed(self) -> float:  # type: ignore[override]
+        return self.host.speed
+
+    @property
     def cuts_columns(self) -> bool:
         return self.host.cuts_columns
 

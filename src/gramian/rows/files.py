@@ -537,8 +537,8 @@ def _npy(place: Location, choice: Choice, limit: int, source: str) -> Table | No
 
 
 def _hdf5(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
-    stored, notes = stored_hdf5(place.path, place.key, limit, source)
-    return None if stored is None else table_of_stored(stored, choice, source, notes)
+    found, notes = stored_hdf5(place.path, place.key, choice, limit, source)
+    return table_of_stored(found, choice, source, notes) if isinstance(found, OnDisk) else found
 
 
 def _zarr(place: Location, choice: Choice, limit: int, source: str) -> Table | None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import amount
+from gramian.checks import amount, slices
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, needs
 from gramian.rows.archives import Header, Use, damage, pick_array, pick_key
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
+from gramian.rows.table import Choice, Table, pick_rows, table_from_array
 
 
 @contextmanager
@@ -108,6 +111,9 @@ def header_of(dataset: Any, reverse: bool = False) -> Header:
 # -------------------------------------------------------- block by block
 
 BAND_BYTES = 8 << 20
+NEAR = 16  # of rows that are this many apart HDF5 takes longer to pick some than to read all
+READ_WHOLE = 64 << 20  # bytes up to which a dataset is read whatever is wanted of it
+GUNZIPPED = 2e8  # bytes a second
 BANDS = 2  # that are kept: workers that go along the rows are in one or the next
 
 
@@ -141,6 +147,8 @@ class StoredDataset(OnDisk):
         self.step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
         target = min(BAND_BYTES, whole_within(limit) // (2 * BANDS + 2))
         self._band = min(n, self.step * max(1, target // (self.step * row)))
+        if getattr(dataset, "compression", None) == "gzip":
+            self.speed = GUNZIPPED
         self.held = (BANDS + 1) * self._band * row
         if self.held > whole_within(limit):
             raise MemoryLimitError(
@@ -209,9 +217,11 @@ class StoredDataset(OnDisk):
 
 
 def stored_hdf5(
-    path: Path, key: str | None, limit: int, source: str
-) -> tuple[OnDisk | None, tuple[str, ...]]:
+    path: Path, key: str | None, choice: Choice, limit: int, source: str
+) -> tuple[OnDisk | Table | None, tuple[str, ...]]:
     """Return one dataset of an HDF5 file to be read block by block, None where it is small; and notes.
+
+    It is a table where some rows are asked for, which fit into memory: only these are read.
 
     Raises
     ------
@@ -220,8 +230,27 @@ def stored_hdf5(
     """
     with path.open("rb") as file, opened_hdf5(file, source) as opened:
         key, notes = pick_key(datasets_in(opened), lambda name: header_of(opened[name]), key, source)
-        small = header_of(opened[key]).n_bytes <= whole_within(limit)
-        return None if small else stored_dataset(path, opened[key], limit, source), notes
+        about = header_of(opened[key])
+        if about.n_bytes <= min(whole_within(limit), READ_WHOLE if choice.rows else sys.maxsize):
+            return None, notes
+        rows = pick_rows(about.shape[0], choice.rows, source)
+        if about.n_bytes // about.shape[0] * len(rows) > whole_within(limit):
+            return stored_dataset(path, opened[key], limit, source), notes
+        taken = table_from_array(_taken(opened[key], rows), replace(choice, rows=None), source)
+        return replace(taken, notes=(*notes, *taken.notes), row_numbers=rows), ()
+
+
+def _taken(dataset: Any, rows: range) -> npt.NDArray[Any]:
+    """Read some rows: alone where they are far apart, with those between them where they are near."""
+    refuse_elsewhere(dataset)
+    if rows.step > NEAR:
+        return np.asarray(dataset[rows.start : rows.stop : rows.step])
+    found = np.empty((len(rows), *dataset.shape[1:]), dataset.dtype)
+    each = max(1, BAND_BYTES // max(1, found.itemsize * found[0].size * rows.step))
+    for some in slices(len(rows), each):
+        part = rows[some]
+        found[some] = dataset[part.start : part.stop][:: part.step]
+    return found
 
 
 def stored_dataset(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:

@@ -81,6 +81,8 @@ class Rows(ABC):
         False  # whether rows are read when their turn comes, so that a pass costs that
     )
 
+    speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
+
     is_sent: ClassVar[bool] = False  # whether blocks are copied to a device, which works on them for the host
     is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
 

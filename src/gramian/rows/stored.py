@@ -39,6 +39,8 @@ class OnDisk:
         Bytes of it that are kept in memory.
     reads_columns : bool
         Whether some columns are read without the others.
+    speed : float
+        Bytes of the numbers that are read, and unpacked, in a second.
     finite : bool or None
         Whether there is neither NaN nor infinity, where that is known.
     """
@@ -52,6 +54,7 @@ class OnDisk:
     held: int = 0
     finite: bool | None = None
     reads_columns: bool = False
+    speed: float = 1.5e9
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
@@ -104,6 +107,7 @@ class Picked(OnDisk):
         self.picture_shape = base.picture_shape if columns is None else None
         self.finite = True if fill is not None else base.finite
         self.reads_columns = base.reads_columns and columns is None
+        self.speed = base.speed * self.shape[1] / base.shape[1]
 
     def __getitem__(self, key: Any) -> Any:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
@@ -342,6 +346,10 @@ class StoredRows(Rows):
     @property
     def held(self) -> int:
         return self.values.held
+
+    @property
+    def speed(self) -> float:  # type: ignore[override]
+        return self.values.speed
 
     @property
     def least_columns(self) -> int:
