@@ -66,7 +66,7 @@ def pages(api_only: bool) -> APIRouter:
 
     @beside.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> HTMLResponse:
-        return page("docs.html", paths=request.app.openapi()["paths"])
+        return page("docs.html", alone=api_only, paths=request.app.openapi()["paths"])
 
     @beside.get("/static/{name}", include_in_schema=False)
     async def static(here: Here, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js)$")]) -> Response:
