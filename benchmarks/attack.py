@@ -26,10 +26,8 @@ import gramian.operators.centered
 from gramian import PCA, KernelPCA
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows, from_moments, scatter
-from gramian.operators.scatter import ScatterOperator
+from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.rows import as_rows
 
 LONG = np.longdouble

@@ -22,7 +22,7 @@ from gramian import PCA
 from gramian.faces import FaceSpace, read_faces
 from gramian.faces.detector import fit_detector, unlikeness
 from gramian.faces.light import relight
-from gramian.rows.decoding import resized
+from gramian.rows.pictures import resized
 
 KEEP = 0.99
 Measure = Callable[[np.ndarray, list[np.ndarray]], list[np.ndarray]]

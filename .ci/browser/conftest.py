@@ -92,9 +92,7 @@ class Walk:
         page.goto(url)
 
     def _heard(self, message):
-        status = re.match(
-            r"Failed to load resource: the server responded with a status of (\d+)", message.text
-        )
+        status = re.match(r"Failed to load resource: .* responded with a status of (\d+)", message.text)
         if message.type in ("error", "warning") and not (status and int(status[1]) in self._refused):
             self.wrong.append(f"{message.text} at {message.location['url']}")
 

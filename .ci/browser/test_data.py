@@ -1,4 +1,4 @@
-"""From a file to a model: columns, plan, figures that are linked with rows, downloads; and files that are bad."""
+"""From a file to a model: columns, plan, figures linked with rows, downloads; and files that are bad."""
 
 import io
 import re

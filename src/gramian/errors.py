@@ -6,6 +6,8 @@ A message says what was received, what is allowed and what to do next.
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "CertificateWarning",
@@ -83,6 +85,15 @@ class MissingExtraError(GramianError, ImportError):
 
     def __reduce__(self) -> tuple[type["MissingExtraError"], tuple[str, str, str]]:
         return type(self), (self.extra, self.package, self.purpose)
+
+
+@contextmanager
+def needs(extra: str, package: str, purpose: str) -> Iterator[None]:
+    """Say which extra brings the package that is imported inside, where it is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(extra, package, purpose) from error
 
 
 class RankWarning(UserWarning):

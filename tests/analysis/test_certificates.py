@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from gramian.analysis.certificates import certify, largest_possible
 from gramian.operators.centered_kernel import CenteredKernelOperator
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.kernel_source import MatrixSource
 from gramian.operators.moments import center_rows
 from gramian.operators.operator import digest
+from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.operators.tiles import TileMatrix
 from gramian.records import Certificate, Completeness, Spectrum
 from gramian.rows import as_rows

@@ -105,7 +105,7 @@ def test_nothing_was_chosen():
 
 def test_a_frame_needs_pandas(monkeypatch):
     def missing(name):
-        raise ImportError(name)
+        raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(module, "import_module", missing)
     with pytest.raises(MissingExtraError, match="A data frame needs pandas"):

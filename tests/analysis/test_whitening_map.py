@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import DataError
-from gramian.analysis.whitening import triangular_root
-from gramian.analysis.whitening_map import Whitening
+from gramian.analysis.whitening import Whitening, triangular_root
 from gramian.arrays import to_numpy
 from gramian.rows import as_rows
 

@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import make_circles
 
 from gramian import ParameterError, choose_kernel, scan
-from gramian.cli.choosing import read_numbers
+from gramian.cli.models import read_counts
 from gramian.cli.selecting import estimator
 
 
@@ -130,12 +130,11 @@ def test_numbers_that_cannot_be():
         with pytest.raises(
             ParameterError, match=f"--components {text} is not understood. Give a whole number"
         ):
-            read_numbers(text)
+            read_counts("--components", text)
 
 
 def test_numbers_that_can_be():
-    found = [read_numbers(text) for text in ("7", "2,5", " 2 , 5 ", None)]
-    assert found == [[7], [2, 5], [2, 5], None]
+    assert [read_counts("-r", text) for text in ("7", "2,5", " 5 , 2,2 ")] == [[7], [2, 5], [2, 5]]
 
 
 def test_what_is_wrong_is_said(rings, gramian):

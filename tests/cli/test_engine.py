@@ -58,11 +58,11 @@ def test_all_commands_give_the_same_as_without(data, tmp_path, capsys):
         "--engine",
         "dask",
         "--rows",
-        "5:300",
+        "5:300:2",
         "--columns",
         "1,3,0" if data == "x.zarr" else "b,d,a",
     )
-    assert "295 rows x 3 columns" in capsys.readouterr().out
+    assert "148 rows x 3 columns" in capsys.readouterr().out
     assert not list(tmp_path.glob(".gramian*"))
 
 
@@ -70,6 +70,28 @@ def test_results_of_a_fit_in_chunks_fill_a_folder(data, tmp_path):
     run("fit", data, "--engine", "dask", "--components", 2, "-o", "results/")
     assert (tmp_path / "results/scores.csv").read_text().count("\n") == 501
     assert f"gramian fit {data} --components 2 --engine dask" in (tmp_path / "results/summary.md").read_text()
+
+
+def test_columns_are_selected_by_a_label_where_they_are(data, capsys):
+    first = "0" if data == "x.zarr" else "a"
+    np.savetxt("kinds.csv", X[:, 1] > 2, header="kind", comments="", fmt="%d")
+    for label in (["--label", first], ["--labels-from", "kinds.csv", "--rows", "3:400:7"]):
+        for method in ("mutual-information", "f", "correlation"):
+            asked = ["select", data, *label, "--method", method, "--features", 2]
+            run(*asked)
+            here = capsys.readouterr().out
+            run(*asked, "--engine", "dask")
+            assert capsys.readouterr().out == here
+    assert main(["select", data, "--label", first, "--method", "forward", "--engine", "dask"]) == 2
+    assert "Take one of mutual-information, f, chi2, correlation, or leave out" in capsys.readouterr().err
+
+
+def test_a_label_of_text_is_read_from_parquet(tmp_path, capsys):
+    kinds = np.where(X[:, 1] > 2, "high", "low")
+    whole = pa.table({"kind": kinds, **dict(zip(NAMES, X.T, strict=True))})
+    parquet.write_table(whole, tmp_path / "x.parquet", row_group_size=90)
+    run("select", tmp_path / "x.parquet", "--label", "kind", "--features", 1, "--engine", "dask")
+    assert re.search(r" 1  b .* kept\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("data", ["x.zarr"], indirect=True)

@@ -21,7 +21,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
 from gramian.compat import sklearn as ours
-from gramian.compat.places import PLACES, put_in_place
+from gramian.compat.sklearn import PLACES, put_in_place
 
 SCRIPTS = sorted((Path(__file__).parents[2] / "examples" / "compat").glob("*.py"))
 X = load_iris().data
@@ -163,13 +163,17 @@ def test_sparse_kernel_pca_gives_scikit_learns_numbers():
         ours.KernelPCA(3, fit_inverse_transform=True).fit(rows)
 
 
+def not_asked(X, y, *, discrete_features="auto", n_neighbors=3, copy=True, random_state=None, n_jobs=None):
+    raise AssertionError("scikit-learn was asked")
+
+
 def test_mutual_information_of_sparse_counts(monkeypatch):
     rng = np.random.default_rng(0)
     counts, classes = sp.csr_matrix(rng.poisson(0.4, (90, 6))), rng.integers(0, 3, 90)
     for name, y in [("classif", classes), ("regression", classes + rng.standard_normal(90))]:
         theirs = getattr(sklearn.feature_selection, f"mutual_info_{name}")(counts, y, random_state=0)
         with monkeypatch.context() as patched:
-            patched.setattr(ours, f"{name}_of_scikit_learn", None)
+            patched.setattr(ours, f"{name}_of_scikit_learn", not_asked)
             mine = getattr(ours, f"mutual_info_{name}")(counts, y, random_state=0)
         # A neighbour at the last digit of a distance counts in one of them: 1 / (n m) for a class of m rows.
         np.testing.assert_allclose(mine, theirs, atol=1e-3)

@@ -17,7 +17,7 @@ from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
 from gramian.operators.costs import Form, SymmetricCosts
 from gramian.operators.kernel_source import KernelSource, MatrixSource
-from gramian.operators.whole import SymmetricMatrix
+from gramian.operators.operator import SymmetricMatrix
 from gramian.records import Ask, Cost, Step, Target
 from gramian.rows import as_rows
 from gramian.solvers.krylov import KrylovRoute, krylov

@@ -1,8 +1,8 @@
 """All rules side by side: for data, for fitted models that know all or a part, and for kernels."""
 
-import importlib
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 from gramian import PCA, DataError, InputTypeError, KernelPCA, MissingExtraError, ParameterError
-from gramian.estimators import choose_components as module
 from gramian.estimators.choose_components import RULES, choose_components
 from helpers import spectrum_matrix
 
@@ -243,13 +242,7 @@ def test_rows_dictionaries_and_frames_say_the_same():
 
 def test_a_frame_without_pandas_names_the_extra(monkeypatch):
     found = choose_components(planted(), rules=["kaiser"])
-
-    def absent(name, package=None):
-        if name == "pandas":
-            raise ImportError(name)
-        return importlib.import_module(name, package)
-
-    monkeypatch.setattr(module, "import_module", absent)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
         MissingExtraError, match=r'A data frame needs pandas.*pip install "gramian\[frames\]"'
     ):

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning, load
+from gramian.analysis.component_rules.eigenvalues import unknown_noise_factor
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.component_rules.threshold import unknown_noise_factor
 from gramian.arrays import to_numpy
 from gramian.engine import LinearProblem
 from gramian.estimators.component_choice import NAMED, Material, scree_of
@@ -446,3 +446,14 @@ def test_male_turtles(data_dir):
 def test_evidence_can_be_written_as_json():
     evidence = PCA("parallel", random_state=0).fit(planted()).component_choice_.evidence
     assert json.loads(json.dumps({k: v.tolist() for k, v in evidence.items()}))["components"][0] == 1
+
+
+def test_a_plan_counts_what_a_rule_does():
+    X = np.zeros((3000, 300), dtype="f4") + np.arange(300)
+    once = PCA(10).plan(X).seconds
+    for rule, spectra, seconds in (("parallel", 60, 0.8), ("sign-flip", 60, 0.4), ("cv", 30, 0.7)):
+        planned = PCA(rule).plan(X)
+        assert planned.seconds > spectra * once + seconds
+    assert "of 16, 32, 64, ... components" in planned.steps[0].detail
+    # There are no more than columns.
+    assert "of 8, 9, ... components" in PCA("parallel").plan(X[:, :9]).steps[0].detail

@@ -489,6 +489,14 @@ def test_other_parameters_are_refused():
     assert PCA(scale=[1e90] * 9).fit(X).certificate_.ok
     with pytest.raises(ParameterError, match=r"of at most 3.4e\+38 for data in float32"):
         PCA(scale=[1e90] * 9).fit(X.astype(np.float32))
+    for divisor, size, advice in ((1e-90, "91", "larger"), (1e-38, "39", "larger"), (1e38, "-39", "smaller")):
+        for solver in SOLVERS:
+            model = PCA(scale=[divisor] * 9, solver=solver)
+            with pytest.raises(DataError, match=rf"size of about 10\^{size}, which float32.*Give {advice}"):
+                model.fit((X if size != "-39" else X / 100).astype(np.float32))
+            assert np.isfinite(model.fit(X).transform(X)).all()
+    with pytest.warns(RankWarning, match="rank 0"):
+        PCA(scale=[1e-90] * 9).fit(np.ones((20, 9), np.float32))
 
 
 # --------------------------------------------------- center, scale, ddof, whiten

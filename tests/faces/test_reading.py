@@ -21,7 +21,7 @@ from gramian.errors import (
     ParameterError,
 )
 from gramian.faces.reading import _common_size, _require_memory, read_faces
-from gramian.rows.decoding import PictureFile, PictureForm
+from gramian.rows.pictures import PictureFile, PictureForm
 
 
 def grey(seed=0, height=12, width=10, dtype=np.uint8):

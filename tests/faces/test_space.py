@@ -15,7 +15,7 @@ from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.faces import FaceSpace, drawn_faces, read_faces
 from gramian.faces.drawing import drawn_others
 from gramian.faces.light import LIGHTS, relight
-from gramian.faces.space import as_counts, decomposed, relative_errors
+from gramian.faces.space import as_counts, decomposition, relative_errors
 
 FACES = drawn_faces(12, 5, size=(20, 24), seed=0)
 NEW = drawn_faces(4, 2, size=(20, 24), seed=1)
@@ -54,6 +54,21 @@ def test_errors_are_those_of_the_pictures_rebuilt():
         np.testing.assert_allclose(space.errors(NEW, [count])[:, 0], error, atol=1e-5)
     np.testing.assert_array_equal(space.reconstruct(NEW), space.reconstruct(NEW, 30))
     assert space.errors(space.mean_face_[None], [2]).tolist() == [[0.0]]
+
+
+def test_a_plan_is_what_a_fit_does():
+    for given in ({}, {"light": "equalise", "shift": 1 / 20}, {"kernel": "rbf", "n_components": 5}):
+        space = FaceSpace(**given)
+        plan = space.plan(FACES)
+        assert not hasattr(space, "decomposition_")
+        done = space.fit(FACES).plan_
+        assert (plan.solver, plan.operator, plan.reason) == (done.solver, done.operator, done.reason)
+        assert [step.name for step in plan.steps] == [step.name for step in done.steps]
+        assert (plan.bytes, plan.seconds) == (done.bytes, done.seconds)
+    with pytest.raises(ParameterError, match="light='dim' is not known"):
+        FaceSpace(light="dim").plan(FACES)
+    with pytest.raises(ParameterError, match="at most"):
+        FaceSpace(99).plan(FACES)
 
 
 def test_a_share_of_the_variance_is_the_default():
@@ -347,7 +362,7 @@ def pictures():
 def test_few_and_many_components_are_those_of_the_pictures(pictures):
     exact = np.linalg.svd(pictures.reshape(30, -1) - pictures.reshape(30, -1).mean(axis=0))[1]
     for count in (5, 29):
-        model = decomposed(pictures, count, None, random_state=0)
+        model = decomposition(count, None, random_state=0).fit(pictures)
         assert isinstance(model, PCA)
         assert model.components_.dtype == model.mean_.dtype == np.float32
         np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(count), atol=1e-5)
@@ -356,13 +371,13 @@ def test_few_and_many_components_are_those_of_the_pictures(pictures):
 
 def test_copies_leave_no_rank_for_all(pictures):
     with pytest.warns(RankWarning):
-        model = decomposed(np.repeat(pictures[:4], 5, axis=0), 8, None, random_state=0)
+        model = decomposition(8, None, random_state=0).fit(np.repeat(pictures[:4], 5, axis=0))
     assert model.rank_ == 3
 
 
 def test_the_width_of_a_kernel_is_the_median(pictures):
     for kernel in ["rbf", "laplacian"]:
-        model = decomposed(pictures, 3, kernel)
+        model = decomposition(3, kernel).fit(pictures)
         assert isinstance(model, KernelPCA)
         assert model.gamma == "median"
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.laws.evidence import FLOOR, basis_of, evidence_of, features_of, parts_of
+from gramian.laws.evidence import FLOOR, basis_of, evidence_of, features_of
+from gramian.laws.points import points_of
 from gramian.laws.polynomials import Monomials
 
 
@@ -22,7 +23,7 @@ def distance(X, vector):
 
 def test_directions_are_what_the_definition_says():
     X = unit_circle(noise=0.05)
-    evidence = evidence_of(X, 2, np.zeros(2), 0)
+    evidence = evidence_of(points_of(X), 2, np.zeros(2), 0)
     distances, vectors = evidence.directions(evidence.whole, [], 2, 1e-7)
     assert np.all(np.diff(distances) >= 0)
     for found, vector in zip(distances, vectors.T, strict=True):
@@ -36,7 +37,7 @@ def test_multiples_of_what_is_known_are_no_directions():
     X = unit_circle()
     circle = np.zeros(10)
     circle[[0, 3, 5]] = [-2.0, 1.0, 1.0]
-    evidence = evidence_of(X, 3, np.zeros(2), 0)
+    evidence = evidence_of(points_of(X), 3, np.zeros(2), 0)
     free, _ = evidence.directions(evidence.whole, [], 3, 1e-7)
     rest, _ = evidence.directions(evidence.whole, [circle], 3, 1e-7)
     assert np.sum(free < 1e-9) == 3
@@ -46,28 +47,28 @@ def test_multiples_of_what_is_known_are_no_directions():
 
 
 def test_rounding_of_the_data_is_a_floor():
-    evidence = evidence_of(unit_circle(), 2, np.array([1e-3, 1e-3]), 0)
+    evidence = evidence_of(points_of(unit_circle()), 2, np.array([1e-3, 1e-3]), 0)
     distances, _ = evidence.directions(evidence.whole, [], 2, 1e-7)
     assert distances[0] == pytest.approx(1e-3, rel=1e-6)
 
 
 def test_held_out_rows_tell_a_law_from_a_fit():
-    law = evidence_of(unit_circle(30, 1e-3), 2, np.zeros(2), 0)
-    fit = evidence_of(np.random.default_rng(0).normal(size=(14, 2)), 2, np.zeros(2), 0)
+    law = evidence_of(points_of(unit_circle(30, 1e-3)), 2, np.zeros(2), 0)
+    fit = evidence_of(points_of(np.random.default_rng(0).normal(size=(14, 2))), 2, np.zeros(2), 0)
     assert law.held_out([], 1, 1e-7) < 3e-3
     inside, _ = fit.directions(fit.whole, [], 2, 1e-7)
     assert fit.held_out([], 1, 1e-7) > 2 * inside[0]
 
 
 def test_shuffled_columns_obey_nothing():
-    evidence = evidence_of(unit_circle(), 2, np.zeros(2), 3)
+    evidence = evidence_of(points_of(unit_circle()), 2, np.zeros(2), 3)
     assert len(evidence.shuffled) == 3
     assert evidence.by_chance([], 1e-7) > 0.1
-    assert evidence_of(unit_circle(), 2, np.zeros(2), 0).by_chance([], 1e-7) == np.inf
+    assert evidence_of(points_of(unit_circle()), 2, np.zeros(2), 0).by_chance([], 1e-7) == np.inf
 
 
 def test_parts_hold_every_row_once():
-    parts = parts_of(23)
+    parts = points_of(np.zeros((23, 1))).parts
     assert len(parts) == 5
     np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(23))
 
@@ -75,7 +76,7 @@ def test_parts_hold_every_row_once():
 def test_features_measure_in_the_equations_coordinates():
     X = unit_circle() + 5
     monomials = Monomials(2, 2)
-    features = features_of(evidence_of(X - 5, 2, np.zeros(2), 0), X)
+    features = features_of(evidence_of(points_of(X - 5), 2, np.zeros(2), 0), points_of(X))
     law = np.zeros(6)
     law[[0, 1, 2, 3, 5]] = [48.0, -10, -10, 1, 1]
     assert np.linalg.norm(features.values @ law) < 1e-11

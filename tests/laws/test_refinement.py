@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.laws.evidence import parts_of
 from gramian.laws.frames import Frame
+from gramian.laws.points import points_of
 from gramian.laws.refinement import columns, refine
 
 CONIC = np.array([[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]])
@@ -17,7 +17,7 @@ def refined(X, powers=CONIC, start=None, spread=(1.0, 1.0)):
     start = np.ones(len(powers)) if start is None else start
     nothing = np.zeros(X.shape[1])
     frame = Frame(nothing, np.array(spread), nothing, nothing + 1, nothing)
-    return refine(X, powers, start, frame, 6, parts_of(len(X)))
+    return refine(points_of(X), powers, start, frame, 6)
 
 
 def test_columns_are_products_of_powers():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from gramian.laws.frames import frame_of
+from gramian.laws.points import points_of
 from gramian.laws.polynomials import Monomials
 from gramian.laws.search import search
 
@@ -9,7 +10,7 @@ EPS = 2.0**-52
 
 
 def found(X, degree=2, tol=None):
-    result = search(X, frame_of(X, degree, EPS), degree, tol)
+    result = search(points_of(X), frame_of(points_of(X), degree, EPS), degree, tol)
     return [relation for relation, _ in result.relations], result
 
 

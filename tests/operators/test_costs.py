@@ -3,13 +3,13 @@
 import tracemalloc
 
 import numpy as np
+import pytest
 from scipy import sparse
 
-from gramian import PCA, KernelPCA
+from gramian import PCA, KernelPCA, scan
 from gramian.operators.costs import TableCosts
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
+from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.rows import as_rows
 
 
@@ -58,3 +58,17 @@ def test_a_batch_of_a_stream_costs_more_where_its_matrix_is_large():
         planned.append(found[1] - found[0])
     # Small ones take some tenths of a millisecond.
     assert planned[0] < 7 * 1e-3 < 1.5 * planned[1]
+
+
+def test_a_pass_over_a_file_costs_what_unpacking_it_takes(tmp_path):
+    h5py = pytest.importorskip("h5py", reason='needs pip install "gramian[hdf5]"')
+    found = {}
+    for packed in (None, "gzip"):
+        path = tmp_path / f"{packed}.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("x", data=np.zeros((4000, 300)), chunks=(100, 300), compression=packed)
+        stored = scan(path).open(8 << 20).values
+        found[packed] = PCA(3, solver="krylov").plan(stored).seconds
+    assert found["gzip"] > 3 * found[None]
+    half = stored.picked(columns=range(0, 300, 2))
+    assert PCA(3, solver="krylov").plan(half).seconds > 0.7 * found["gzip"]

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.arrays import to_float64, to_numpy
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
+from gramian.operators.scatter import GramOperator
 from gramian.rows import as_rows
 
 X = np.random.default_rng(0).standard_normal((40, 900)) * np.linspace(0.1, 3, 900) + 5

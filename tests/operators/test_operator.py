@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
 from gramian.operators.operator import Operator
+from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.rows import as_rows
 
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
-from gramian.operators.scatter import product_error, product_tolerance
+from gramian.operators.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
 from gramian.rows import as_rows
 from helpers import spectrum_matrix
 

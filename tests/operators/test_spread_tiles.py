@@ -7,7 +7,7 @@ import pytest
 
 from gramian.kernels import RBF
 from gramian.operators.kernel_source import KernelSource
-from gramian.operators.spread_tiles import SpreadTiles
+from gramian.operators.tiles import SpreadTiles
 from gramian.rows import as_rows
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')

@@ -47,6 +47,11 @@ def test_a_biplot_has_points_and_arrows(pca, X):
     assert (np.abs(tips).max(axis=0) <= reach * (1 + 1e-12)).all()
 
 
+def test_one_row_has_no_correlations(pca, X):
+    with pytest.raises(DataError, match="Nothing varies in one row"):
+        plots.correlation_circle(pca, X[:1])
+
+
 def test_the_correlation_circle(X):
     X = np.column_stack([X, np.full(len(X), 7.0)])
     model = gramian.PCA().fit(X)

@@ -47,7 +47,7 @@ def test_a_missing_pillow_is_named_with_its_command(monkeypatch):
 
     def without(name, *rest):
         if name.startswith("PIL"):
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)

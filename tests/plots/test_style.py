@@ -49,7 +49,7 @@ def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_pa
 
     def without(name, *rest):
         if name.startswith("vl_convert"):
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return real(name, *rest)
 
     chart = plots.scores(pca, X)

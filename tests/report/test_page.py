@@ -110,6 +110,8 @@ def test_without_data_a_page_says_what_needs_it(few_figures):
     assert found.sections == SECTIONS
     assert "unusual rows need the data" in found.text
     assert "parallel: it needs the data" in found.text
+    one = Table(hostile().values[:1], hostile().feature_names)
+    assert "parallel: it needs the data, two rows or more" in read(model, one).text
     assert "kaiser" in found.text
     for name in ("attempts_", "component_choice_", "column_means_"):
         delattr(model, name)  # as of an older file

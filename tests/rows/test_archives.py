@@ -277,3 +277,39 @@ def test_numbers_in_other_files_are_not_read(tmp_path):
         file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
     with pytest.raises(DataError, match="/X keeps its numbers in other files"):
         scan(tmp_path / "x.h5").read()
+
+
+def test_of_a_large_dataset_only_the_rows_asked_for_are_read(tmp_path, monkeypatch):
+    values = np.random.default_rng(0).standard_normal((40_000, 6)).astype(">f4")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("rows", data=values, chunks=(100, 6))
+        file.create_dataset("flags", data=values > 0, chunks=(100, 6))
+        file.create_dataset("pictures", data=values.reshape(-1, 2, 3))
+    monkeypatch.setattr("gramian.rows.hdf5.READ_WHOLE", 1000)
+    monkeypatch.setattr("gramian.rows.hdf5.BAND_BYTES", 500)
+    read = []
+    opened = type(tmp_path).open
+
+    class Counting(io.FileIO):
+        def readinto(self, into):
+            read.append(super().readinto(into))
+            return read[-1]
+
+    def counting(path, mode):
+        return Counting(path) if path.suffix == ".h5" else opened(path, mode)
+
+    for name in ("rows", "flags", "pictures"):
+        for rows in ("::5000", "3:39999:7", "-50:", "5:9"):
+            for columns in (None, "4,0") if name != "pictures" else (None,):
+                asked = scan(f"{tmp_path}/x.h5::{name}", rows=rows, columns=columns)
+                expected = asked.read()
+                with monkeypatch.context() as patched:
+                    patched.setattr(type(tmp_path), "open", counting)
+                    read.clear()
+                    found = asked.open(4 << 20)
+                np.testing.assert_array_equal(found.values, expected.values)
+                for fact in ("row_numbers", "column_numbers", "picture_shape", "notes"):
+                    assert getattr(found, fact) == getattr(expected, fact)
+                # Beside the chunks the index of them is read.
+                assert sum(read) < 100_000 or rows == "3:39999:7"
+    assert sum(read) > 0

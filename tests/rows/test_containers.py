@@ -81,11 +81,15 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
     assert model.plan_.bytes < LIMIT
     new = scan(f"{tmp_path}/x.h5::group/X", rows="100:11000")
     assert np.allclose(model.transform(new), model.transform(X[100:11_000]), atol=1e-4)
+    some = as_rows(scan(f"{tmp_path}/x.h5::group/X", columns=["7", "0"], label="3"), limit=LIMIT)
+    assert some.is_stored
+    assert np.array_equal(some.block(slice(5, 9)).values, X[5:9, [7, 0]])
+    assert np.array_equal(some.table.labels, X[:, 3])
 
 
 def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
     from gramian.operators.moments import center_rows
-    from gramian.rows.stored_hdf5 import StoredDataset
+    from gramian.rows.hdf5 import StoredDataset
 
     X = table()
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -149,7 +153,7 @@ def test_annotated_dense_data_keeps_its_names(tmp_path):
 
 @pytest.mark.parametrize(("solver", "scale"), [("covariance", None), ("krylov", "unit")])
 def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.stored_sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.sparse.PORTION", 20_000)
     X = counts()
     path = save_annotated(tmp_path / "x.h5ad", X, chunks=True, compression="lzf")
     options = {"solver": solver, "scale": scale, "random_state": 0}
@@ -167,11 +171,11 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
 
 
 def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
-    from gramian.operators.covariance import CovarianceOperator
     from gramian.operators.moments import center_rows
-    from gramian.rows.stored_sparse import StoredSparse
+    from gramian.operators.scatter import CovarianceOperator
+    from gramian.rows.sparse import StoredSparse
 
-    monkeypatch.setattr("gramian.rows.stored_sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.sparse.PORTION", 20_000)
     X = counts()
     rows = as_rows(save_annotated(tmp_path / "x.h5ad", X), limit=12_000_000)
     C = center_rows(rows, center=True, scale="unit", ddof=1)
@@ -187,7 +191,7 @@ def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch
 
 
 def test_sparse_data_far_from_the_origin_with_empty_and_constant_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.stored_sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.sparse.PORTION", 20_000)
     dense = counts().toarray().astype("f8")
     dense[:, 5], dense[:, 6], dense[:, 7] = 0, 2.5, 1e6 + dense[:, 7]
     path = save_annotated(tmp_path / "x.h5ad", sparse.csr_matrix(dense))

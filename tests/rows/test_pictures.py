@@ -16,24 +16,22 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gramian.errors import DataError, FileError, GramianError, MissingExtraError
-from gramian.rows import decoding
-from gramian.rows.decoding import (
+from gramian.rows import pictures as module
+from gramian.rows.pictures import (
     PictureFile,
     PictureForm,
     grey_values,
-    picture_content,
-    picture_form,
-    readable,
-    resized,
-)
-from gramian.rows.pictures import (
     natural_key,
     open_member,
     opened_zip,
+    picture_content,
+    picture_form,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
     read_pictures,
+    readable,
+    resized,
 )
 
 
@@ -201,7 +199,7 @@ def test_bytes_and_pixels_are_limited_and_the_limit_is_said(monkeypatch):
         message = rf"too large to be decoded safely: it has {side * side:,}, more than the 1,000 pixels that"
         with pytest.raises(DataError, match=message):
             read(encoded(grey(side, side)))
-    monkeypatch.setattr(decoding, "LARGEST_FILE", 20)
+    monkeypatch.setattr(module, "LARGEST_FILE", 20)
     with pytest.raises(DataError, match=r"0\.png has more than the 20 bytes that a picture may have"):
         read(encoded(grey()))
 

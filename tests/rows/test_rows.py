@@ -75,10 +75,10 @@ def test_reduce_is_the_whole_in_the_order_of_rows(rows_kind):
 def test_map_keeps_kind_and_order(rows_kind):
     rows = as_rows(rows_kind.make(X), limit=1 << 20)
     for size in (1, 7, 50, None):
-        found = rows.map(lambda block: block.dense[:, :2], size)
+        found = rows.mapped(lambda part, size=size: part.map(lambda block: block.dense[:, :2], size), 2)
         assert type(found) is type(rows_kind.make(X) if rows.is_spread else rows.like)
         np.testing.assert_array_equal(to_numpy(found), X.astype(rows_kind.dtype)[:, :2])
-        assert rows.map(lambda block: rows.xp.sum(block.dense, axis=1), size).shape == (50,)
+        assert rows.is_spread or rows.map(lambda block: rows.xp.sum(block.dense, axis=1), size).shape == (50,)
 
 
 def test_an_error_in_a_block_is_the_callers():

@@ -6,7 +6,7 @@ import pytest
 from gramian import KernelPCA
 from gramian.errors import DataError, IndefiniteKernelError
 from gramian.kernels import RBF, Constant, Linear, Sigmoid
-from gramian.selection.gram import centered, centered_gram
+from gramian.selection.criteria import centered, centered_gram
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 H = np.eye(30) - 1 / 30

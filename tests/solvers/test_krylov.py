@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gramian.arrays import as_float64
-from gramian.operators.whole import SymmetricMatrix
+from gramian.operators.operator import SymmetricMatrix
 from gramian.records import Target
 from gramian.solvers.krylov import krylov
 

@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.arrays import as_float64
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows
+from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.records import Target
 from gramian.rows import as_rows
 from gramian.solvers.product import solve_dense
-from gramian.solvers.spectra import count_for_fraction, relative_tolerance
+from gramian.solvers.route import count_for_fraction, relative_tolerance
 from gramian.solvers.svd import solve_svd
 from helpers import spectrum_matrix
 

@@ -10,7 +10,7 @@ import pytest
 
 from gramian.errors import FileError
 from gramian.store import atomic_folder, finish_folder
-from gramian.store.folders import LIST, READY, WRITING
+from gramian.store.atomic import LIST, READY, WRITING
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def certify(
         widening=spectrum.error_bound * factor,
         widening_kind=spectrum.error_kind,
         orthogonality=loss,
-        completeness=_scaled(complete, factor),
+        completeness=None if complete is None else replace(complete, bound=complete.bound * factor),
         tol=tol,
         unit=unit,
         ok=not reasons,
@@ -176,7 +177,7 @@ def _completeness(
         bound += error
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
-            likely = _weakest("probabilistic", kind) if probability else kind
+            likely: BoundKind = "probabilistic" if probability and kind == "deterministic" else kind
             best = _bounded(method, bound, last, likely, probability)
     return best
 
@@ -185,27 +186,11 @@ def _share(value: float, top: float) -> float:
     return value / top if top > 0 else math.inf
 
 
-def _weakest(*kinds: BoundKind) -> BoundKind:
-    return max(kinds, key=("deterministic", "probabilistic", "estimate").index)
-
-
 def _bounded(
     method: str, bound: float, last: float, kind: BoundKind, probability: float = 0.0
 ) -> Completeness:
     delta = bound / last - 1.0 if last > 0 else math.inf
     return Completeness(method, kind, bound, delta, probability)
-
-
-def _scaled(complete: Completeness | None, factor: float) -> Completeness | None:
-    if complete is None:
-        return None
-    return Completeness(
-        complete.method,
-        complete.kind,
-        complete.bound * factor,
-        complete.delta,
-        complete.probability,
-    )
 
 
 def largest_possible(projected: FloatArray, start: FloatArray, steps: int, probability: float) -> float:

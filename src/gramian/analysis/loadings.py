@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from gramian.arrays import as_float64, memory_limit_bytes
+from gramian.errors import DataError
 from gramian.operators.moments import center_rows
 from gramian.records import FloatArray
 from gramian.rows import as_rows
@@ -27,8 +28,15 @@ def correlations(model: Any, data: Any) -> FloatArray:
     -------
     ndarray of shape (n_features, n_components)
         0 for constant columns.
+
+    Raises
+    ------
+    DataError
+        For one row, in which nothing varies.
     """
     rows = as_rows(data, limit=memory_limit_bytes(None))
+    if rows.shape[0] < 2:
+        raise DataError("Nothing varies in one row, so no column has a correlation. Give at least 2 rows.")
     view = center_rows(rows, center=True, scale=None, ddof=model.ddof)
     deviation = np.ldexp(np.sqrt(view.column_squares / (rows.shape[0] - model.ddof)), view.exponent)
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar, overload
 import numpy as np
 from scipy.stats import sem
 
-from gramian.errors import MissingExtraError
+from gramian.errors import needs
 from gramian.records import FloatArray
 
 WIDTH = 110
@@ -270,10 +270,8 @@ def data_frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> Any:
     MissingExtraError
         Where pandas is not installed.
     """
-    try:
+    with needs("frames", "pandas", "A data frame"):
         pandas = import_module("pandas")
-    except ImportError as error:
-        raise MissingExtraError("frames", "pandas", "A data frame") from error
     return pandas.DataFrame(rows, columns=list(columns))
 
 

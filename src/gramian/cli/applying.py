@@ -6,22 +6,11 @@ from typing import Annotated, Any
 
 from gramian.checks import check_integer
 from gramian.cli.inputs import HERE, model_path, read_model, read_new_data, refuse_folder
-from gramian.cli.options import (
-    Data,
-    Device,
-    Engine,
-    JsonFlag,
-    MemoryLimit,
-    ModelFile,
-    Reading,
-    option,
-    out,
-)
+from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, asked, out
 from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
-PERCENTILES = (0, 10, 50, 90, 100)
 PICTURES_OR_TABLE = (
     "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV."
 )
@@ -31,9 +20,9 @@ def transform(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    out: Annotated[
-        str, out("FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output. [-]")
-    ] = "-",
+    out: str = asked(
+        "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output. [-]", "-"
+    ),
     memory_limit: MemoryLimit = None,
     engine: Engine = HERE,
     device: Device = None,
@@ -70,9 +59,7 @@ def reconstruct(
     data: Data,
     out: Annotated[str, out("PATH", PICTURES_OR_TABLE)],
     reading: Reading,
-    components: Annotated[
-        int | None, option("--components", "K", "Use the first K components only. [all]")
-    ] = None,
+    components: int | None = asked("K", "Use the first K components only. [all]"),
     memory_limit: MemoryLimit = None,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
@@ -120,7 +107,7 @@ def denoise(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    out: Annotated[str, out("PATH", f"{PICTURES_OR_TABLE} [-]")] = "-",
+    out: str = asked("PATH", f"{PICTURES_OR_TABLE} [-]", "-"),
     as_json: JsonFlag = False,
 ) -> None:
     """Clean rows by a kernel PCA.
@@ -128,7 +115,7 @@ def denoise(
     Each row is projected on the components in feature space and mapped back; how far the rows found are from
     the projections is reported on standard error.
     """
-    import numpy as np
+    from gramian.report.reconstruction import percentiles
 
     fitted = read_model(model)
     if not hasattr(fitted, "preimage_"):
@@ -139,12 +126,11 @@ def denoise(
     _require_rows(fitted)
     place = _Place(fitted, out, as_json, *reading.inputs(data), str(model_path(model)))
     table = place.read(data, reading)
-    method, percentiles = fitted.preimage_, None
+    method, spread = fitted.preimage_, None
     with progress(f"finding rows by {method.method}"):
         try:
             found, residuals = fitted.denoise(table, return_error=True)
-            values = np.percentile(residuals, PERCENTILES).tolist()
-            percentiles = {f"{p} %": value for p, value in zip(PERCENTILES, values, strict=True)}
+            spread = percentiles(residuals)
         except IndefiniteKernelError:
             found = fitted.denoise(table)
     place.write(table, int(fitted.n_components_), found)
@@ -153,15 +139,14 @@ def denoise(
         "components": fitted.n_components_,
         "method": method.method,
         "reason": method.reason,
-        "residual_percentiles": percentiles,
+        "residual_percentiles": spread,
         "out": out,
         "notes": table.notes,
     }
     distances = (
         "The kernel is not positive semi-definite here, so there are no distances to report."
-        if percentiles is None
-        else "Distance |phi(x) - P| in feature space, by percentile of the rows: "
-        + _shown(percentiles, ".4g")
+        if spread is None
+        else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )
     text = f"{len(found):,} rows found from {fitted.n_components_} components, by {method}\n{distances}"
     answer(as_json, facts, text, sys.stderr)

@@ -1,11 +1,12 @@
 """The command that chooses a kernel: ``choose-kernel``."""
 
 import shlex
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, option, spread
+from gramian.cli.models import read_counts
+from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, asked, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.cli.selecting import estimator
@@ -18,47 +19,30 @@ READ_LABELS = ("alignment", "score")
 class Judging:
     """How kernels are compared: the parameters of ``gramian.choose_kernel``."""
 
-    criterion: Annotated[
-        str | None,
-        option(
-            "--criterion",
-            "NAME",
-            "preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
-        ),
-    ] = None
-    candidates: Annotated[
-        list[str] | None,
-        option(
-            "--candidate",
-            "KERNEL",
-            "A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
-        ),
-    ] = None
-    components: Annotated[
-        str | None,
-        option(
-            "--components",
-            "K,K,..",
-            "preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
-            "[a list that fits]",
-        ),
-    ] = None
-    cv: Annotated[
-        int | None, option("--cv", "FOLDS", "preimage and score: parts, each held out once. [5]")
-    ] = None
-    estimator: Annotated[
-        str | None,
-        option(
-            "--estimator",
-            "NAME",
-            "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
-            "tree for numbers. [logistic or ridge, by the label]",
-        ),
-    ] = None
-    scoring: Annotated[
-        str | None, option("--scoring", "NAME", "score: a score of scikit-learn. [accuracy; r2]")
-    ] = None
-    seed: Seed = 0
+    criterion: str | None = asked(
+        "NAME", "preimage or parallel; with labels also alignment or score. [preimage; score with labels]"
+    )
+    candidates: list[str] | None = asked(
+        "KERNEL",
+        "A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
+        None,
+        "--candidate",
+    )
+    n_components: str | None = asked(
+        "K,K,..",
+        "preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
+        "[a list that fits]",
+        None,
+        "--components",
+    )
+    cv: int = asked("FOLDS", "preimage and score: parts, each held out once. [5]", 5)
+    estimator: str | None = asked(
+        "NAME",
+        "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
+        "tree for numbers. [logistic or ridge, by the label]",
+    )
+    scoring: str | None = asked("NAME", "score: a score of scikit-learn. [accuracy; r2]")
+    random_state: Seed = 0
 
 
 @spread
@@ -70,53 +54,22 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
     from gramian.report.facts import data_facts
     from gramian.selection.choose_kernel import choose_kernel as choose
 
-    numbers = read_numbers(judging.components)
+    given = asdict(judging) | {"candidates": judging.candidates or None}
+    if judging.n_components is not None:
+        given["n_components"] = read_counts("--components", judging.n_components)
     if not reading.labelled and (judging.criterion in READ_LABELS or judging.estimator is not None):
         raise ParameterError(
             "--criterion alignment and score, and --estimator, read labels. Name their column with --label, "
             "or their file with --labels-from."
         )
     table = read_table(data, reading)
-    # Where none is asked for, it is the choice of choose_kernel.
-    validating = None if judging.estimator is None else _validating(judging.estimator, table, judging.seed)
+    if judging.estimator is not None:
+        given["estimator"] = _validating(judging.estimator, table, judging.random_state)
     with progress("computing"):
-        choice = choose(
-            table,
-            candidates=judging.candidates or None,
-            criterion=judging.criterion,
-            estimator=validating,
-            cv=5 if judging.cv is None else judging.cv,
-            n_components=numbers,
-            scoring=judging.scoring,
-            random_state=judging.seed,
-        )
+        choice = choose(table, **given)
     command = _next(data, reading, choice)
     facts = {"data": data_facts(table), **choice.to_dict(), "next": command}
     answer(as_json, facts, f"{choice}\n\nFit it:\n  {command}")
-
-
-def read_numbers(text: str | None) -> list[int] | None:
-    """Read which numbers of components are tried.
-
-    Raises
-    ------
-    ParameterError
-        For anything but whole numbers from 1.
-
-    Examples
-    --------
-    >>> read_numbers("10"), read_numbers("2,5, 10"), read_numbers(None)
-    ([10], [2, 5, 10], None)
-    """
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) >= 1 for part in parts):
-        raise ParameterError(
-            f"--components {text} is not understood. Give a whole number such as 10, or several to choose "
-            "from, such as 2,5,10."
-        )
-    return [int(part) for part in parts]
 
 
 def _validating(name: str, table: Any, seed: int) -> Any:

@@ -6,9 +6,9 @@ import shlex
 import shutil
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from gramian.cli.options import out, spread
+from gramian.cli.options import asked, spread
 from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.errors import FileError, GramianError
@@ -27,7 +27,7 @@ MARK = "drawn-faces.txt"
 
 @spread
 def demo(
-    out: Annotated[str, out("FOLDER", "Where pictures and results go. [gramian-faces]")] = "gramian-faces",
+    out: str = asked("FOLDER", "Where pictures and results go. [gramian-faces]", "gramian-faces"),
 ) -> None:
     """Try everything on drawn faces.
 

@@ -2,68 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import typer
 
-from gramian.cli.faces_options import (
-    FacesData,
-    FacesReading,
-    Shift,
-    read_counts,
-    read_pictures,
-)
-from gramian.cli.options import JsonFlag, Seed, option, spread
-from gramian.cli.outputs import print_json
+from gramian.cli.faces_options import FacesData, FacesReading, Shift, read_pictures
+from gramian.cli.models import read_counts
+from gramian.cli.options import JsonFlag, Seed, asked, spread
+from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
 
-@spread
-def evaluate(
-    data: FacesData,
-    reading: FacesReading,
-    distance: Annotated[
-        str | None,
-        option("--distance", "NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]"),
-    ] = None,
+@dataclass(frozen=True)
+class Protocol:
+    """What is measured: parameters of ``gramian.faces.evaluate_faces``."""
+
+    distance: str | None = asked("NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]")
     discriminant: Annotated[
         bool | None,
         typer.Option(
             "--discriminant/--no-discriminant",
             help="Compare along linear discriminants. [where people have two pictures]",
         ),
-    ] = None,
-    match: Annotated[
-        str | None, option("--match", "HOW", "nearest picture of a person, or the mean of them. [nearest]")
-    ] = None,
-    counts: Annotated[
-        str | None,
-        typer.Option(
-            "-r",
-            "--components",
-            metavar="R,R,..",
-            help="Numbers of components. [25,50,100,200,300,400]",
-        ),
-    ] = None,
-    enrolled: Annotated[
-        int | None, option("--enrolled", "N", "Pictures of each person enrolled. [half of them]")
-    ] = None,
-    splits: Annotated[int, option("--splits", "N", "Random splits. [10]")] = 10,
-    light: Annotated[str | None, option("--light", "HOW", "none, log, equalise or dog. [equalise]")] = None,
-    shift: Shift = 0.0,
-    far: Annotated[
-        float | None,
-        option(
-            "--far",
-            "SHARE",
-            "Share of strangers that may be taken for someone. [what the people enrolled can show]",
-        ),
-    ] = None,
-    leave_out: Annotated[
-        int, option("--leave-out", "N", "People left out of the gallery, as strangers.")
-    ] = 0,
-    others: Annotated[str | None, option("--others", "PATH", "Pictures that are no faces, as DIR.")] = None,
+    ] = None
+    match: str | None = asked("HOW", "nearest picture of a person, or the mean of them. [nearest]")
+    n_components: str | None = asked(
+        "R,R,..", "Numbers of components. [25,50,100,200,300,400]", None, "-r", "--components"
+    )
+    enrolled: int | None = asked("N", "Pictures of each person enrolled. [half of them]")
+    splits: int = asked("N", "Random splits. [10]", 10)
+    light: str | None = asked("HOW", "none, log, equalise or dog. [equalise]")
+    shift: Shift = 0.0
+    far: float | None = asked(
+        "SHARE", "Share of strangers that may be taken for someone. [what the people enrolled can show]"
+    )
+    leave_out: int = asked("N", "People left out of the gallery, as strangers.", 0)
+
+
+@spread
+def evaluate(
+    data: FacesData,
+    reading: FacesReading,
+    protocol: Protocol,
+    others: str | None = asked("PATH", "Pictures that are no faces, as DIR."),
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -74,30 +56,13 @@ def evaluate(
     """
     from gramian.faces.evaluation import evaluate_faces
 
-    given: dict[str, Any] = {
-        "distance": distance,
-        "discriminant": discriminant,
-        "match": match,
-        "light": light,
-        "far": far,
-        "n_components": None if counts is None else read_counts(counts),
-    }
+    given = {name: value for name, value in asdict(protocol).items() if value is not None}
+    if protocol.n_components is not None:
+        given["n_components"] = read_counts("-r", protocol.n_components)
     faces = read_pictures(data, **asdict(reading))
     no_faces = None
     if others is not None:
         no_faces = read_pictures(others, size=faces.size, strict=reading.strict)
     with progress("evaluating"):
-        found = evaluate_faces(
-            faces,
-            enrolled=enrolled,
-            splits=splits,
-            shift=shift,
-            leave_out=leave_out,
-            others=no_faces,
-            random_state=seed,
-            **{name: value for name, value in given.items() if value is not None},
-        )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print(found)
+        found = evaluate_faces(faces, others=no_faces, random_state=seed, **given)
+    answer(as_json, found.to_dict(), found)

@@ -22,8 +22,8 @@ from gramian.cli.faces_options import (
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, option, spread
-from gramian.cli.outputs import check_file, print_json
+from gramian.cli.options import JsonFlag, argument, asked, option, spread, switch
+from gramian.cli.outputs import answer, check_file
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
 from gramian.faces.names import person_name, shown
@@ -35,20 +35,10 @@ Skipped = tuple[str, str]
 @spread
 def enroll(
     model: FacesModel,
-    gallery: Annotated[
-        str,
-        typer.Argument(
-            metavar="GALLERY", help="The file of people; made if it is not there.", show_default=False
-        ),
-    ],
+    gallery: Annotated[str, argument("GALLERY", "The file of people; made if it is not there.")],
     pictures: Pictures,
-    person: Annotated[
-        str | None, option("--person", "NAME", "Who is on the pictures. [the names of folders in a folder]")
-    ] = None,
-    keep_pictures: Annotated[
-        bool,
-        typer.Option("--keep-pictures", help="Store the pictures too, not only their vectors and hashes."),
-    ] = False,
+    person: str | None = asked("NAME", "Who is on the pictures. [the names of folders in a folder]"),
+    keep_pictures: bool = switch("Store the pictures too, not only their vectors and hashes."),
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -88,10 +78,7 @@ def enroll(
     recogniser = _recogniser(gallery, space)
     facts = _enrolled_facts(gallery, enrolled, given, strange)
     facts |= _trade(recogniser) | {"skipped": _skipped_facts(skipped)}
-    if as_json:
-        print_json(facts)
-    else:
-        _print_lines([*_enrolled_lines(facts, enrolled), *_trade_lines(recogniser)])
+    answer(as_json, facts, _text([*_enrolled_lines(facts, enrolled), *_trade_lines(recogniser)]))
 
 
 def _named(person: str) -> str:
@@ -157,13 +144,10 @@ def _enrolled_facts(
 
 
 def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
-    from rich.cells import cell_len, set_cell_size
-
-    width = max(map(cell_len, enrolled.counts))
     lines = []
-    for entry in facts["people"]:
+    for entry, person in zip(facts["people"], _padded(enrolled.counts), strict=True):
         known = f", {entry['known_already']} known already" if entry["known_already"] else ""
-        lines.append(f"{set_cell_size(entry['person'], width)}  {entry['enrolled']} enrolled{known}")
+        lines.append(f"{person}  {entry['enrolled']} enrolled{known}")
     skipped = f", {len(facts['skipped'])} skipped" if facts["skipped"] else ""
     return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
 
@@ -183,16 +167,9 @@ def _recogniser(gallery: str, space: Any) -> Any:
 def _trade(recogniser: Any) -> dict[str, Any]:
     if recogniser is None:
         return {"far": None, "trade": []}
-    trade = [
-        {
-            "far": one.far,
-            "predicted_false_accept": one.false_accept,
-            "predicted_false_reject": one.false_reject,
-            "extrapolated": not one.observed,
-        }
-        for one in recogniser.calibration_.trade
-    ]
-    return {"far": recogniser.far_, "trade": trade}
+    from gramian.report.facts import rates
+
+    return {"far": recogniser.far_, "trade": [rates(one) for one in recogniser.calibration_.trade]}
 
 
 def _trade_lines(recogniser: Any) -> list[str]:
@@ -223,11 +200,7 @@ class ReadPictures:
 
 
 def _read_arguments(
-    pictures: Sequence[str],
-    space: Any,
-    *,
-    strict: bool = False,
-    keep_files: bool = False,
+    pictures: Sequence[str], space: Any, *, strict: bool = False, keep_files: bool = False
 ) -> tuple[list[ReadPictures], list[Skipped]]:
     """Read pictures in a model's size, and say what was skipped, resized and stretched.
 
@@ -310,18 +283,15 @@ def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     with Gallery.open(gallery, read_only=True) as opened:
         people, settings = opened.people(), opened.settings
     pictures = sum(person.pictures for person in people)
-    if as_json:
-        facts = {
-            "gallery": gallery,
-            "model": opened.fingerprint,
-            "components": opened.n_components,
-            "created": opened.created,
-            "settings": settings,
-            "pictures": pictures,
-            "people": [asdict(person) for person in people],
-        }
-        print_json(facts)
-        return
+    facts = {
+        "gallery": gallery,
+        "model": opened.fingerprint,
+        "components": opened.n_components,
+        "created": opened.created,
+        "settings": settings,
+        "pictures": pictures,
+        "people": [asdict(person) for person in people],
+    }
     lines = [
         f"{counted(len(people), 'person', 'people')}, {counted(pictures, 'picture')}; made "
         f"{_shown_time(opened.created)} with the model {opened.fingerprint[:12]}, "
@@ -329,15 +299,12 @@ def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     ]
     if settings:
         lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
-    from rich.cells import cell_len, set_cell_size
-
-    names = [shown(person.name) for person in people]
-    width = max([cell_len("person"), *map(cell_len, names)])
-    lines += ["", f"{set_cell_size('person', width)}  pictures  stored  first enrolled        last enrolled"]
+    head, *names = _padded(["person", *(shown(person.name) for person in people)])
+    lines += ["", f"{head}  pictures  stored  first enrolled        last enrolled"] if people else []
     for name, person in zip(names, people, strict=True):
         first, last = _shown_time(person.first), _shown_time(person.last)
-        lines.append(f"{set_cell_size(name, width)}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
-    _print_lines(lines if people else lines[:-2])
+        lines.append(f"{name}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
+    answer(as_json, facts, _text(lines))
 
 
 def _shown_time(text: str) -> str:
@@ -388,7 +355,7 @@ def _answer(
     """Print what is answered; end with 1 where a picture was not answered with a person."""
     from gramian.faces import recognition
     from gramian.faces.gallery import Gallery
-    from gramian.report.facts import calibration_facts, plain
+    from gramian.report.facts import calibration_facts
 
     space = open_model(model)
     with Gallery.open(gallery, space, read_only=True) as opened:
@@ -400,32 +367,32 @@ def _answer(
     answered: list[tuple[str, Any]] = []
     with progress("comparing"):
         for one in given:
-            found = (
-                recognition.identify(space, recogniser, one.faces)
-                if person is None
-                else recognition.verify(space, recogniser, one.faces, person)
-            )
-            answered += zip(one.names, found, strict=True)
+            ask, whom = (recognition.identify, ()) if person is None else (recognition.verify, (person,))
+            answered += zip(one.names, ask(space, recogniser, one.faces, *whom), strict=True)
     calibration = calibration_facts(recogniser, person)
-    if as_json:
-        facts = {
-            "gallery": gallery,
-            "calibration": calibration,
-            "answers": [{"picture": name} | asdict(answer) for name, answer in answered],
-            "skipped": _skipped_facts(skipped),
-        }
-        print_json(plain(facts))
-    elif answered:
-        _print_lines(f"{name}: {answer}" for name, answer in answered)
-        print()
-        _print_lines(_calibration_lines(calibration, person))
-    if skipped or any(answer.kind != "person" for _, answer in answered):
+    facts = {
+        "gallery": gallery,
+        "calibration": calibration,
+        "answers": [{"picture": name} | asdict(said) for name, said in answered],
+        "skipped": _skipped_facts(skipped),
+    }
+    if as_json or answered:
+        said = (f"{name}: {one}" for name, one in answered)
+        answer(as_json, facts, _text([*said, "", *_calibration_lines(calibration, person)]))
+    if skipped or any(said.kind != "person" for _, said in answered):
         raise typer.Exit(1)
 
 
-def _print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(shown(line))
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(map(shown, lines))
+
+
+def _padded(names: Iterable[str]) -> list[str]:
+    """Return names in equally many places of a terminal, where some letters take two."""
+    from rich.cells import cell_len, set_cell_size
+
+    width = max(map(cell_len, names))
+    return [set_cell_size(name, width) for name in names]
 
 
 def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:

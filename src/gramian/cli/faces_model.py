@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from gramian.checks import counted
 from gramian.cli.faces_options import (
     FacesData,
@@ -15,12 +13,11 @@ from gramian.cli.faces_options import (
     FacesReading,
     Shift,
     open_model,
-    read_counts,
     read_pictures,
 )
-from gramian.cli.models import read_components
-from gramian.cli.options import JsonFlag, Seed, option, out, spread
-from gramian.cli.outputs import check_file, check_not_input, print_json
+from gramian.cli.models import read_components, read_counts
+from gramian.cli.options import JsonFlag, Seed, argument, asked, out, spread
+from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
@@ -32,24 +29,13 @@ SHOWN = 23
 @spread
 def fit(
     data: FacesData,
-    out: Annotated[
-        str,
-        out("FILE", "The model, FILE.gramian."),
-    ],
+    out: Annotated[str, out("FILE", "The model, FILE.gramian.")],
     reading: FacesReading,
-    components: Annotated[
-        str,
-        option("--components", "K", "A number such as 300, or the explained variance ratio. [0.95]"),
-    ] = "0.95",
-    kernel: Annotated[
-        str | None, option("--kernel", "KERNEL", "Kernel PCA, such as rbf. PCA without it.")
-    ] = None,
-    light: Annotated[
-        str,
-        option(
-            "--light", "HOW", "Treatment against differences of light: none, log, equalise or dog. [none]"
-        ),
-    ] = "none",
+    components: str = asked("K", "A number such as 300, or the explained variance ratio. [0.95]", "0.95"),
+    kernel: str | None = asked("KERNEL", "Kernel PCA, such as rbf. PCA without it."),
+    light: str = asked(
+        "HOW", "Treatment against differences of light: none, log, equalise or dog. [none]", "none"
+    ),
     shift: Shift = 0.0,
     seed: Seed = 0,
     as_json: JsonFlag = False,
@@ -72,17 +58,14 @@ def fit(
         model.fit(faces)
     with progress("writing"):
         model.save(out)
-    if as_json:
-        print_json(_fit_facts(model, faces, out))
-    else:
-        print("\n".join(_fit_lines(model, faces, out)))
+    answer(as_json, _fit_facts(model, faces, out), "\n".join(_fit_lines(model, faces, out)))
 
 
 @spread
 def show(
     model: FacesModel,
     out: Annotated[str, out("FILE", "A .png file.")],
-    components: Annotated[int | None, option("--components", "K", "How many components. [23]")] = None,
+    components: int | None = asked("K", "How many components. [23]"),
 ) -> None:
     """Draw the mean face and the first components."""
     from gramian.plots.images import face_sheet
@@ -101,14 +84,11 @@ def show(
 @spread
 def reconstruct(
     model: FacesModel,
-    picture: Annotated[str, typer.Argument(metavar="PICTURE", help="A picture file.", show_default=False)],
+    picture: Annotated[str, argument("PICTURE", "A picture file.")],
     out: Annotated[str, out("FILE", "A .png file.")],
-    counts: Annotated[
-        str | None,
-        typer.Option(
-            "-r", "--components", metavar="R,R,..", help="Numbers of components. [25,50,100,.. and all]"
-        ),
-    ] = None,
+    counts: str | None = asked(
+        "R,R,..", "Numbers of components. [25,50,100,.. and all]", None, "-r", "--components"
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Rebuild a picture from ever more components.
@@ -118,7 +98,7 @@ def reconstruct(
     """
     from gramian.plots.images import strip
 
-    wanted = None if counts is None else read_counts(counts)
+    wanted = None if counts is None else read_counts("-r", counts)
     _check_suffix(out, ".png", "the strip")
     check_file(out)
     check_not_input(out, picture)
@@ -132,14 +112,14 @@ def reconstruct(
         found = _rebuilt(space, faces, wanted)
     captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(wanted, found["relative"], strict=True))]
     strip([found["original"]], [found["pictures"]], [captions]).save(out)
-    if as_json:
-        print_json(_rebuilt_facts(found, wanted, faces, out, space))
-        return
-    print(f"{faces.names[0]}, rebuilt by {shown(model)}\n")
-    print(f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}")
-    for r, relative, rmse in zip(wanted, found["relative"], found["rmse"], strict=True):
-        print(f"{r:>10}{relative:>17.4f}{rmse:>24.3f}")
-    print(f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {shown(out)}")
+    rows = zip(wanted, found["relative"], found["rmse"], strict=True)
+    lines = [
+        f"{faces.names[0]}, rebuilt by {shown(model)}\n",
+        f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}",
+        *(f"{r:>10}{relative:>17.4f}{rmse:>24.3f}" for r, relative, rmse in rows),
+        f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {shown(out)}",
+    ]
+    answer(as_json, _rebuilt_facts(found, wanted, faces, out, space), "\n".join(lines))
 
 
 def _default_counts(most: int) -> list[int]:
@@ -195,7 +175,7 @@ def _check_suffix(out: str, suffix: str, what: str) -> None:
 
 
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
-    from gramian.report.facts import certificate_facts, plain, plan_facts
+    from gramian.report.facts import certificate_facts, plan_facts
 
     height, width = model.picture_shape_
     shares = model.explained_variance_ratio_
@@ -208,11 +188,11 @@ def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
         "size": {"width": width, "height": height},
         "light": model.light,
         "shift": model.shift,
-        "kernel": plain(model.kernel),
+        "kernel": model.kernel,
         "components": model.n_components_,
         "explained_variance_ratio": None if shares is None else float(shares.sum()),
-        "eigenvalues": plain(model.eigenvalues_),
-        "face_threshold": plain(model.face_threshold_),
+        "eigenvalues": model.eigenvalues_,
+        "face_threshold": model.face_threshold_,
         "face_keep": model.face_keep_,
         "fingerprint": model.fingerprint_,
         "plan": plan_facts(model.plan_),

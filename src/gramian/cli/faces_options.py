@@ -8,33 +8,24 @@ from typing import Annotated, Any
 import typer
 
 from gramian.cli.inputs import read_model
-from gramian.cli.options import option
+from gramian.cli.options import argument, asked, option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 from gramian.faces.names import shown
 
 FacesData = Annotated[
     str,
-    typer.Argument(
-        metavar="DIR",
-        help="A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
+    argument(
+        "DIR",
+        "A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
         "or an .npz file with pictures X and people y.",
-        show_default=False,
     ),
 ]
-FacesModel = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A file written by faces fit.", show_default=False)
-]
-GalleryFile = Annotated[
-    str, typer.Argument(metavar="GALLERY", help="A file written by faces enroll.", show_default=False)
-]
+FacesModel = Annotated[str, argument("MODEL", "A file written by faces fit.")]
+GalleryFile = Annotated[str, argument("GALLERY", "A file written by faces enroll.")]
 Pictures = Annotated[
     list[str],
-    typer.Argument(
-        metavar="PICTURE..",
-        help="Picture files, folders or zips of them, or an .npz file.",
-        show_default=False,
-    ),
+    argument("PICTURE..", "Picture files, folders or zips of them, or an .npz file."),
 ]
 Far = Annotated[
     float | None,
@@ -64,7 +55,7 @@ Strict = Annotated[
 class FacesReading:
     """How pictures of faces are read."""
 
-    size: Annotated[str | None, option("--size", "WxH", "Resize pictures to this size.")] = None
+    size: str | None = asked("WxH", "Resize pictures to this size.")
     strict: Strict = False
 
 
@@ -88,27 +79,6 @@ def open_model(model: str) -> Any:
             "gramian faces fit DIR -o faces.gramian"
         )
     return found
-
-
-def read_counts(text: str) -> list[int]:
-    """Read numbers of components, such as "25,50,100", in rising order.
-
-    Raises
-    ------
-    ParameterError
-        For anything else.
-
-    Examples
-    --------
-    >>> read_counts("25,100, 50")
-    [25, 50, 100]
-    """
-    try:
-        return sorted({int(part) for part in text.split(",")})
-    except ValueError:
-        raise ParameterError(
-            f"-r {text} is not understood. Give numbers of components with commas, such as 25,50,100."
-        ) from None
 
 
 def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:

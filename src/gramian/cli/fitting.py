@@ -1,16 +1,14 @@
 """The commands that fit: ``fit`` and ``plan``."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, option, out
+from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, asked, flag, switch
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
@@ -20,32 +18,31 @@ LOADINGS = ("unit", "correlation")
 FORMATS = ("csv", "parquet")
 
 
+@dataclass(frozen=True)
+class Writing:
+    """What is written into a folder of results, and kept on the way."""
+
+    loadings: str | None = asked("KIND", "unit vectors, or correlation of columns with scores. [unit]")
+    format: str | None = asked("KIND", "Tables as csv or parquet. [csv]")
+    checkpoint: str | None = asked(
+        "FOLDER",
+        "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
+        "same command goes on; the folder goes when results are written. [nothing is kept]",
+    )
+    report: bool = switch("Write also report.html, one page for a browser, into the folder.")
+
+
+PLAINLY = Writing()
+
+
 def fit(
     data: Data,
     reading: Reading,
     model: Model,
-    out: Annotated[
-        str | None,
-        out("PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"),
-    ] = None,
-    loadings: Annotated[
-        str | None,
-        option("--loadings", "KIND", "unit vectors, or correlation of columns with scores. [unit]"),
-    ] = None,
-    table_format: Annotated[str | None, option("--format", "KIND", "Tables as csv or parquet. [csv]")] = None,
-    checkpoint: Annotated[
-        str | None,
-        option(
-            "--checkpoint",
-            "FOLDER",
-            "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
-            "same command goes on; the folder goes when results are written. [nothing is kept]",
-        ),
-    ] = None,
-    report: Annotated[
-        bool,
-        typer.Option("--report", help="Write also report.html, one page for a browser, into the folder."),
-    ] = False,
+    out: str | None = asked(
+        "PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"
+    ),
+    writing: Writing = PLAINLY,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
@@ -61,7 +58,7 @@ def fit(
 
     made = estimator(model)
     to_folder = out is not None and not is_model_file(out)
-    _check_writing(model, loadings, table_format, report, to_folder)
+    _check_writing(model, writing, to_folder)
     if out is not None:
         check_not_input(out, *reading.inputs(data))
         if to_folder:
@@ -70,37 +67,24 @@ def fit(
         else:
             check_file(out)
     limit = memory_limit_bytes(model.memory_limit)
-    keep = checkpoint is not None and model.kernel is None
+    keep = writing.checkpoint is not None and model.kernel is None
     table = read_table(data, reading, limit=limit, in_place=keep, engine=engine)
-    given = ["--loadings", loadings] if loadings else []
-    given += ["--format", table_format] if table_format else []
-    given += ["--report"] if report else []
-    given += ["-o", out] if out else []
-    command = (
-        "gramian",
-        "fit",
-        data,
-        *as_arguments(reading),
-        *as_arguments(model),
-        *as_arguments(engine),
-        *given,
-    )
-    fitted = fit_table(
-        made, table, command, loadings or "unit", table_format or "csv", to_folder, checkpoint=checkpoint
-    )
+    given = as_arguments(reading, model, engine, replace(writing, checkpoint=None))
+    command = ("gramian", "fit", data, *given, *(["-o", out] if out else []))
+    fitted = fit_table(made, table, command, writing, to_folder)
     fitted = replace(fitted, reading=None if data == "-" else read_arguments(data, reading))
     files: list[str] = []
     notes: list[str] = []
     if out is not None:
         with progress("writing"):
             if to_folder:
-                written = write_results(Path(out), fitted, report)
+                written = write_results(Path(out), fitted, writing.report)
                 files, notes = [str(Path(out) / name) for name in written.files], written.notes
             else:
                 made.save(out)
                 files = [out]
-    if checkpoint is not None:
-        remove_checkpoint(checkpoint)
+    if writing.checkpoint is not None:
+        remove_checkpoint(writing.checkpoint)
     for note in notes:
         say(f"gramian: {note}")
     _report(fitted, files, as_json)
@@ -126,10 +110,8 @@ def fit_table(
     model: Any,
     table: Any,
     command: tuple[str, ...],
-    loadings: str = "unit",
-    table_format: str = "csv",
+    writing: Writing = PLAINLY,
     scores: bool = True,
-    checkpoint: str | None = None,
 ) -> Any:
     """Fit a model to a table; of a table in a file scores are found when they are written.
 
@@ -143,32 +125,31 @@ def fit_table(
     from gramian.report.summary import Fitted
 
     start = time.perf_counter()
-    given = {} if checkpoint is None else {"checkpoint": checkpoint}
+    given = {} if writing.checkpoint is None else {"checkpoint": writing.checkpoint}
     now = scores and not is_stored(table)
     with progress("computing"):
         mapped = model.fit_transform(table, **given) if now else np.empty((0, 0))
         fitted = model if now else model.fit(table, **given)
     seconds = time.perf_counter() - start
-    return Fitted(fitted, table, np.asarray(mapped), command, seconds, loadings, table_format)
+    kinds = writing.loadings or "unit", writing.format or "csv"
+    return Fitted(fitted, table, np.asarray(mapped), command, seconds, *kinds)
 
 
-def _check_writing(
-    options: Model, loadings: str | None, table_format: str | None, report: bool, to_folder: bool
-) -> None:
-    if report and not to_folder:
+def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
+    if writing.report and not to_folder:
         raise ParameterError(
             "--report goes into a folder of results. Name one with -o, or see gramian report."
         )
-    for name, value, allowed in (("--loadings", loadings, LOADINGS), ("--format", table_format, FORMATS)):
-        if value is not None:
-            check_choice(name, value, allowed)
+    for name, allowed in (("loadings", LOADINGS), ("format", FORMATS)):
+        if (value := getattr(writing, name)) is not None:
+            check_choice(flag(name), value, allowed)
             if not to_folder:
-                raise ParameterError(f"{name} is about tables in a folder. Name one with -o.")
-    if loadings is not None and options.kernel is not None:
+                raise ParameterError(f"{flag(name)} is about tables in a folder. Name one with -o.")
+    if writing.loadings is not None and options.kernel is not None:
         raise ParameterError(
             "--loadings belongs to PCA: components of kernel PCA have no loadings. Leave it out."
         )
-    if loadings == "correlation" and options.no_center:
+    if writing.loadings == "correlation" and options.no_center:
         raise ParameterError("--loadings correlation needs centred data. Leave out --no-center.")
 
 

@@ -66,7 +66,7 @@ def read_table(
             table = asked.open(working, expected, in_place=in_place)
         else:
             table = in_chunks(asked, expected)
-    if limit is None and is_stored(table):
+    if limit is None and engine.engine is None and is_stored(table):
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
             f"{data} has {amount(size)}, and this command needs all of it in memory, of which "

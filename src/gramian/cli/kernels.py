@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import JsonFlag, Reading, Seed, as_arguments, help_alone, option, spread
+from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, asked, help_alone, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -41,33 +41,23 @@ def kernels_table() -> None:
 def kernels_audit(
     kernel: Annotated[
         str,
-        typer.Argument(
-            metavar="EXPRESSION",
-            help="Such as 'rbf(sigma=2) + linear()', or precomputed when DATA is a Gram matrix.",
-            show_default=False,
+        argument(
+            "EXPRESSION", "Such as 'rbf(sigma=2) + linear()', or precomputed when DATA is a Gram matrix."
         ),
     ],
     *,
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Rows to test, in any form that fit reads. Without them, counter-examples are searched for.",
-            show_default=False,
+        argument(
+            "DATA",
+            "Rows to test, in any form that fit reads. Without them, counter-examples are searched for.",
         ),
     ] = None,
     reading: Reading,
-    features: Annotated[
-        int | None, option("--features", "D", "Search among points of D features. [1, 2 and 3]")
-    ] = None,
-    value_tol: Annotated[
-        float | None,
-        option(
-            "--value-tol",
-            "NUMBER",
-            "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]",
-        ),
-    ] = None,
+    features: int | None = asked("D", "Search among points of D features. [1, 2 and 3]"),
+    value_tol: float | None = asked(
+        "NUMBER", "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]"
+    ),
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:

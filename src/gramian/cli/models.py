@@ -136,3 +136,24 @@ def number_or_share(option: str, text: str, advice: str) -> int | float:
     if not (value >= 1 if isinstance(value, int) else 0 < value < 1):
         raise ParameterError(f"{option} {text} is out of range. {advice}")
     return value
+
+
+def read_counts(option: str, text: str) -> list[int]:
+    """Read numbers of components, in rising order.
+
+    Raises
+    ------
+    ParameterError
+        For anything but whole numbers from 1.
+
+    Examples
+    --------
+    >>> read_counts("-r", "10"), read_counts("-r", "5,2, 10")
+    ([10], [2, 5, 10])
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) >= 1 for part in parts):
+        raise ParameterError(
+            f"{option} {text} is not understood. Give a whole number such as 10, or several, such as 2,5,10."
+        )
+    return sorted({int(part) for part in parts})

@@ -3,9 +3,9 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -14,27 +14,45 @@ from gramian.errors import ParameterError
 
 
 def option(flag: str, metavar: str, help: str) -> Any:
-    """Declare an option with a value; what its default is, the help text says."""
+    """Declare an option with a value that several commands have; what its default is, the help text says."""
     return typer.Option(flag, metavar=metavar, help=help, show_default=False)
 
 
 def out(metavar: str, help: str) -> Any:
-    """Declare where results go."""
+    """Declare where results go, where that must be said."""
     return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """Declare what is given without the name of an option."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+def asked(metavar: str, help: str, default: Any = None, *flags: str) -> Any:
+    """Declare an option with a value, of one command or record, that is written as its name is.
+
+    The result stands where the default does; :func:`spread` makes an option of it.
+    """
+    declared = {"metavar": metavar, "help": help, "flags": flags, "show_default": False}
+    return field(default=default, metadata=declared)
+
+
+def switch(help: str) -> Any:
+    """Declare an option without a value, as :func:`asked` does."""
+    return field(default=False, metadata={"help": help, "flags": ()})
 
 
 Data = Annotated[
     str,
-    typer.Argument(
-        metavar="DATA",
-        help="A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where "
+    argument(
+        "DATA",
+        "A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where "
         "there are several), a folder or .zip of pictures, or -.",
-        show_default=False,
     ),
 ]
 ModelFile = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="A .gramian file, or a folder written by fit.", show_default=False),
+    argument("MODEL", "A .gramian file, or a folder written by fit."),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output.")]
 Seed = Annotated[
@@ -66,39 +84,16 @@ MemoryLimit = Annotated[
 class Reading:
     """Which part of the data is read, and how."""
 
-    rows: Annotated[
-        Text, option("--rows", "A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
-    ] = None
-    columns: Annotated[
-        Text,
-        option("--columns", "A,B,..", "Columns to use, by name or position; @FILE lists them, one a line."),
-    ] = None
-    drop: Annotated[Text, option("--drop", "A,B,..", "Columns to leave out; also @FILE.")] = None
-    id: Annotated[Text, option("--id", "COLUMN", "Column that names the rows.")] = None
-    label: Annotated[
-        Text,
-        option(
-            "--label", "COLUMN", "Column to set aside as labels; may hold text. With --transpose, the row."
-        ),
-    ] = None
-    labels_from: Annotated[
-        Text,
-        option(
-            "--labels-from",
-            "FILE[:COLUMN]",
-            "Labels from another file, by row names or order.",
-        ),
-    ] = None
-    transpose: Annotated[
-        bool, typer.Option("--transpose", help="Swap rows and columns, as for genes x samples.")
-    ] = False
-    missing: Annotated[
-        Text, option("--missing", "HOW", "Missing values: mean, drop-rows or drop-columns.")
-    ] = None
-    size: Annotated[Text, option("--size", "WxH", "Resize pictures to this size.")] = None
-    na_values: Annotated[
-        Text, option("--na-values", "A,B,..", "What else stands for a missing value in text, such as -.")
-    ] = None
+    rows: Text = asked("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
+    columns: Text = asked("A,B,..", "Columns to use, by name or position; @FILE lists them, one a line.")
+    drop: Text = asked("A,B,..", "Columns to leave out; also @FILE.")
+    id: Text = asked("COLUMN", "Column that names the rows.")
+    label: Text = asked("COLUMN", "Column to set aside as labels; may hold text. With --transpose, the row.")
+    labels_from: Text = asked("FILE[:COLUMN]", "Labels from another file, by row names or order.")
+    transpose: bool = switch("Swap rows and columns, as for genes x samples.")
+    missing: Text = asked("HOW", "Missing values: mean, drop-rows or drop-columns.")
+    size: Text = asked("WxH", "Resize pictures to this size.")
+    na_values: Text = asked("A,B,..", "What else stands for a missing value in text, such as -.")
 
     @property
     def labelled(self) -> bool:
@@ -118,108 +113,56 @@ class Reading:
 class Model:
     """What is computed: the parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
 
-    kernel: Annotated[
-        Text,
-        option(
-            "--kernel",
-            "KERNEL",
-            "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
-            "see gramian kernels table. PCA without it.",
-        ),
-    ] = None
-    components: Annotated[
-        Text,
-        option(
-            "--components",
-            "K",
-            "A number such as 10, an explained variance ratio such as 0.95, or a rule: parallel, cv, "
-            "and for PCA mle, sign-flip, gavish-donoho. [all]",
-        ),
-    ] = None
-    max_rmse: Annotated[
-        float | None,
-        option(
-            "--max-rmse",
-            "NUMBER",
-            "PCA: as many components as keep the root-mean-square error of an entry at or below this.",
-        ),
-    ] = None
-    gamma: Annotated[
-        Text,
-        option(
-            "--gamma",
-            "NUMBER",
-            "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
-            "median: by the median distance of rows. [1 / columns; 1 for chi2]",
-        ),
-    ] = None
-    degree: Annotated[int | None, option("--degree", "NUMBER", "Power of poly. [3]")] = None
-    coef0: Annotated[float | None, option("--coef0", "NUMBER", "Constant of poly and sigmoid. [1]")] = None
-    no_center: Annotated[bool, typer.Option("--no-center", help="Do not subtract the mean.")] = False
-    scale: Annotated[
-        Text, option("--scale", "HOW", "PCA: unit (variance 1), pareto or genotype. [as they are]")
-    ] = None
-    whiten: Annotated[bool, typer.Option("--whiten", help="PCA: scores of variance 1.")] = False
-    ddof: Annotated[int | None, option("--ddof", "NUMBER", "PCA: variances divide by rows - ddof. [1]")] = (
-        None
+    kernel: Text = asked(
+        "KERNEL",
+        "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
+        "see gramian kernels table. PCA without it.",
     )
-    solver: Annotated[
-        Text,
-        option(
-            "--solver",
-            "NAME",
-            "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. For many columns of PCA "
-            "frequent-directions, for many rows of kernel PCA nystroem or random-features, which "
-            "approximate. [auto]",
-        ),
-    ] = None
-    landmarks: Annotated[
-        int | None,
-        option("--landmarks", "NUMBER", "Landmarks of nystroem, or number of random features. [1000]"),
-    ] = None
-    landmark_rule: Annotated[
-        Text,
-        option(
-            "--landmark-rule", "HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]"
-        ),
-    ] = None
-    tol: Annotated[
-        float | None,
-        option("--tol", "NUMBER", "Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]"),
-    ] = None
+    components: Text = asked(
+        "K",
+        "A number such as 10, an explained variance ratio such as 0.95, or a rule: parallel, cv, "
+        "and for PCA mle, sign-flip, gavish-donoho. [all]",
+    )
+    max_rmse: float | None = asked(
+        "NUMBER", "PCA: as many components as keep the root-mean-square error of an entry at or below this."
+    )
+    gamma: Text = asked(
+        "NUMBER",
+        "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
+        "median: by the median distance of rows. [1 / columns; 1 for chi2]",
+    )
+    degree: int | None = asked("NUMBER", "Power of poly. [3]")
+    coef0: float | None = asked("NUMBER", "Constant of poly and sigmoid. [1]")
+    no_center: bool = switch("Do not subtract the mean.")
+    scale: Text = asked("HOW", "PCA: unit (variance 1), pareto or genotype. [as they are]")
+    whiten: bool = switch("PCA: scores of variance 1.")
+    ddof: int | None = asked("NUMBER", "PCA: variances divide by rows - ddof. [1]")
+    solver: Text = asked(
+        "NAME",
+        "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. For many columns of PCA "
+        "frequent-directions, for many rows of kernel PCA nystroem or random-features, which "
+        "approximate. [auto]",
+    )
+    landmarks: int | None = asked("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
+    landmark_rule: Text = asked("HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]")
+    tol: float | None = asked(
+        "NUMBER", "Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]"
+    )
     seed: Seed = 0
-    memory_limit: Annotated[
-        Text,
-        option(
-            "--memory-limit",
-            "BYTES",
-            "Working memory, such as 4GB; the data and the results come on top. [80 % of the machine's]",
-        ),
-    ] = None
+    memory_limit: Text = asked(
+        "BYTES", "Working memory, such as 4GB; the data and the results come on top. [80 % of the machine's]"
+    )
     device: Device = None
-    repair: Annotated[
-        Text,
-        option("--repair", "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]"),
-    ] = None
-    preimage: Annotated[
-        Text,
-        option(
-            "--preimage", "HOW", "Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]"
-        ),
-    ] = None
+    repair: Text = asked("HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]")
+    preimage: Text = asked("HOW", "Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]")
 
 
 @dataclass(frozen=True)
 class Engine:
     """Who computes: this process, or Dask."""
 
-    engine: Annotated[
-        Text,
-        option("--engine", "NAME", "dask: work on a .zarr or .parquet in chunks, by the threads of Dask."),
-    ] = None
-    scheduler: Annotated[
-        Text, option("--scheduler", "ADDRESS", "Have --engine dask use this cluster: tcp://HOST:8786.")
-    ] = None
+    engine: Text = asked("NAME", "dask: work on a .zarr or .parquet in chunks, by the threads of Dask.")
+    scheduler: Text = asked("ADDRESS", "Have --engine dask use this cluster: tcp://HOST:8786.")
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -252,16 +195,11 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in inspect.signature(command).parameters.items():
         kind = hints[name]
         if not (isinstance(kind, type) and is_dataclass(kind)):
-            parameters.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
+            parameters.append(_parameter(name, kind, parameter.default))
             continue
         inner = get_type_hints(kind, include_extras=True)
-        records[name] = (kind, [field.name for field in fields(kind)])
-        parameters += [
-            inspect.Parameter(
-                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=inner[f.name]
-            )
-            for f in fields(kind)
-        ]
+        records[name] = (kind, [one.name for one in fields(kind)])
+        parameters += [_parameter(one.name, inner[one.name], one) for one in fields(kind)]
 
     @wraps(command)
     def spread_command(**given: Any) -> None:
@@ -273,6 +211,16 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     spread_command.__annotations__ = {p.name: p.annotation for p in parameters}
     del spread_command.__wrapped__
     return spread_command
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    """Return a parameter as typer reads it."""
+    if isinstance(default, Field):
+        declared = dict(default.metadata)
+        flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (flag(name),))
+        kind = Annotated[kind, typer.Option(*flags, **declared)] if declared else kind
+        default = default.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def help_alone(context: typer.Context) -> None:
@@ -299,7 +247,7 @@ def only_for(what: str, options: Any, *names: str) -> None:
             raise ParameterError(f"{flag(name)} belongs to {what}. Leave it out, or ask for that.")
 
 
-def as_arguments(options: Any) -> list[str]:
+def as_arguments(*records: Any) -> list[str]:
     """Return the command-line arguments that give these options: only those that are not the default.
 
     Examples
@@ -307,14 +255,10 @@ def as_arguments(options: Any) -> list[str]:
     >>> as_arguments(Reading(rows="0:5", transpose=True))
     ['--rows', '0:5', '--transpose']
     """
-    hints = get_type_hints(type(options), include_extras=True)
     arguments: list[str] = []
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if value == field.default:
-            continue
-        flag = next(
-            part.default for part in get_args(hints[field.name]) if isinstance(part, typer.models.OptionInfo)
-        )
-        arguments += [str(flag)] if value is True else [str(flag), str(value)]
+    for options in records:
+        for one in fields(options):
+            value = getattr(options, one.name)
+            if value != one.default:
+                arguments += [flag(one.name)] if value is True else [flag(one.name), str(value)]
     return arguments

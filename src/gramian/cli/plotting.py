@@ -4,11 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from gramian.checks import check_choice
 from gramian.cli.inputs import read_model, read_new_data
-from gramian.cli.options import JsonFlag, ModelFile, Reading, option, out
+from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, asked
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -35,22 +33,16 @@ def plot(
     reading: Reading,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="DATA", help="Rows to draw, read as by transform.", show_default=False),
+        argument("DATA", "Rows to draw, read as by transform."),
     ] = None,
-    what: Annotated[
-        str | None,
-        option("--what", "A,B,..", f"Figures: {', '.join(TAKES)}. [all that the model and DATA give]"),
-    ] = None,
-    color: Annotated[
-        str | None,
-        option("--color", "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"),
-    ] = None,
-    x: Annotated[
-        str, option("--x", "PC1", "Component across, such as PC3; for whitening the number of a column. [1]")
-    ] = "1",
-    y: Annotated[str, option("--y", "PC2", "Component upwards; for whitening a column. [2]")] = "2",
-    kind: Annotated[str, option("--format", "KIND", "svg, png, pdf or html. [svg]")] = "svg",
-    out: Annotated[str, out("FOLDER", "Where the figures go. [figures]")] = "figures",
+    what: str | None = asked("A,B,..", f"Figures: {', '.join(TAKES)}. [all that the model and DATA give]"),
+    color: str | None = asked(
+        "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"
+    ),
+    x: str = asked("PC1", "Component across, such as PC3; for whitening the number of a column. [1]", "1"),
+    y: str = asked("PC2", "Component upwards; for whitening a column. [2]", "2"),
+    kind: str = asked("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
+    out: str = asked("FOLDER", "Where the figures go. [figures]", "figures"),
     as_json: JsonFlag = False,
 ) -> None:
     """Draw a saved model.

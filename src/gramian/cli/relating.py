@@ -1,9 +1,7 @@
 """The command that finds laws: ``relations``."""
 
-from typing import Annotated
-
 from gramian.cli.inputs import read_table
-from gramian.cli.options import Data, JsonFlag, Reading, option
+from gramian.cli.options import Data, JsonFlag, Reading, asked
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
@@ -17,33 +15,30 @@ TOLD = (
 def relations(
     data: Data,
     reading: Reading,
-    degree: Annotated[int, option("--degree", "NUMBER", "Largest degree of the equations. [2]")] = 2,
-    tol: Annotated[
-        float | None,
-        option(
-            "--tol",
-            "NUMBER",
-            "Largest residual accepted, over the standard deviation of each column. [by the data]",
-        ),
-    ] = None,
+    degree: int = asked("NUMBER", "Largest degree of the equations. [2]", 2),
+    tol: float | None = asked(
+        "NUMBER", "Largest residual accepted, over the standard deviation of each column. [by the data]"
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Find equations that all rows obey.
 
     Polynomials of the columns, such as x^2 + y^2 - 1 = 0, in the columns' own units, with their residuals.
     """
+    from gramian.arrays import memory_limit_bytes
     from gramian.laws.relations import relations as find
-    from gramian.report.facts import data_facts
+    from gramian.report.facts import data_facts, told
 
-    table = read_table(data, reading)
+    # Equations of degree 1 take one pass over the file.
+    table = read_table(data, reading, limit=memory_limit_bytes(None) if degree == 1 else None)
     with progress("computing"):
         found = find(table, degree, tol=tol)
-    each = [{name: getattr(one, name) for name in TOLD} | {"columns": one.feature_names} for one in found]
+    each = [told(one, *TOLD) | {"columns": one.feature_names} for one in found]
     facts = {
         "data": data_facts(table),
         "degree": found.degree,
         "monomials": found.n_monomials,
-        "distinct_rows": found.n_samples,
+        "distinct_rows": found.n_samples if found.distinct else None,
         "relations": each,
         "nearest_other": found.nearest,
         "limit": found.limit,

@@ -5,11 +5,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.models import LANDMARKS, estimator
-from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, as_arguments, out
+from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, argument, as_arguments, asked
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import GramianError, ParameterError
@@ -24,13 +22,9 @@ def report(
     reading: Reading,
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="What it was fitted on, or new rows; read as by transform.",
-            show_default=False,
-        ),
+        argument("DATA", "What it was fitted on, or new rows; read as by transform."),
     ] = None,
-    out: Annotated[str, out("FILE", "A .html file. [report.html]")] = "report.html",
+    out: str = asked("FILE", "A .html file. [report.html]", "report.html"),
     as_json: JsonFlag = False,
 ) -> None:
     """Explain a saved model on one page for a browser.
@@ -65,16 +59,13 @@ def report(
     same = table is not None and table.values.shape[0] == fitted.n_samples_
     reading = _as_fitted(reading, fitted)
     options = _options(fitted) if same or table is None else None
-    command = () if options is None else _command(data or "DATA", reading, options, model)
+    fit = ("gramian", "fit", data or "DATA")
+    command = () if options is None else (*fit, *as_arguments(reading, options), "-o", model)
     given = read_arguments(data, reading) if data is not None and same and data != "-" else None
     with progress("writing"):
         told = Fitted(fitted, table, command=command, reading=given)
         write_report(out, told, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
-
-
-def _command(data: str, reading: Reading, options: Model, model: str) -> tuple[str, ...]:
-    return ("gramian", "fit", data, *as_arguments(reading), *as_arguments(options), "-o", model)
 
 
 def read_arguments(data: str, reading: Reading) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from gramian.checks import check_choice, check_integer
-from gramian.cli.inputs import read_table
+from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, only_for, option, spread
+from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, asked, only_for, spread, switch
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -26,57 +24,30 @@ NUMBERS = ("ridge", "knn", "tree")
 class Selecting:
     """How features are selected: the parameters of the two selectors."""
 
-    method: Annotated[
-        str,
-        option(
-            "--method",
-            "NAME",
-            "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. "
-            "[mutual-information]",
-        ),
-    ] = "mutual-information"
-    estimator: Annotated[
-        str | None,
-        option(
-            "--estimator",
-            "NAME",
-            "What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
-            "All but tree on standardised columns. [logistic or ridge, by the label]",
-        ),
-    ] = None
-    features: Annotated[
-        str | None,
-        option(
-            "--features",
-            "K",
-            "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
-            "one-se. [cv; best]",
-        ),
-    ] = None
-    alpha: Annotated[
-        float | None, option("--alpha", "RATE", "With --features fdr: false discovery rate. [0.05]")
-    ] = None
-    cv: Annotated[int | None, option("--cv", "FOLDS", "Parts, each held out once. [5]")] = None
-    redundancy: Annotated[
-        str | None, option("--redundancy", "HOW", "Filters: mrmr passes over what repeats others.")
-    ] = None
-    floating: Annotated[
-        bool, typer.Option("--floating", help="Wrappers: undo steps that later ones made superfluous.")
-    ] = False
-    patience: Annotated[
-        int | None, option("--patience", "STEPS", "Wrappers: stop after so many without gain. [all]")
-    ] = None
-    nested: Annotated[
-        bool, typer.Option("--nested", help="Wrappers: also validate the whole selection, from outside.")
-    ] = False
-    no_validate: Annotated[
-        bool,
-        typer.Option("--no-validate", help="Wrappers: score on the rows that were fitted. Teaching only."),
-    ] = False
-    scoring: Annotated[str | None, option("--scoring", "NAME", "A score of scikit-learn. [accuracy; r2]")] = (
-        None
+    method: str = asked(
+        "NAME",
+        "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. [mutual-information]",
+        "mutual-information",
     )
-    neighbors: Annotated[int | None, option("--neighbors", "NUMBER", "Of knn. [5]")] = None
+    estimator: str | None = asked(
+        "NAME",
+        "What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
+        "All but tree on standardised columns. [logistic or ridge, by the label]",
+    )
+    features: str | None = asked(
+        "K",
+        "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
+        "one-se. [cv; best]",
+    )
+    alpha: float | None = asked("RATE", "With --features fdr: false discovery rate. [0.05]")
+    cv: int | None = asked("FOLDS", "Parts, each held out once. [5]")
+    redundancy: str | None = asked("HOW", "Filters: mrmr passes over what repeats others.")
+    floating: bool = switch("Wrappers: undo steps that later ones made superfluous.")
+    patience: int | None = asked("STEPS", "Wrappers: stop after so many without gain. [all]")
+    nested: bool = switch("Wrappers: also validate the whole selection, from outside.")
+    no_validate: bool = switch("Wrappers: score on the rows that were fitted. Teaching only.")
+    scoring: str | None = asked("NAME", "A score of scikit-learn. [accuracy; r2]")
+    neighbors: int | None = asked("NUMBER", "Of knn. [5]")
     seed: Seed = 0
 
 
@@ -85,17 +56,12 @@ def select(
     data: Data,
     reading: Reading,
     selecting: Selecting,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
-            "- for standard output.",
-            show_default=False,
-        ),
-    ] = None,
+    engine: Engine = HERE,
+    out: str | None = asked(
+        "FILE",
+        "A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
+        "- for standard output.",
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Choose the columns that tell most about a label.
@@ -114,7 +80,12 @@ def select(
             "select compares columns with a label. Name its column with --label, or its file with "
             "--labels-from."
         )
-    table = read_table(data, reading)
+    if engine.engine is not None and selecting.method in WRAPPERS:
+        raise ParameterError(
+            f"--method {selecting.method} looks at all rows many times, and --engine dask leaves them in "
+            f"chunks. Take one of {', '.join(FILTERS)}, or leave out --engine and choose some --rows."
+        )
+    table = read_table(data, reading, engine=engine)
     _check_names(table, out)
     from gramian.selection.labels import as_target
 
@@ -208,11 +179,12 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
         For a name that is not known, or that does not go with the label.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    from gramian.selection.validating import default_estimator
 
     allowed = CLASSES if discrete else NUMBERS
     if name is None:
@@ -222,15 +194,12 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
         raise ParameterError(
             f"{what}, and --estimator {name} does not go with it. Take one of {', '.join(allowed)}."
         )
+    if name == allowed[0]:
+        return default_estimator(discrete)
     if name == "tree":
         return (DecisionTreeClassifier if discrete else DecisionTreeRegressor)(random_state=seed)
     nearest = KNeighborsClassifier if discrete else KNeighborsRegressor
-    last = {
-        "logistic": lambda: LogisticRegression(max_iter=1000),
-        "lda": LinearDiscriminantAnalysis,
-        "ridge": Ridge,
-        "knn": lambda: nearest(n_neighbors=5 if neighbors is None else neighbors),
-    }[name]()
+    last = LinearDiscriminantAnalysis() if name == "lda" else nearest(neighbors or 5)
     return make_pipeline(StandardScaler(), last)
 
 

@@ -1,4 +1,4 @@
-"""The command that answers over HTTP: ``serve``."""
+"""The command that shows a page and answers over HTTP: ``serve``."""
 
 import os
 import webbrowser
@@ -45,9 +45,10 @@ def serve(
         bool, typer.Option("--api-only", help="Serve no page for people; opens no browser.")
     ] = False,
 ) -> None:
-    """Answer other programs and browsers over HTTP.
+    """Show a page in the browser, and answer other programs over HTTP.
 
-    The routes are listed under /docs. Only this machine is answered unless there is a token. Runs until
+    On the page: upload data or take an example, see the plan, fit, look at the figures. The routes for
+    programs are listed under /docs. Only this machine is answered unless there is a token. Runs until
     Ctrl-C; standard error has one line of JSON for every request.
     """
     from gramian.service import create_app
@@ -68,7 +69,8 @@ def serve(
 
     def ready(url: str) -> None:
         known = "" if token is None else " Visitors need the token."
-        say(f"gramian answers at {url} until Ctrl-C; the routes are at {url}docs.{known}")
+        page = "" if api_only else "open it in a browser, or see "
+        say(f"gramian answers at {url} until Ctrl-C: {page}the routes at {url}docs.{known}")
         if not no_open and not api_only:
             webbrowser.open(url)
 

@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table, refuse_folder
 from gramian.cli.models import number_or_name, read_components
-from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option, out
+from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, asked
 from gramian.cli.outputs import TABLES, answer, check_file, check_not_input, check_place, table_target
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -20,26 +20,16 @@ SAMPLED = 1 << 22
 def whiten(
     data: Data,
     reading: Reading,
-    out: Annotated[
-        str,
-        out(
-            "PATH",
-            "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV. "
-            "FILE.gramian: the model. [-]",
-        ),
-    ] = "-",
-    method: Annotated[
-        str, option("--method", "NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]")
-    ] = "zca",
-    components: Annotated[
-        str | None,
-        option("--components", "K", "Directions to keep, or the explained variance ratio. [all]"),
-    ] = None,
-    regularization: Annotated[
-        str | None,
-        option("--regularization", "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]"),
-    ] = None,
-    ddof: Annotated[int, option("--ddof", "NUMBER", "Variances divide by rows - ddof. [1]")] = 1,
+    out: str = asked(
+        "PATH",
+        "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV. "
+        "FILE.gramian: the model. [-]",
+        "-",
+    ),
+    method: str = asked("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca"),
+    components: str | None = asked("K", "Directions to keep, or the explained variance ratio. [all]"),
+    regularization: str | None = asked("HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]"),
+    ddof: int = asked("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,
     engine: Engine = HERE,
     device: Device = None,

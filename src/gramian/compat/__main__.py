@@ -34,7 +34,7 @@ def main() -> int:
     # As when Python itself runs it.
     sys.path[0] = str(script.parent.resolve())
     # scikit-learn takes longer to import than everything before.
-    from gramian.compat.places import put_in_place
+    from gramian.compat.sklearn import put_in_place
 
     put_in_place()
     runpy.run_path(arguments[0], run_name="__main__")

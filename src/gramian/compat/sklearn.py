@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import wraps
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -213,8 +215,7 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
         return count
 
     def _follow(self, stream: gramian.PCA) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)
+        with warnings.catch_warnings(action="ignore", category=RankWarning):
             components = stream.components_
         for name in (*TOLD, "rank_", "noise_variance_"):
             setattr(self, name, getattr(stream, name))
@@ -389,38 +390,24 @@ def _while_better(
     return None if best is None else search.set_params(n_features_to_select=best).fit(X, y)
 
 
-def mutual_info_classif(
-    X: Any,
-    y: Any,
-    *,
-    discrete_features: Any = "auto",
-    n_neighbors: int = 3,
-    copy: bool = True,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-) -> Any:
+@wraps(classif_of_scikit_learn, assigned=())
+def mutual_info_classif(X: Any, y: Any, **options: Any) -> Any:
     """scikit-learn's ``mutual_info_classif`` by :func:`gramian.mutual_information`, in nats."""
-    shared = {"n_neighbors": n_neighbors, "random_state": random_state, "n_jobs": n_jobs}
-    return _information(classif_of_scikit_learn, X, y, discrete_features, copy, shared)
+    return _information(classif_of_scikit_learn, X, y, options)
 
 
-def mutual_info_regression(
-    X: Any,
-    y: Any,
-    *,
-    discrete_features: Any = "auto",
-    n_neighbors: int = 3,
-    copy: bool = True,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-) -> Any:
+@wraps(regression_of_scikit_learn, assigned=())
+def mutual_info_regression(X: Any, y: Any, **options: Any) -> Any:
     """scikit-learn's ``mutual_info_regression`` by :func:`gramian.mutual_information`, in nats."""
-    shared = {"n_neighbors": n_neighbors, "random_state": random_state, "n_jobs": n_jobs}
-    return _information(regression_of_scikit_learn, X, y, discrete_features, copy, shared)
+    return _information(regression_of_scikit_learn, X, y, options)
 
 
-def _information(theirs: Any, X: Any, y: Any, discrete: Any, copy: bool, shared: dict[str, Any]) -> Any:
+def _information(theirs: Any, X: Any, y: Any, options: dict[str, Any]) -> Any:
     """Values of shape (n_features,): gramian's, or scikit-learn's where it has to answer."""
+    given = signature(theirs).bind(X, y, **options)
+    given.apply_defaults()
+    shared = {name: given.kwargs[name] for name in ("n_neighbors", "random_state", "n_jobs")}
+    discrete = given.kwargs["discrete_features"]
     # gramian's "auto" looks at the values of a column.
     chosen = sp.issparse(X) if isinstance(discrete, str) and discrete == "auto" else discrete
     if getattr(X, "ndim", 2) == 2 and (chosen is True or not sp.issparse(X)):
@@ -429,7 +416,7 @@ def _information(theirs: Any, X: Any, y: Any, discrete: Any, copy: bool, shared:
             return gramian.mutual_information(X, y, discrete=chosen, discrete_target=classes, **shared).values
         except GramianError:
             pass
-    return theirs(X, y, discrete_features=discrete, copy=copy, **shared)
+    return theirs(*given.args, **given.kwargs)
 
 
 def _within_the_rank(model: Any, scores: Any) -> Any:
@@ -440,9 +427,8 @@ def _within_the_rank(model: Any, scores: Any) -> Any:
 
 
 def _quietly(work: Any, X: Any) -> Any:
-    with warnings.catch_warnings():
-        # scikit-learn says nothing of components without variance.
-        warnings.simplefilter("ignore", RankWarning)
+    # scikit-learn says nothing of components without variance.
+    with warnings.catch_warnings(action="ignore", category=RankWarning):
         return work(X)
 
 
@@ -458,3 +444,18 @@ def _forget(model: Any) -> None:
 def _like(values: Any, components: Any) -> Any:
     """Values in the kind and dtype of the components, as scikit-learn has them."""
     return to_dtype(from_numpy(values, components), numpy_dtype(components))
+
+
+# Where scikit-learn's names are that gramian has too.
+PLACES = {
+    sklearn.decomposition: ("PCA", "IncrementalPCA", "KernelPCA"),
+    sklearn.kernel_approximation: ("Nystroem",),
+    sklearn.feature_selection: ("SequentialFeatureSelector", "mutual_info_classif", "mutual_info_regression"),
+}
+
+
+def put_in_place() -> None:
+    """Replace scikit-learn's names by gramian's, for everything that is imported from now on."""
+    for module, names in PLACES.items():
+        for name in names:
+            setattr(module, name, globals()[name])

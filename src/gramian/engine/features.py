@@ -16,19 +16,18 @@ import numpy as np
 
 from gramian.analysis.components import components_of, fixed_signs
 from gramian.arrays import as_float64, moved, power_of_two, to_float64
-from gramian.checks import counted
+from gramian.checks import amount, counted
 from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
-from gramian.errors import DataError, ParameterError
+from gramian.errors import ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
 from gramian.operators.costs import COSINE, KERNEL_VALUE, LARGE, Substitute, SymmetricCosts
 from gramian.operators.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
-from gramian.operators.kernel_source import NEAR_ONE
-from gramian.operators.operator import Operator
+from gramian.operators.kernel_source import NEAR_ONE, require_eigenvalues
+from gramian.operators.operator import Operator, SymmetricMatrix
 from gramian.operators.pivots import PER_CENTRE
 from gramian.operators.scatter import product_tolerance
-from gramian.operators.whole import SymmetricMatrix
 from gramian.records import (
     Approximation,
     Ask,
@@ -43,8 +42,7 @@ from gramian.records import (
 )
 from gramian.rows import Rows
 from gramian.solvers.product import EIGH_ALL
-from gramian.solvers.route import Route
-from gramian.solvers.spectra import count_of
+from gramian.solvers.route import Route, count_of
 
 EPS = float(np.finfo(np.float64).eps)
 # Directions among the landmarks that are shorter than this, relative and squared, are left out: what they
@@ -181,11 +179,7 @@ def landmark_features(
     )
     diagonal = as_float64(evaluator.diagonal(landmarks))
     largest = float(diagonal.max(initial=0.0))
-    if not np.isfinite(n * n * largest):
-        raise DataError(
-            "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
-            "the kernel, by a power of ten first."
-        )
+    require_eigenvalues(n * n * largest)
     scale = 4.0 ** (power_of_two(largest) // 2) if abs(power_of_two(largest)) > NEAR_ONE else 1.0
     values = KernelValues(evaluator, landmarks, 1.0 / scale)
     W = np.empty((landmarks.shape[0],) * 2)
@@ -271,7 +265,7 @@ class FeatureProblem(Problem):
         """Sum of all eigenvalues of the exact matrix, or a bound on it."""
         return float(np.trace(self.matrix)) + (self.bounds.unexplained or 0.0)
 
-    def operator(self, route: Route) -> SymmetricMatrix:
+    def build(self, route: Route) -> SymmetricMatrix:
         """Return the matrix as an operator; what is rounding in the sums is none of its rank."""
         made = SymmetricMatrix(self.matrix, psd=True)
         unit = float(np.finfo(np.float32 if self.sums.single else np.float64).eps) / 2
@@ -358,13 +352,16 @@ def feature_costs(
     if rule is not None:
         cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
         centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
+        # Columns of the factor are made when few candidates are accepted: from none of them to nearly all.
+        factor = n * m * (4 if single else 8) if rule == "rpcholesky" else 0
+        drawn = f"{m} rows by randomly pivoted Cholesky, whose factor takes up to {amount(factor)}"
         details = {
-            "rpcholesky": (f"{m} rows by randomly pivoted Cholesky", cholesky),
+            "rpcholesky": (drawn, cholesky),
             "uniform": (f"{m} rows, each as likely as any other", 0.0),
             "kmeans": (f"{m} centres by k-means", centres),
             "given": (f"{m} rows that were given", 0.0),
         }
-        size += n * m * (4 if single else 8) if rule == "rpcholesky" and not elsewhere else 0
+        size += 0 if elsewhere else factor
         steps = [
             Step("choose", *details[rule]),
             Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,16 @@ import numpy as np
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import from_numpy, is_numpy, moved, to_dtype
 from gramian.engine.solving import Problem, Solved
-from gramian.errors import DataError, IndefiniteKernelError, ParameterError
+from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
-from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few
+from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few, require_eigenvalues
 from gramian.operators.operator import Operator
-from gramian.operators.spread_tiles import SpreadTiles
-from gramian.operators.tiles import TileMatrix
+from gramian.operators.tiles import SpreadTiles, TileMatrix
 from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
 from gramian.rows import Rows
 from gramian.solvers.krylov import KrylovRoute
-from gramian.solvers.route import Route
-from gramian.solvers.spectra import count_for_fraction
+from gramian.solvers.route import Route, count_for_fraction
 from gramian.store import Passes
 
 
@@ -89,7 +87,6 @@ class KernelProblem(Problem):
     unit: str = "eigenvalues of Kc"
     passes: Passes | None = None
     spread: Any = None
-    _built: tuple[Any, CenteredKernelOperator] | None = field(default=None, repr=False)
 
     @property
     def everything(self) -> bool:
@@ -105,13 +102,10 @@ class KernelProblem(Problem):
         elsewhere = None if self.spread is None else self.spread.room
         return KernelCosts((n, width), self.calls, self.given, self.psd, self.single, elsewhere)
 
-    def operator(self, route: Route) -> CenteredKernelOperator:
-        """Build the matrix that a route works on; the one built last is used again."""
+    def build(self, route: Route) -> CenteredKernelOperator:
+        """Build the centred kernel matrix of tiles, as the route wants them."""
         assert self.source is not None
         form, rows = route.form, self.rows
-        if self._built is not None and self._built[0] == form:
-            return self._built[1]
-        self._built = None
         exact = source = self.source
         if form.storage == "again" and not form.double and isinstance(exact, KernelSource) and self.single:
             source = exact.single()
@@ -123,7 +117,7 @@ class KernelProblem(Problem):
             tiles = TileMatrix(
                 rows.shape[0],
                 source,
-                _empty(rows),
+                from_numpy(np.empty(0), rows.like),
                 form.arithmetic,
                 share=1.0 if kept else form.share,
                 exact=None if source is exact else exact,
@@ -140,13 +134,7 @@ class KernelProblem(Problem):
             psd=self.psd,
             error_kind=source.error_kind,
         )
-        largest = max(operator.frobenius(), abs(operator.trace()))
-        if not np.isfinite(largest * self.factor()):
-            raise DataError(
-                "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
-                "the kernel, by a power of ten first."
-            )
-        self._built = form, operator
+        require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         return operator
 
     def start(self, route: Route, ask: Ask) -> Any:
@@ -256,10 +244,3 @@ def _noise(spectrum: Spectrum, operator: Operator) -> float:
     """Return the size below which an eigenvalue may be zero or have the other sign."""
     largest = float(np.abs(spectrum.values).max(initial=0.0))
     return spectrum.searched_to + operator.size * float(np.finfo(np.float64).eps) * largest
-
-
-def _empty(rows: Rows) -> Any:
-    """An empty float64 array of the kind that vectors have."""
-    if is_numpy(rows.like):
-        return np.empty(0)
-    return rows.xp.zeros((0,), dtype=rows.xp.float64, device=rows.like.device)

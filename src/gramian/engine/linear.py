@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,16 @@ from gramian.engine.solving import Problem, Solved
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
-from gramian.operators.covariance import CovarianceOperator
-from gramian.operators.gram import GramOperator
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.operator import Operator
-from gramian.operators.scatter import ScatterOperator
+from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.records import Ask, Components, FloatArray, Spectrum
 from gramian.rows import Rows
 from gramian.rows.device import quick_double
 from gramian.solvers.route import Route
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
-# which chunks of Dask are multiplied in float64.
+# which what is read in every pass is multiplied in float64.
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 
 
@@ -76,16 +74,15 @@ class LinearProblem(Problem):
     ddof: float = 1
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
-    _built: tuple[Any, Operator] | None = field(default=None, repr=False)
 
     @property
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
         columns = rows.cuts_columns or rows.is_spread
-        # A pass over chunks elsewhere costs more than products of few columns in float64, which need one.
-        quick = quick_double(rows.like) or (rows.is_spread and rows.shape[1] <= FEW_COLUMNS)
-        facts = (rows.is_sparse, rows.is_stored, columns, rows.share, rows.spread, quick)
+        # To read once more costs more than products of few columns in float64, which need one pass.
+        quick = quick_double(rows.like) or (rows.is_stored and rows.shape[1] <= FEW_COLUMNS)
+        facts = (rows.is_sparse, rows.speed, columns, rows.share, rows.spread, quick)
         return TableCosts(rows.shape, rows.dtype, *facts)
 
     @property
@@ -101,8 +98,7 @@ class LinearProblem(Problem):
     def measured(self) -> CenteredRows:
         """Return the centred data, measuring it in one pass where that has not been done."""
         if self.view is None:
-            options = {"center": self.center, "scale": self.scale, "ddof": self.ddof}
-            self.view = center_rows(self.rows, **options)  # type: ignore[arg-type]
+            self.view = center_rows(self.rows, center=self.center, scale=self.scale, ddof=self.ddof)
             require_range(self.view, self.degrees)
         return self.view
 
@@ -110,20 +106,14 @@ class LinearProblem(Problem):
         """Return how the data are centred and scaled."""
         return self.measured()
 
-    def operator(self, route: Route) -> ScatterOperator:
-        """Build the matrix that a route works on; the one built last is used again."""
+    def build(self, route: Route) -> ScatterOperator:
+        """Build the covariance or the Gram matrix; data that were not measured are on the way."""
         form = route.form
-        if self._built is not None and self._built[0] == form:
-            return self._built[1]  # type: ignore[return-value]
-        self._built = None
         if form.whole and form.matrix == "covariance" and self.view is None:
-            built: ScatterOperator = self._covariance(double=form.double)
-        else:
-            view = replace(self.measured(), double=form.double)
-            kind = GramOperator if form.matrix == "gram" else CovarianceOperator
-            built = kind(view, keep=form.storage == "kept", whole=form.whole)
-        self._built = form, built
-        return built
+            return self._covariance(double=form.double)
+        view = replace(self.measured(), double=form.double)
+        kind = GramOperator if form.matrix == "gram" else CovarianceOperator
+        return kind(view, keep=form.storage == "kept", whole=form.whole)
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""

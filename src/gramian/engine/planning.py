@@ -14,7 +14,7 @@ from typing import Any
 from gramian.arrays import on_accelerator
 from gramian.checks import amount
 from gramian.errors import CostWarning, MemoryLimitError
-from gramian.operators.costs import Costs, Form, TableCosts
+from gramian.operators.costs import Costs, TableCosts
 from gramian.records import MATRICES, Alternative, Ask, Cost, Plan, Target
 from gramian.solvers import krylov, product, svd
 from gramian.solvers.krylov import KrylovRoute
@@ -182,13 +182,13 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
         alternatives=tuple(
             Alternative(
                 other.route.solver,
-                MATRICES.get(other.route.form.matrix, other.route.form.matrix),
-                _storage(other.route.form),
-                other.route.form.arithmetic,
+                MATRICES.get(form.matrix, form.matrix),
+                f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage],
+                form.arithmetic,
                 other.cost.seconds,
                 other.cost.bytes,
             )
-            for other in others[:SHOWN]
+            for other, form in ((other, other.route.form) for other in others[:SHOWN])
         ),
     )
     told = costs.substitute
@@ -204,10 +204,6 @@ def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
         arithmetic=told.arithmetic,
         alternatives=(),
     )
-
-
-def _storage(form: Form) -> str:
-    return f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage]
 
 
 def warn_of_cost(found: Plan, advice: Callable[[], str], like: Any) -> None:

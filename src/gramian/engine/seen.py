@@ -13,8 +13,8 @@ from gramian.engine.solving import Solved
 from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, Substitute, SymmetricCosts, TableCosts
+from gramian.operators.operator import SymmetricMatrix
 from gramian.operators.seen import Seen
-from gramian.operators.whole import SymmetricMatrix
 from gramian.records import Ask, Certificate, Completeness, Cost, Step
 from gramian.rows import as_rows
 from gramian.solvers.product import EIGH_ALL
@@ -73,18 +73,13 @@ class SeenProblem(OfSeen):
             require_range(self.view, self.degrees)
         return self.view
 
-    def operator(self, route: Route) -> SymmetricMatrix:  # type: ignore[override]
+    def build(self, route: Route) -> SymmetricMatrix:  # type: ignore[override]
         """Return the scatter matrix, scaled."""
-        if self._built is None:
-            view, matrix = self.measured(), self.seen.moments.squares
-            if view.divisor is not None:
-                matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
-            error = self.seen.rounding(view, self.degrees)
-            self._built = (
-                None,
-                SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0]),
-            )
-        return self._built[1]  # type: ignore[return-value]
+        view, matrix = self.measured(), self.seen.moments.squares
+        if view.divisor is not None:
+            matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
+        error = self.seen.rounding(view, self.degrees)
+        return SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0])
 
 
 @dataclass(eq=False)
@@ -122,18 +117,15 @@ class SketchProblem(OfSeen):
         require_range(view, self.degrees)
         return view
 
-    def operator(self, route: Route) -> Any:
+    def build(self, route: Route) -> Any:
         """Build the matrix of the sketch, whose error is what the sketch has lost."""
-        before = self._built
-        built = super().operator(route)
-        if self._built is not before:
-            sketch, view = self.seen.sketch, self.data_view()
-            assert sketch is not None
-            lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view, self.degrees)
-            # The sketch is measured in a unit of its own.
-            lost = float(np.ldexp(lost, 2 * (self.seen.exponent - self.measured().unit_exponent)))
-            built.error_bound += lost
-            built.dense_error += lost
+        built, sketch, view = super().build(route), self.seen.sketch, self.data_view()
+        assert sketch is not None
+        lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view, self.degrees)
+        # The sketch is measured in a unit of its own.
+        lost = float(np.ldexp(lost, 2 * (self.seen.exponent - self.measured().unit_exponent)))
+        built.error_bound += lost
+        built.dense_error += lost
         return built
 
     def certified(self, certificate: Certificate, ask: Ask) -> Certificate:

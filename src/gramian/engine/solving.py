@@ -32,6 +32,7 @@ class Problem(ABC):
     """
 
     unit: str
+    _built: Any = None
 
     @property
     @abstractmethod
@@ -43,8 +44,15 @@ class Problem(ABC):
         """Whether every eigenvalue is needed, so that an iteration will not do."""
         return False
 
-    @abstractmethod
     def operator(self, route: Route) -> Any:
+        """Return the matrix that a route works on; the one built last is used again."""
+        if self._built is None or self._built[0] != route.form:
+            self._built = None  # whose memory the next one may need
+            self._built = route.form, self.build(route)
+        return self._built[1]
+
+    @abstractmethod
+    def build(self, route: Route) -> Any:
         """Build the matrix that a route works on."""
 
     def start(self, route: Route, ask: Ask) -> Any:
@@ -121,7 +129,8 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         if attempts:
             ran = replace(ran, reason=f"The route before was not enough: {attempts[-1].why}.")
         solved = replace(solved, plan=ran)
-        attempts.append(_attempt(solved, why))
+        spectrum = solved.spectrum
+        attempts.append(Attempt(ran, spectrum.passes, _error(solved.certificate), spectrum.rank, why))
         log.info("%s", attempts[-1])
         if best is None or not why or _quality(solved, ask) > _quality(best, ask):
             best = solved
@@ -129,7 +138,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         start = None
         if following is not None:
             if problem.costs.order(following.route.form) == problem.costs.order(item.route.form):
-                start = solved.spectrum.vectors
+                start = spectrum.vectors
             if following.route.form != item.route.form:
                 solved.operator.release()
         item = following
@@ -217,8 +226,3 @@ def _error(certificate: Certificate | None) -> float:
     top = float(certificate.values[0])
     radius = float(certificate.radii.max())
     return radius / top if top > 0 else (math.inf if radius else 0.0)
-
-
-def _attempt(solved: Solved, why: str) -> Attempt:
-    spectrum = solved.spectrum
-    return Attempt(solved.plan, spectrum.passes, _error(solved.certificate), spectrum.rank, why)

@@ -11,8 +11,7 @@ from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.engine.linear import LinearProblem
 from gramian.engine.solving import Problem, solve
 from gramian.operators.costs import SymmetricCosts
-from gramian.operators.operator import Operator
-from gramian.operators.whole import SymmetricMatrix
+from gramian.operators.operator import Operator, SymmetricMatrix
 from gramian.records import Ask, FloatArray, Spectrum, Target
 from gramian.rows import as_rows
 from gramian.solvers.route import Route
@@ -34,7 +33,7 @@ class SymmetricProblem(Problem):
         """What products with it take."""
         return SymmetricCosts(int(self.A.shape[0]))
 
-    def operator(self, route: Route) -> SymmetricMatrix:
+    def build(self, route: Route) -> SymmetricMatrix:
         """Return the matrix as an operator."""
         return SymmetricMatrix(self.A, psd=self.psd)
 

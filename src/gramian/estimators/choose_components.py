@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,11 @@ import numpy as np
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.table import RULES
+from gramian.analysis.tried import data_frame
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem
-from gramian.errors import GramianError, InputTypeError, MissingExtraError, ParameterError
+from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.estimators.component_choice import Material, check_rmse, refusal, room_for, scree_of
 from gramian.estimators.inputs import check_ddof, check_scale, check_target, generators
 from gramian.estimators.kernel_pca import KernelPCA
@@ -79,12 +79,8 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
         MissingExtraError
             Where pandas is not installed; :meth:`rows` and :meth:`to_dict` need nothing.
         """
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise MissingExtraError("frames", "pandas", "A data frame") from error
         names = ["rule", "components", "at_least", "evidence", "trust"]
-        frame = pandas.DataFrame(self.rows(), columns=names).set_index("rule")
+        frame = data_frame(self.rows(), names).set_index("rule")
         return frame.astype({"components": "Int64"})
 
     def __str__(self) -> str:

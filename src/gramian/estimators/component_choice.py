@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
-from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis, sign_flips
+from gramian.analysis.component_rules.resampling import (
+    REPEATS,
+    SPLITS,
+    bi_cross_validation,
+    parallel_analysis,
+    sign_flips,
+)
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.component_rules.validation import SPLITS, bi_cross_validation
 from gramian.arrays import as_float64, memory_limit_bytes, power_of_two, to_numpy
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem, factors, plan, solve
@@ -23,12 +28,18 @@ from gramian.engine.symmetric import leading_values
 from gramian.errors import ParameterError
 from gramian.estimators.inputs import check_target
 from gramian.operators.centered import CenteredRows
+from gramian.operators.costs import TableCosts
 from gramian.records import Ask, FloatArray, Plan, Step, Target
 from gramian.rows import Rows
 
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
 # A rule's number is not known when a plan is asked for; it is planned for as many components.
 PLANNED = 10
+# So many components are asked for, one after the other, until a rule is sure: as many as it may well take.
+CV_COUNTS, DRAWN_COUNTS = (16, 32, 64), (8, 16, 32)
+# Seconds: of an entry of data that is drawn, of a byte that is cut into halves; and how much longer an
+# iteration takes on data without structure.
+DRAWN, SPLIT, FLAT = {"parallel": 16e-9, "sign-flip": 8e-9}, 7e-9, 2.0
 # Part of the sum of squares that may be left out, below which the trace less a sum says too little about it.
 SMALL_REST = 1e-4
 
@@ -115,11 +126,23 @@ def with_rule(found: Plan, wanted: Wanted, problem: LinearProblem, memory_limit:
         step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
         return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes))
     need = room_for(wanted.rule, problem.rows, memory_limit)
-    route = plan(costs, Ask(Target(count=min(PLANNED, *problem.rows.shape)), 1e-6, memory_limit))
-    often = SPLITS if wanted.rule == "cv" else REPEATS + 1
-    detail = "random cuts into halves" if wanted.rule == "cv" else "spectra of random data"
-    step = Step("choose", f"{often} {detail}, for the rule '{wanted.rule}'", often * route.seconds)
-    return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes + need))
+    (n, d), dtype = problem.rows.shape, problem.rows.dtype
+    splits = wanted.rule == "cv"
+    shape, kind = ((max(1, n // 2), max(1, d // 2)), np.dtype(np.float64)) if splits else ((n, d), dtype)
+    seconds, most = 0.0, 0
+    counts = sorted({min(count, *shape) for count in (CV_COUNTS if splits else DRAWN_COUNTS)})
+    for count in counts:
+        route = plan(TableCosts(shape, kind), Ask(Target(count=count), 1e-6, memory_limit))
+        flat = FLAT if any(step.name == "iterate" for step in route.steps) else 1.0
+        if splits:
+            seconds += SPLITS * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
+        else:
+            seconds += (REPEATS + 1) * (flat * route.seconds + DRAWN[wanted.rule] * n * d)
+        most = max(most, route.bytes)
+    often = f"{SPLITS} random cuts into halves" if splits else f"{REPEATS + 1} spectra of random data"
+    detail = f"{often}, of {', '.join(map(str, counts))}, ... components, for the rule '{wanted.rule}'"
+    step = Step("choose", detail, seconds)
+    return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, most + need))
 
 
 def room_for(rule: str, rows: Rows, memory_limit: int) -> int:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.errors import DataError
+from gramian.estimators.fitted import Transformer
 from gramian.estimators.inputs import check_features, expected_columns, generators, remember_features
 from gramian.estimators.saving import Saved, register_record
 from gramian.kernels.feature_maps import (
@@ -25,6 +27,7 @@ from gramian.kernels.feature_maps import (
     polynomial_map,
     taylor_map,
 )
+from gramian.operators.features import rows_at
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows, as_rows
 from gramian.store import Array, Given, Sizes
@@ -45,7 +48,7 @@ MAPPED: dict[str, Any] = {
 }
 
 
-class KernelMapper(TransformerMixin, BaseEstimator):
+class KernelMapper(Transformer):
     """What the three have in common: fit learns the map's numbers, transform applies the map."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -70,7 +73,7 @@ class KernelMapper(TransformerMixin, BaseEstimator):
         self.n_features_out_ = len(mapping)
         n = rows.shape[0]
         wanted = max(2, min(SAMPLE, SAMPLE_ENTRIES // len(mapping)))
-        sample = rows.every(-(-n // wanted))
+        sample = rows_at(rows, range(0, n, -(-n // wanted)))
         self.kernel_error_ = mapping.measure(
             sample,
             None,
@@ -137,13 +140,8 @@ class KernelMapper(TransformerMixin, BaseEstimator):
     def _map(self, labels: tuple[str, ...]) -> FeatureMap:
         """Return the fitted map."""
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
-        return tags
 
-
+@dataclass(eq=False, repr=False)
 class PolynomialMap(Saved, KernelMapper):
     """The features of the polynomial kernel (gamma x . y + coef0)^degree, exactly.
 
@@ -193,18 +191,11 @@ class PolynomialMap(Saved, KernelMapper):
         "_coef0": Array("", least=0),
     }
 
-    def __init__(
-        self,
-        degree: int = 3,
-        *,
-        gamma: float | None = None,
-        coef0: float = 1,
-        max_features: int = MAX_FEATURES,
-    ) -> None:
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.max_features = max_features
+    degree: int = 3
+    _: KW_ONLY
+    gamma: float | None = None
+    coef0: float = 1
+    max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
         found = polynomial_map(rows.shape[1], **self.get_params())
@@ -216,6 +207,7 @@ class PolynomialMap(Saved, KernelMapper):
         return PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
 
 
+@dataclass(eq=False, repr=False)
 class TaylorMap(Saved, KernelMapper):
     """The Gaussian kernel's features up to an order of its Taylor series, with a guaranteed error.
 
@@ -269,38 +261,24 @@ class TaylorMap(Saved, KernelMapper):
         "_order": Sizes("order"),
     }
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        sigma: Any = None,
-        gamma: Any = None,
-        center: bool = True,
-        max_features: int = MAX_FEATURES,
-    ) -> None:
-        self.order = order
-        self.sigma = sigma
-        self.gamma = gamma
-        self.center = center
-        self.max_features = max_features
+    order: int = 4
+    _: KW_ONLY
+    sigma: Any = None
+    gamma: Any = None
+    center: bool = True
+    max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
-        d = rows.shape[1]
-        origin = column_means(rows) if self.center else np.zeros(d)
-        found = taylor_map(
-            d,
-            order=self.order,
-            gamma=self.gamma,
-            sigma=self.sigma,
-            origin=origin,
-            max_features=self.max_features,
-        )
+        options = self.get_params()
+        origin = column_means(rows) if options.pop("center") else np.zeros(rows.shape[1])
+        found = taylor_map(rows.shape[1], origin=origin, **options)
         self.gamma_, self.origin_, self._order = found.gamma, origin, found.order
 
     def _map(self, labels: tuple[str, ...]) -> TaylorFeatureMap:
         return TaylorFeatureMap(labels, self._order, self.gamma_, self.origin_)
 
 
+@dataclass(eq=False, repr=False)
 class RandomFourierMap(Saved, KernelMapper):
     """Random Fourier features of the Gaussian kernel: any number of columns, right on average.
 
@@ -357,32 +335,17 @@ class RandomFourierMap(Saved, KernelMapper):
         "_orthogonal": bool,
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        sigma: Any = None,
-        gamma: Any = None,
-        orthogonal: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.sigma = sigma
-        self.gamma = gamma
-        self.orthogonal = orthogonal
-        self.random_state = random_state
+    n_components: int = 100
+    _: KW_ONLY
+    sigma: Any = None
+    gamma: Any = None
+    orthogonal: bool = True
+    random_state: Any = None
 
     def _learn(self, rows: Rows) -> None:
-        origin = column_means(rows)
-        found = fourier_map(
-            rows.shape[1],
-            n_components=self.n_components,
-            gamma=self.gamma,
-            sigma=self.sigma,
-            orthogonal=self.orthogonal,
-            rng=generators(self.random_state)[0],
-            origin=origin,
-        )
+        options, origin = self.get_params(), column_means(rows)
+        rng = generators(options.pop("random_state"))[0]
+        found = fourier_map(rows.shape[1], rng=rng, origin=origin, **options)
         self.gamma_, self.origin_, self.frequencies_ = found.gamma, origin, found.frequencies
         self._offset, self._orthogonal = found.offset, bool(self.orthogonal)
 

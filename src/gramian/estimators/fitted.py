@@ -1,21 +1,64 @@
-"""What every fitted decomposition says of itself, remembered in one place."""
+"""What every fitted decomposition says of itself: its attributes, warnings, and its view in a notebook."""
 
 from __future__ import annotations
 
+import html
 import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.certificates import orthogonality_loss
-from gramian.arrays import from_numpy, is_numpy, numpy_dtype
+from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.components import component_names, shares_of
+from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
-from gramian.errors import CertificateWarning, RankWarning
+from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.records import Certificate, Components, Spectrum
+from gramian.rows import Rows
+from gramian.rows.dask import as_pictures
 
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
+
+
+class Transformer(TransformerMixin, BaseEstimator):
+    """From rows to scores, in the kind and dtype of the rows: what scikit-learn asks of it."""
+
+    n_components_: int
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the scores: PC1, PC2, ..."""
+        check_is_fitted(self)
+        return np.array(component_names(self.n_components_), dtype=object)
+
+    def _as_fitted(self, rows: Any) -> Any:
+        """Return rows of the columns that were fitted, as pictures where those were pictures."""
+        shape = getattr(self, "picture_shape_", None)
+        return rows if shape is None else as_pictures(rows, shape)
+
+    def _require_scores(self, rows: Rows) -> None:
+        if rows.shape[1] != self.n_components_:
+            raise DataError(
+                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
+                f"{self.n_components_} components."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        return tags
+
+
+def warn_of_none(choice: ComponentChoice, *, stacklevel: int) -> None:
+    """Say that a rule for the number of components finds none."""
+    if choice.number == 0:
+        said = f"n_components={choice.rule!r} finds no component; one is kept. {choice.sentence}"
+        warnings.warn(said, RankWarning, stacklevel=stacklevel + 1)
 
 
 def remember(
@@ -98,3 +141,55 @@ def held(certificate: Certificate | None, vectors: Any) -> Certificate | None:
         unit = float(np.finfo(numpy_dtype(vectors)).eps)
         loss = certificate.orthogonality + unit * k**0.5 + 100 * unit * k
     return replace(certificate, orthogonality=loss)
+
+
+# ---------------------------------------------------------- in notebooks
+
+BARS, TALLEST = 40, 48  # bars of the small scree, and pixels of the first one
+BLUE = "#0072B2"
+
+
+class InNotebooks:
+    """Sets kept variance, a small scree, plan and certificate beside what scikit-learn shows."""
+
+    def _repr_html_inner(self) -> str:
+        return _beside(super()._repr_html_inner(), self)  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = _beside(bundle["text/html"], self)
+        return bundle
+
+
+def _beside(parameters: str, model: Any) -> str:
+    # Of a stream nothing is decomposed before somebody asks for it, which this is not.
+    told = summary(model) if "certificate_" in vars(getattr(model, "decomposition_", model)) else ""
+    if not told:
+        return parameters
+    columns = "display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start"
+    return f'<div style="{columns}"><div>{parameters}</div><div style="max-width:48em">{told}</div></div>'
+
+
+def summary(model: Any) -> str:
+    """Return what is known of a fitted model as HTML.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA, Whitener or FaceSpace
+    """
+    model = getattr(model, "decomposition_", model)
+    ratios, k = shares_of(model), int(model.n_components_)
+    kept = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
+    lines = [f"<b>{counted(k, 'component')}{kept}</b>"]
+    variances = as_float64(model.explained_variance_)[:BARS]
+    if variances.size and variances[0] > 0:
+        heights = np.maximum(1, TALLEST * variances / variances[0]).round().astype(int).tolist()
+        bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
+        bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
+        lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
+    for told in (model.plan_, model.certificate_):
+        first, *more = str(told).splitlines()
+        rest = "<br>".join(map(html.escape, more))
+        lines.append(f"<details><summary>{html.escape(first)}</summary>{rest}</details>")
+    return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names
 from gramian.analysis.projection import KernelProjection
 from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import (
@@ -36,11 +35,10 @@ from gramian.errors import (
     GramianError,
     MemoryLimitError,
     ParameterError,
-    RankWarning,
 )
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember, warn_of_none
 from gramian.estimators.habits import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -60,7 +58,6 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
@@ -81,7 +78,8 @@ BLOCK = 480  # new rows mapped at a time by one worker
 register_forms(KERNELS, FUNCTIONS)
 
 
-class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
 
     Parameters
@@ -228,42 +226,23 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         "n_jobs": ALWAYS_ALL,
     }
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: float | str | None = None,
-        degree: int = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        center: bool = True,
-        solver: str = "auto",
-        tol: float | None = None,
-        random_state: Any = None,
-        memory_limit: int | str | None = None,
-        repair: str | None = None,
-        preimage: str = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        device: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.center = center
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
-        self.memory_limit = memory_limit
-        self.repair = repair
-        self.preimage = preimage
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.device = device
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    center: bool = True
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Any = None
+    memory_limit: int | str | None = None
+    repair: str | None = None
+    preimage: str = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
@@ -401,12 +380,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
         choice = ask_of_kernel(model, rows, rule, rng=generators(self.random_state, 3)[2])
         if choice.number is None:
             raise ParameterError(f"n_components={rule!r}: {choice.sentence}")
-        if choice.number == 0:
-            warnings.warn(
-                f"n_components={rule!r} finds no component; one is kept. {choice.sentence}",
-                RankWarning,
-                stacklevel=5,
-            )
+        warn_of_none(choice, stacklevel=5)
         return choice
 
     def _ask(self, rows: Rows, target: Target, problem: KernelProblem) -> Ask:
@@ -440,7 +414,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
             None,
             center=bool(self.center),
             psd=evaluator is not None and evaluator.kernel.psd,
-            clip=self._clips(),
+            clip=self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip",
             calls=None if evaluator is None else evaluator.kernel.calls(rows.in_memory()),
             given=evaluator is None,
             fraction=target.fraction is not None,
@@ -474,9 +448,6 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
                 f"{duration(seconds)}; its certificate_ bounds the exact eigenvalues."
             )
         return advice
-
-    def _clips(self) -> bool:
-        return self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip"
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> None:
         spread, rows = self._here(X)
@@ -605,16 +576,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, TransformerMixin, B
 
         return work
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the scores: PC1, PC2, ..."""
-        check_is_fitted(self)
-        return np.array(component_names(self.n_components_), dtype=object)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.pairwise = self._precomputed
-        tags.array_api_support = True
         with suppress(GramianError):
             tags.input_tags.sparse = (
                 not self._precomputed

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.rules import ComponentChoice
@@ -35,7 +33,7 @@ from gramian.engine.seen import (
     sketch_costs,
     with_pass,
 )
-from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.errors import ParameterError
 from gramian.estimators.component_choice import (
     Wanted,
     after_the_fit,
@@ -43,7 +41,7 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import held, on_device, remember
+from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember, warn_of_none
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -55,13 +53,11 @@ from gramian.estimators.inputs import (
     remember_features,
     streams,
 )
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import as_pictures
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
 from gramian.store import Array, Given, Shown
@@ -71,7 +67,8 @@ CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
 
-class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -202,36 +199,20 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         "power_iteration_normalizer": UNTIL_CERTIFIED,
     }
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        center: bool = True,
-        scale: Any = None,
-        whiten: bool = False,
-        ddof: int = 1,
-        solver: str = "auto",
-        tol: float | None = None,
-        random_state: Any = None,
-        memory_limit: int | str | None = None,
-        max_rmse: float | None = None,
-        forgetting: float = 1.0,
-        sketch_size: int | None = None,
-        device: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.center = center
-        self.scale = scale
-        self.whiten = whiten
-        self.ddof = ddof
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
-        self.memory_limit = memory_limit
-        self.max_rmse = max_rmse
-        self.forgetting = forgetting
-        self.sketch_size = sketch_size
-        self.device = device
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    center: bool = True
+    scale: Any = None
+    whiten: bool = False
+    ddof: int = 1
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Any = None
+    memory_limit: int | str | None = None
+    max_rmse: float | None = None
+    forgetting: float = 1.0
+    sketch_size: int | None = None
+    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
@@ -391,17 +372,10 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         remember(
             self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
         )
-        self._explain(choice)
-        on_device(self, rows.home)
-
-    def _explain(self, choice: ComponentChoice | None) -> None:
         self.component_choice_ = choice = after_the_fit(self, choice)
-        if choice is not None and choice.number == 0 and isinstance(self.n_components, str):
-            warnings.warn(
-                f"n_components={choice.rule!r} finds no component; one is kept. {choice.sentence}",
-                RankWarning,
-                stacklevel=4,
-            )
+        if choice is not None and isinstance(self.n_components, str):
+            warn_of_none(choice, stacklevel=3)
+        on_device(self, rows.home)
 
     def _remember(self, rows: Rows, problem: LinearProblem, found: Directions) -> None:
         components, view, degrees = found.components, problem.data_view(), problem.degrees
@@ -460,14 +434,10 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator="PCA", expected=Expected())
-        if rows.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
-                f"{self.n_components_} components."
-            )
+        self._require_scores(rows)
         projection = self._projection()
         back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
-        return back if self.picture_shape_ is None else as_pictures(back, self.picture_shape_)
+        return self._as_fitted(back)
 
     # ------------------------------------------------ what the model says
 
@@ -482,11 +452,6 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
             np.cumsum(ratios),
             getattr(self, "component_choice_", None),
         )
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the scores: PC1, PC2, ..."""
-        check_is_fitted(self)
-        return np.array(component_names(self.n_components_), dtype=object)
 
     @property
     def component_pictures_(self) -> Any:
@@ -559,6 +524,4 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, TransformerMixin, BaseEsti
         tags = super().__sklearn_tags__()
         rule = RULES.get(self.n_components) if isinstance(self.n_components, str) else None
         tags.input_tags.sparse = rule is None or not rule.draws
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
         return tags

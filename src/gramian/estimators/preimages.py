@@ -21,7 +21,7 @@ from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows, as_pictures
+from gramian.rows.dask import DaskRows
 from gramian.rows.expected import Expected
 from gramian.store import Array
 
@@ -185,13 +185,8 @@ class WithPreimages:
         rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
         if rows.is_spread:
             return self._lazily(rows, self.inverse_transform)
-        scores = rows.dense_block(slice(None))
-        if scores.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has {scores.shape[1]} columns, but inverse_transform takes scores of "
-                f"{self.n_components_} components."
-            )
-        return self._back(to_float64(scores), None, rows, return_error)
+        self._require_scores(rows)
+        return self._back(to_float64(rows.dense_block(slice(None))), None, rows, return_error)
 
     def denoise(self: Any, X: Any, return_error: bool = False) -> Any:
         """Return pre-images of the projections of rows: what of them lies along the components.
@@ -232,9 +227,7 @@ class WithPreimages:
 
     def _lazily(self: Any, rows: Rows, f: Callable[[Any], Any]) -> Any:
         d = self.n_features_in_
-        back = rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d)
-        shape = getattr(self, "picture_shape_", None)
-        return back if shape is None else as_pictures(back, shape)
+        return self._as_fitted(rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d))
 
     def _require_rows(self: Any) -> None:
         if self.preimage_.method == "none":
@@ -255,9 +248,7 @@ class WithPreimages:
             )
         # In the precision of what came in; residuals are about what is handed back.
         returned = to_dtype(found, rows.dtype)
-        shape = getattr(self, "picture_shape_", None)
-        back = moved(returned, rows.home)
-        back = back if shape is None else as_pictures(back, shape)
+        back = self._as_fitted(moved(returned, rows.home))
         if not return_error:
             return back
         if method == "exact":

@@ -33,7 +33,7 @@ from gramian.operators.moments import require_counts
 from gramian.operators.seen import Seen, blur_of, empty_like, merged, seen_of, sketched
 from gramian.records import Moments
 from gramian.rows import Rows
-from gramian.rows.seen import SeenRows
+from gramian.rows.rows import SeenRows
 from gramian.store import Array
 
 # What is known of a stream before anything is decomposed.

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names
 from gramian.analysis.whitening import (
     METHODS,
     Settled,
+    Whitening,
     as_measured,
     check_regularization,
     orthonormal_rows,
@@ -20,14 +21,12 @@ from gramian.analysis.whitening import (
     standard_deviations,
     triangular_root,
 )
-from gramian.analysis.whitening_map import Whitening
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.estimators.fitted import on_device
+from gramian.estimators.fitted import InNotebooks, Transformer, on_device
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, Plan
@@ -40,7 +39,8 @@ from gramian.store import Array, Given
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 
-class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class Whitener(Saved, InNotebooks, Transformer):
     """Map rows to coordinates that are uncorrelated and of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is
@@ -138,22 +138,13 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
         "_triangle": Given(Array("d d")),
     }
 
-    def __init__(
-        self,
-        method: str = "zca",
-        *,
-        n_components: int | float | str | None = None,
-        regularization: float | str | None = None,
-        ddof: int = 1,
-        random_state: Any = None,
-        device: str | None = None,
-    ) -> None:
-        self.method = method
-        self.n_components = n_components
-        self.regularization = regularization
-        self.ddof = ddof
-        self.random_state = random_state
-        self.device = device
+    method: str = "zca"
+    _: KW_ONLY
+    n_components: int | float | str | None = None
+    regularization: float | str | None = None
+    ddof: int = 1
+    random_state: Any = None
+    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
@@ -346,20 +337,16 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
             )
         mapping = self._whitening()
         back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
-        return self._shaped(back, self.picture_shape_, back=True)
+        return self._as_fitted(back)
 
     def _mapped(self, rows: Rows, scores: Any = None) -> Any:
         mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
-        return self._shaped(rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape)
+        Z, shape = rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape
+        return Z if shape is None or self._reduces else as_pictures(Z, shape)
 
     @property
     def _reduces(self) -> bool:
         return self.method in ("pca", "pca-cor")
-
-    def _shaped(self, Z: Any, shape: tuple[int, int] | None, *, back: bool = False) -> Any:
-        if shape is None or (self._reduces and not back):
-            return Z
-        return as_pictures(Z, shape)
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
@@ -374,9 +361,8 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return PC1, PC2, ... for the pca methods, else the names of the columns."""
-        check_is_fitted(self)
         if self._reduces:
-            return np.array(component_names(self.n_components_), dtype=object)
+            return super().get_feature_names_out(input_features)
         return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
 
     @property
@@ -425,12 +411,6 @@ class Whitener(Saved, InNotebooks, TransformerMixin, BaseEstimator):
                 f"{name} would hold {entries:,} numbers; at most {MOST_ENTRIES:,} are written out. "
                 "transform applies the map without it; components_ and regularized_eigenvalues_ hold it."
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = True
-        return tags
 
 
 def _require_full_rank(rank: int, shape: tuple[int, int]) -> None:

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter
 
 from gramian.arrays import as_float64
 from gramian.checks import counted, slices
 from gramian.errors import RankWarning
 from gramian.estimators.pca import PCA
-from gramian.faces.light import grey_scale
+from gramian.faces.light import edges, grey_scale
 from gramian.records import FloatArray
 
 FOLDS = 5
@@ -97,7 +96,6 @@ def keeping(scores: FloatArray, keep: float) -> float:
 # Chosen on ORL faces, dogs and cats; docs/faces.md has the figures.
 HEIGHT = 24
 COMPONENTS = 75
-INNER, OUTER = 1.0, 2.0
 VALUES = ("grey", "log")
 BLOCK = 256
 BLOCK_BYTES = 64 << 20
@@ -128,12 +126,8 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
         block = down @ as_float64(grey_scale(pictures[some])) @ across.T
         if values == "log":
             block = np.log1p(np.maximum(block, 0.0))
-        inner, outer = (gaussian_filter(block, s, axes=(1, 2), mode="mirror") for s in (INNER, OUTER))
-        edges = inner - outer
-        root = np.sqrt(np.mean(edges**2, axis=(1, 2), keepdims=True))
-        # A picture of one grey has no edges, only rounding.
-        rounding = 1e-12 * np.maximum(np.abs(block).max(axis=(1, 2), keepdims=True), 1e-300)
-        small[some] = np.where(root > rounding, edges / np.maximum(root, rounding), 0.0)
+        largest = np.abs(block).max(axis=(1, 2), keepdims=True)
+        small[some] = edges(block, 1e-12 * np.maximum(largest, 1e-300))
     return small
 
 
@@ -160,8 +154,7 @@ def fit_detector(pictures: npt.NDArray[Any], random_state: Any) -> tuple[PCA, ..
         most = max(1, min(COMPONENTS, (len(small) - 1) // 2, small[0].size // 2))
         # The smaller of the two products: a direct decomposition of so few rows is more work.
         solver = "covariance" if len(small) > small[0].size else "gram"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)
+        with warnings.catch_warnings(action="ignore", category=RankWarning):
             models.append(PCA(most, solver=solver, random_state=random_state).fit(small))
     return tuple(models)
 

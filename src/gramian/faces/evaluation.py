@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_curve
 
+from gramian.analysis.tried import standard_error
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted, told
 from gramian.errors import InputTypeError, RankWarning
@@ -101,9 +102,7 @@ def mean_and_error(values: Any) -> tuple[float, float | None]:
     ((0.75, 0.25), (0.5, None))
     """
     given = as_float64(values)
-    if len(given) < 2:
-        return float(given.mean()), None
-    return float(given.mean()), float(given.std(ddof=1) / np.sqrt(len(given)))
+    return float(given.mean()), standard_error(given) if len(given) > 1 else None
 
 
 # ------------------------------------------------------------------ figures
@@ -238,64 +237,50 @@ class Evaluation:
         )
 
     def _who(self) -> list[str]:
-        strangers = bool(self.protocol["leave_out"])
-        heads = ["rank-1 %", "right name %", "wrong name %", *["strangers named %"] * strangers]
-        rows = [
-            [
-                _percent(row.rank1, row.rank1_error),
-                _percent(row.identified, row.identified_error),
-                _percent(row.misnamed),
-                *[_percent(row.false_accepts, row.false_accepts_error)] * strangers,
-                _percent(row.predicted_false_reject),
-            ]
-            for row in self.at
-        ]
+        columns = {"rank-1 %": "rank1", "right name %": "identified", "wrong name %": "misnamed"}
+        columns |= {"strangers named %": "false_accepts"} if self.protocol["leave_out"] else {}
         title = f"Who it is, and at the threshold for {100 * self.protocol['far_taken']:g} % of strangers"
-        return [title, *self._table([*heads, "predicted refused %"], rows)]
+        return [title, *self._table(columns | {"predicted refused %": "predicted_false_reject"})]
 
     def _verification(self) -> list[str]:
-        heads = ["equal error %", *(f"{100 * far:g} %" for far in FARS), "right name %", "others passed %"]
-        rows = [
-            [
-                _percent(row.equal_error, row.equal_error_error),
-                *(_percent(row.false_rejects[far]) for far in FARS),
-                _percent(row.verified, row.verified_error),
-                _percent(row.false_matches, row.false_matches_error),
-            ]
-            for row in self.at
-        ]
+        columns: dict[str, str | float] = {"equal error %": "equal_error"}
+        columns |= {f"{100 * far:g} %": far for far in FARS}
         title = (
             "One to one: false rejects % at a rate of false accepts, and at the threshold for "
             f"{100 * self.protocol['verify_far_taken']:g} %"
         )
-        return [title, *self._table(heads, rows)]
+        return [
+            title,
+            *self._table(columns | {"right name %": "verified", "others passed %": "false_matches"}),
+        ]
 
     def _what(self) -> list[str]:
-        heads = ["error of faces", "of others", "told apart %", "equal error %"]
-        rows = [
-            [
-                f"{row.face_error:.3f}",
-                f"{row.other_error:.3f}",
-                _percent(row.told_apart),
-                _percent(row.face_equal_error),
-            ]
-            for row in self.at
-        ]
+        columns = {"error of faces": "face_error", "of others": "other_error"}
         return [
             f"A face or not, by reconstruction error ({self.protocol['others']})",
-            *self._table(heads, rows),
+            *self._table(columns | {"told apart %": "told_apart", "equal error %": "face_equal_error"}),
             "By the model's own measure and threshold: "
             f"{_percent(self.faces_kept, self.faces_kept_error)} % of new faces pass, "
             f"{_percent(self.others_refused, self.others_refused_error)} % of others do not. "
             f"Where 99 % of new faces pass, {_percent(self.told_apart, self.told_apart_error)} % do not.",
         ]
 
-    def _table(self, heads: list[str], rows: list[list[str]]) -> list[str]:
-        """Return one line a number of components, below the heads."""
-        counts = [str(row.n_components) for row in self.at]
-        lines = [["components", *heads], *([count, *row] for count, row in zip(counts, rows, strict=True))]
+    def _table(self, columns: Mapping[str, str | float]) -> list[str]:
+        """Return one line a number of components, below the heads; a column is a figure of it."""
+        lines = [["components", *columns]]
+        lines += [[str(row.n_components), *(_cell(row, one) for one in columns.values())] for row in self.at]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return ["  ".join(map(str.rjust, line, widths)) for line in lines]
+
+
+def _cell(row: AtCount, figure: str | float) -> str:
+    """Return a figure as text; a number is the rate of false accepts at which false rejects are told."""
+    if isinstance(figure, float):
+        return _percent(row.false_rejects[figure])
+    value = getattr(row, figure)
+    if figure in ("face_error", "other_error"):
+        return f"{value:.3f}"
+    return _percent(value, getattr(row, f"{figure}_error", None))
 
 
 def _percent(share: float | None, error: float | None = None) -> str:
@@ -437,9 +422,8 @@ def _measure(
     comparing: dict[str, Any],
 ) -> _Measured:
     names = np.array(people.names, dtype=object)[people.codes]
-    with warnings.catch_warnings():
-        # Copies among the pictures make the last components empty, which harms nothing here.
-        warnings.simplefilter("ignore", RankWarning)
+    # Copies among the pictures make the last components empty, which harms nothing here.
+    with warnings.catch_warnings(action="ignore", category=RankWarning):
         space.fit(faces.pictures[split.enrolled], names[split.enrolled])
     tested = faces.pictures[split.tested]
     vectors = [space.transform(faces.pictures[mask]) for mask in (split.enrolled, split.tested)]

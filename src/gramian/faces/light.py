@@ -93,14 +93,17 @@ def _treated(pictures: npt.NDArray[Any], how: str) -> npt.NDArray[Any]:
     if how == "equalise":
         return np.stack([_equalised(picture) for picture in pictures])
     logarithms = _logarithms(pictures)
-    if how == "log":
-        return logarithms
+    return logarithms if how == "log" else edges(logarithms, 1e-5)
+
+
+def edges(pictures: npt.NDArray[Any], rounding: Any) -> npt.NDArray[Any]:
+    """Return differences of two Gaussians, at contrast 1; 0 where there is no more than rounding."""
     axes = (1, 2)
-    inner, outer = (gaussian_filter(logarithms, sigma, axes=axes, mode="mirror") for sigma in (INNER, OUTER))
+    inner, outer = (gaussian_filter(pictures, sigma, axes=axes, mode="mirror") for sigma in (INNER, OUTER))
     found = inner - outer
     root = np.sqrt(np.mean(found.astype(np.float64) ** 2, axis=axes, keepdims=True))
-    # A picture of one grey has no contrast to bring to 1: rounding is all there is.
-    return np.where(root > 1e-5, found / np.maximum(root, 1e-5), 0.0)
+    # A picture of one grey has no contrast to bring to 1.
+    return np.where(root > rounding, found / np.maximum(root, rounding), 0.0)
 
 
 def _logarithms(pictures: npt.NDArray[Any]) -> Relit:

@@ -26,26 +26,24 @@ from gramian.errors import (
     ParameterError,
 )
 from gramian.faces.pictures import SMALLEST, Faces, as_pictures
-from gramian.rows.decoding import (
-    PictureFile,
-    PictureForm,
-    grey_values,
-    picture_content,
-    picture_form,
-    readable,
-    resized,
-)
 from gramian.rows.files import Location, locate
 from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
+    PictureFile,
+    PictureForm,
     frames_note,
+    grey_values,
     open_picture,
     opened_zip,
+    picture_content,
+    picture_form,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
+    readable,
+    resized,
 )
 from gramian.rows.scan import check_size
 

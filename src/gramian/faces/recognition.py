@@ -79,6 +79,7 @@ class Answer:
         return f"unknown (similarity score {self.score:.3g}{nearest}, {self.threshold:.3g} is needed)"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Recogniser:
     """Compares vectors of pictures with those of enrolled people.
 
@@ -145,20 +146,11 @@ class Recogniser:
     ('person', 'p03', 'unknown')
     """
 
-    def __init__(
-        self,
-        *,
-        distance: str = "cosine",
-        discriminant: bool | str = "auto",
-        match: str = "nearest",
-        far: float | None = None,
-        n_components: int | None = None,
-    ) -> None:
-        self.distance = distance
-        self.discriminant = discriminant
-        self.match = match
-        self.far = far
-        self.n_components = n_components
+    distance: str = "cosine"
+    discriminant: bool | str = "auto"
+    match: str = "nearest"
+    far: float | None = None
+    n_components: int | None = None
 
     def fit(self, vectors: Any, people: Any, variances: Any, shift_covariance: Any = None) -> Self:
         """Take people in, and find thresholds.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted, slices
 from gramian.errors import DataError, ParameterError
+from gramian.estimators.fitted import InNotebooks
 from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.notebook import InNotebooks
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
@@ -106,6 +107,7 @@ KEEP = 0.99
 BLOCK_BYTES = 64 << 20
 
 
+@dataclass(eq=False, repr=False)
 class FaceSpace(Saved, InNotebooks, BaseEstimator):
     """Eigenfaces: principal components of pictures of faces.
 
@@ -187,24 +189,14 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         "notes_": tuple[str, ...],
     }
     private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
-    shift_covariance_: FloatArray | None = None  # also of models saved before they could know of shifts
 
-    def __init__(
-        self,
-        n_components: int | float = 0.95,
-        *,
-        kernel: Any = None,
-        light: str = "none",
-        shift: float = 0.0,
-        random_state: Any = 0,
-        memory_limit: int | str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.light = light
-        self.shift = shift
-        self.random_state = random_state
-        self.memory_limit = memory_limit
+    n_components: int | float = 0.95
+    _: KW_ONLY
+    kernel: Any = None
+    light: str = "none"
+    shift: float = 0.0
+    random_state: Any = 0
+    memory_limit: int | str | None = None
 
     # ------------------------------------------------------------------ fit
 

@@ -456,15 +456,16 @@ class Composite(Kernel):
     def takes_sparse(self) -> bool:
         return all(part.takes_sparse for part in self.parts)
 
-    def combine(self, *values: Any) -> Any:
+    # What follows takes one argument for each part.
+    def combine(self, *values: Any, **_: Any) -> Any:
         """Return the values, from those of the parts; the first may be written into."""
         return values[0]
 
-    def bounds(self, *parts: Evaluator) -> Bounds:
+    def bounds(self, *parts: Any, **_: Any) -> Bounds:
         """Return bounds of the error and size of an entry, from those of the parts."""
         return parts[0].relative, parts[0].absolute, parts[0].largest
 
-    def partials(self, *values: Any) -> Sequence[Any]:
+    def partials(self, *values: Any, **_: Any) -> Sequence[Any]:
         """Return the derivatives of the values by those of each part."""
         return (1.0,)
 
@@ -706,16 +707,14 @@ class Sum(Pair):
         right = self.right.formula
         return f"{self.left.formula} - {right[1:]}" if right[0] == "-" else f"{self.left.formula} + {right}"
 
-    def combine(self, *values: Any) -> Any:
-        total, other = values
+    def combine(self, total: Any, other: Any) -> Any:
         total += other
         return total
 
-    def partials(self, *values: Any) -> Sequence[Any]:
+    def partials(self, *values: Any, **_: Any) -> Sequence[Any]:
         return 1.0, 1.0
 
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        a, b = parts
+    def bounds(self, a: Evaluator, b: Evaluator) -> Bounds:
         error = sum(part.absolute + (part.relative + UNIT) * part.largest for part in (a, b))
         return UNIT, error, a.largest + b.largest
 
@@ -733,16 +732,14 @@ class Product(Pair):
     def formula(self) -> str:
         return f"({self.left.formula}) ({self.right.formula})"
 
-    def combine(self, *values: Any) -> Any:
-        total, other = values
+    def combine(self, total: Any, other: Any) -> Any:
         total *= other
         return total
 
-    def partials(self, *values: Any) -> Sequence[Any]:
-        return values[::-1]
+    def partials(self, left: Any, right: Any) -> Sequence[Any]:
+        return right, left
 
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        a, b = parts
+    def bounds(self, a: Evaluator, b: Evaluator) -> Bounds:
         relative = a.relative + b.relative + a.relative * b.relative + 2 * UNIT
         absolute = (1 + b.relative) * b.largest * a.absolute + (1 + a.relative) * a.largest * b.absolute
         return relative, absolute * (1 + 2 * UNIT) + a.absolute * b.absolute + TINY, a.largest * b.largest
@@ -786,16 +783,14 @@ class Scaled(Composite):
             return CLOSURE["zero"]
         return CLOSURE["positive multiple" if self.factor > 0 else "negative multiple"]
 
-    def combine(self, *values: Any) -> Any:
-        (value,) = values
+    def combine(self, value: Any) -> Any:
         value *= float(self.factor)
         return value
 
-    def partials(self, *values: Any) -> Sequence[Any]:
+    def partials(self, value: Any) -> Sequence[Any]:
         return (float(self.factor),)
 
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        (a,) = parts
+    def bounds(self, a: Evaluator) -> Bounds:
         size = abs(float(self.factor))
         return a.relative + 2 * UNIT, size * a.absolute * (1 + 2 * UNIT) + TINY, size * a.largest
 
@@ -840,8 +835,7 @@ class Power(Composite):
         divisible = inner.divisible and inner.validity.proven
         return CLOSURE["power of a divisible kernel" if divisible else "fractional power"]
 
-    def combine(self, *values: Any) -> Any:
-        (value,) = values
+    def combine(self, value: Any) -> Any:
         least = float(namespace(value).min(value)) if not self.whole and 0 not in value.shape else 0.0
         if least < 0:
             raise DataError(
@@ -850,14 +844,12 @@ class Power(Composite):
             )
         return value ** float(self.exponent)
 
-    def partials(self, *values: Any) -> Sequence[Any]:
-        (base,) = values
+    def partials(self, base: Any) -> Sequence[Any]:
         xp, p = namespace(base), float(self.exponent)
         # A value that underflowed to 0 has no slope left, though t^(p - 1) is infinite there for p < 1.
         return (p * xp.where(base == 0, float(p == 1), xp.where(base == 0, 1.0, base) ** (p - 1)),)
 
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        (a,) = parts
+    def bounds(self, a: Evaluator) -> Bounds:
         p, size = float(self.exponent), a.largest * (1 + a.relative) + a.absolute
         with np.errstate(over="ignore"):
             relative = float(np.expm1(np.float64(p) * (a.relative + UNIT))) + (FUNCTION_ULPS + p) * UNIT
@@ -878,15 +870,13 @@ class Exp(Composite):
     def formula(self) -> str:
         return f"exp({self.kernel.formula})"
 
-    def combine(self, *values: Any) -> Any:
-        (value,) = values
+    def combine(self, value: Any) -> Any:
         return exponential(value)
 
-    def partials(self, *values: Any) -> Sequence[Any]:
-        return (namespace(values[0]).exp(values[0]),)
+    def partials(self, value: Any) -> Sequence[Any]:
+        return (namespace(value).exp(value),)
 
-    def bounds(self, *parts: Evaluator) -> Bounds:
-        (a,) = parts
+    def bounds(self, a: Evaluator) -> Bounds:
         error = a.absolute + a.relative * a.largest
         with np.errstate(over="ignore"):
             relative = float(np.expm1(np.float64(error))) * (1 + FUNCTION_ULPS * UNIT) + FUNCTION_ULPS * UNIT

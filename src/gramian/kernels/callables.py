@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ TILED = 100  # rows, at most, on which its speed is measured where it takes many
 SIZED = 6  # rows, about, on which it is found out how large its values are
 
 
+@dataclass(eq=False, repr=False)
 class Callable(Formula):
     """A function ``k(x, y)`` of two rows, or ``k(X, Y)`` of many at once.
 
@@ -39,15 +40,9 @@ class Callable(Formula):
     name = "callable"
     general = "k(x, y), called for each pair, or k(X, Y), called for a tile"
 
-    def __init__(
-        self,
-        function: Function[..., Any],
-        params: Mapping[str, Any] | None = None,
-        vectorised: bool | None = None,
-    ) -> None:
-        self.function = function
-        self.params = params
-        self.vectorised = vectorised
+    function: Function[..., Any]
+    params: Mapping[str, Any] | None = None
+    vectorised: bool | None = None
 
     @property
     def facts(self) -> Facts:

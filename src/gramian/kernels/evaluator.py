@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from gramian.arrays import (
 from gramian.checks import slices
 from gramian.kernels.arithmetic import beside, zeros
 from gramian.kernels.facts import Facts
+from gramian.records import FloatArray
 
 TILE = THIN
 # Far below the largest number of float32: rows of Y may have larger values than those of X.
@@ -112,40 +114,26 @@ def gram_matrix(bound: Evaluator, X: Any, Y: Any = None) -> Any:
         K = bound.tile(left, right)
         return to_dtype(K if Y is not None else exact_diagonal(K, bound.diagonal(X)), dtype)
     K = np.empty((left.shape[0], right.shape[0]), dtype=dtype)
-    if Y is None:
-        _fill_symmetric(bound, left, right, as_float64(bound.diagonal(X)), K)
-    else:
-        _fill(bound, left, right, K)
+    _fill(bound, left, right, K, as_float64(bound.diagonal(X)) if Y is None else None)
     return K
 
 
-def _fill_symmetric(bound: Evaluator, left: Any, right: Any, diagonal: Any, K: Any) -> None:
-    parts = slices(K.shape[0], TILE)
+def _fill(bound: Evaluator, left: Any, right: Any, K: Any, diagonal: FloatArray | None) -> None:
+    """Fill every tile; with the diagonal of a symmetric matrix those on and below it, and mirror them."""
 
-    def share(draw: Iterator[tuple[int, int]]) -> None:
+    def share(draw: Iterator[tuple[slice, slice]]) -> None:
         scratch = np.empty((TILE, TILE))
-        for i, j in draw:
-            rows, columns = parts[i], parts[j]
-            out = scratch if rows.stop - rows.start == columns.stop - columns.start == TILE else None
-            tile = bound.tile(left[rows], right[columns], out)
-            if i == j:
-                K[rows, columns] = exact_diagonal(tile, from_numpy(diagonal[rows], tile))
-                continue
+        for rows, columns in draw:
+            whole = rows.stop - rows.start == columns.stop - columns.start == TILE
+            tile = bound.tile(left[rows], right[columns], scratch if whole else None)
+            if diagonal is not None and rows == columns:
+                tile = exact_diagonal(tile, from_numpy(diagonal[rows], tile))
+            elif diagonal is not None:
+                K[columns, rows] = tile.T
             K[rows, columns] = tile
-            K[columns, rows] = tile.T
 
-    each_thread(share, [(i, j) for i in range(len(parts)) for j in range(i + 1)])
-
-
-def _fill(bound: Evaluator, left: Any, right: Any, K: Any) -> None:
-    columns = slices(K.shape[1], 4 * TILE)
-
-    def share(draw: Iterator[slice]) -> None:
-        for rows in draw:
-            for part in columns:
-                K[rows, part] = bound.tile(left[rows], right[part])
-
-    each_thread(share, slices(K.shape[0], TILE))
+    tiles = product(slices(K.shape[0], TILE), slices(K.shape[1], TILE))
+    each_thread(share, [(r, c) for r, c in tiles if diagonal is None or c.start <= r.start])
 
 
 # -------------------------------------------------- derivatives by the first row

@@ -314,6 +314,11 @@ _POWER = Rule(
 )
 _WRAPPED = Rule(keeps=("stationary", "unit_diagonal", "divisible"), graded=lambda bound, c: c)
 
+_COLUMNS = replace(
+    _WRAPPED,
+    proof="A kernel of some columns is a kernel of the rows.",
+    lost="It is as valid as the kernel of the columns.",
+)
 CLOSURE: dict[str, Rule] = {
     "sum": Rule(
         proof="A sum of kernels is a kernel.",
@@ -385,17 +390,8 @@ CLOSURE: dict[str, Rule] = {
         keeps=("stationary", "divisible"),
         graded=lambda bound, c: float(bound.absolute),
     ),
-    "some columns": replace(
-        _WRAPPED,
-        proof="A kernel of some columns is a kernel of the rows.",
-        lost="It is as valid as the kernel of the columns.",
-    ),
-    "several columns": replace(
-        _WRAPPED,
-        proof="A kernel of some columns is a kernel of the rows.",
-        lost="It is as valid as the kernel of the columns.",
-        refuted="What refutes it on the columns refutes it here.",
-    ),
+    "some columns": _COLUMNS,
+    "several columns": replace(_COLUMNS, refuted="What refutes it on the columns refutes it here."),
     # What depends on map(x) - map(y) alone need not depend on x - y alone.
     "after": replace(
         _WRAPPED,

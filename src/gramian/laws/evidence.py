@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gramian.laws.points import Points
 from gramian.laws.polynomials import Monomials, reduced, triangle
 from gramian.laws.sparse import Features
-from gramian.records import FloatArray, IntArray
+from gramian.records import FloatArray
 
-FOLDS, SHUFFLES = 5, 3
+SHUFFLES = 3
 # Directions with a gradient below 1e-4 of the largest are squares of relations and have no distance.
 FLAT = 1e-8
 # No distance is told from zero below this, because of the directions that are kept.
@@ -74,28 +75,22 @@ class Evidence:
         return float(min((d[0] for d in nearest if d.size), default=np.inf))
 
 
-def evidence_of(U: FloatArray, degree: int, rounding: FloatArray, shuffles: int) -> Evidence:
-    monomials = Monomials(U.shape[1], degree)
+def evidence_of(U: Points, degree: int, rounding: FloatArray, shuffles: int) -> Evidence:
+    monomials = Monomials(U.values.shape[1], degree)
     rng = np.random.default_rng(0)
-    folds = [triangle(U[part], monomials) for part in parts_of(len(U))]
+    folds = [triangle(U.values[part], monomials, U.counts[part]) for part in U.parts]
     whole = reduced(np.concatenate(folds))
-    shuffled = [triangle(rng.permuted(U, axis=0), monomials) for _ in range(shuffles)]
+    shuffled = [triangle(V.values, monomials, V.counts) for V in (U.shuffled(rng) for _ in range(shuffles))]
     return Evidence(monomials, whole, folds, shuffled, rounding)
 
 
-def parts_of(n: int) -> list[IntArray]:
-    # Shuffled, so that sorted or periodic rows do not fall into parts of their own.
-    order = np.random.default_rng(0).permutation(n)
-    return [np.sort(part) for part in np.array_split(order, FOLDS)]
-
-
-def features_of(evidence: Evidence, V: FloatArray) -> Features:
+def features_of(evidence: Evidence, V: Points) -> Features:
     monomials = evidence.monomials
-    values = triangle(V, monomials)
+    values = triangle(V.values, monomials, V.counts)
     ones = np.ones_like(evidence.rounding)
     slopes = reduced(monomials.gradients(values, ones))
     rounding = reduced(monomials.gradients(values, evidence.rounding))
-    return Features(values, slopes, rounding, len(V), len(monomials))
+    return Features(values, slopes, rounding, V.n, len(monomials))
 
 
 def basis_of(columns: FloatArray, slack: float) -> FloatArray:

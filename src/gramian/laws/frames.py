@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gramian.laws.points import Points
 from gramian.records import FloatArray
 
 # A column is counted from an origin of its own where powers of its offset over its spread leave less than
@@ -45,23 +46,23 @@ class Frame:
         return np.asarray((X / 2 - self.origin / 2) / (self.spread / 2))
 
 
-def frame_of(X: FloatArray, degree: int, eps: float) -> Frame:
+def frame_of(points: Points, degree: int, eps: float) -> Frame:
     """Choose coordinates in which monomials up to a degree neither overflow nor cancel.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d), float64
+    points : Points
     degree : int
     eps : float
         Relative rounding of the numbers: 2^-52, or 2^-23 where they came as float32.
     """
-    top = np.abs(X).max(axis=0)
+    top, counts = points.largest, points.counts
     power = np.exp2(np.floor(np.log2(np.where(top > 0, top, 1.0))))
-    Y = X / power
-    centre = Y.mean(axis=0)
+    Y = points.values / power
+    centre = np.average(Y, axis=0, weights=counts)
     # The rounding of the sum would make a constant column look as if it varied.
-    centre += (Y - centre).mean(axis=0)
-    spread = np.sqrt(((Y - centre) ** 2).mean(axis=0))
+    centre += np.average(Y - centre, axis=0, weights=counts)
+    spread = np.sqrt(np.average((Y - centre) ** 2, axis=0, weights=counts))
     constant = spread <= eps * np.abs(Y).max(axis=0)
     centre = np.where(constant, np.median(Y, axis=0), centre)
     spread = np.where(constant, np.where(top > 0, np.abs(centre), 1.0), spread)

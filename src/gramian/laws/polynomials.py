@@ -123,7 +123,7 @@ class Monomials:
         return np.concatenate(columns, axis=1)
 
 
-def triangle(values: FloatArray, monomials: Monomials) -> FloatArray:
+def triangle(values: FloatArray, monomials: Monomials, counts: FloatArray | float = 1.0) -> FloatArray:
     """Return R of shape (m, m) with ``|R @ a|`` the norm of the values of ``a`` on the rows.
 
     Householder QR of the monomials in blocks of rows: unlike their moment matrix it keeps the small singular
@@ -132,12 +132,15 @@ def triangle(values: FloatArray, monomials: Monomials) -> FloatArray:
     Parameters
     ----------
     values : ndarray of shape (n, d)
+    monomials : Monomials
+    counts : float or ndarray of shape (n,)
+        How often each row counts.
     """
-    m = len(monomials)
+    m, each = len(monomials), np.sqrt(np.broadcast_to(counts, len(values)))[:, None]
     R = np.zeros((0, m))
     for rows in slices(len(values), max(4 * m, BLOCK_BYTES // (8 * m))):
         features = np.concatenate(list(graded_blocks(values[rows], monomials.degree)), axis=1)
-        R = reduced(np.concatenate([R, features]))
+        R = reduced(np.concatenate([R, features * each[rows]]))
     padded = np.zeros((m, m))
     padded[: len(R)] = R
     return padded

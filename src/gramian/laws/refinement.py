@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian.laws.equations import term_order
 from gramian.laws.frames import Frame
+from gramian.laws.points import Points
 from gramian.laws.polynomials import reduced
 from gramian.laws.sparse import EPS, Features, pruned
 from gramian.records import FloatArray, IntArray
@@ -54,11 +55,13 @@ class Refined:
 class _Terms:
     """Values and then partial derivatives of the terms on the rows, shape (1 + d, n, s).
 
-    With them the rounding of each feature, and how many terms there were to choose from.
+    With them how often each row counts, by the root of which all is multiplied, the rounding of each feature,
+    and how many terms there were to choose from.
     """
 
     powers: IntArray
     facts: FloatArray
+    counts: FloatArray
     rounding: FloatArray
     n_monomials: int
 
@@ -74,25 +77,25 @@ class _Terms:
         return replace(self, powers=self.powers[terms], facts=self.facts[:, :, terms])
 
     def rows(self, chosen: IntArray) -> _Terms:
-        return replace(self, facts=self.facts[:, chosen])
+        return replace(self, facts=self.facts[:, chosen], counts=self.counts[chosen])
 
     def weights(self, vector: FloatArray) -> FloatArray:
         """Return one over the gradient's length in every row, so that rows weigh as their distance."""
-        squares = np.sum((self.slopes @ vector) ** 2, axis=0)
-        typical = float(squares.mean())
+        squares = np.sum((self.slopes @ vector) ** 2, axis=0) / self.counts
+        typical = float(np.average(squares, weights=self.counts))
         least = LEAST_SLOPE**2 * typical if typical else 1.0
         return np.asarray(1 / np.sqrt(np.maximum(squares, least)))
 
     def features(self, vector: FloatArray) -> Features:
         """Compress the rows, weighted for a polynomial, to triangles."""
         weights = self.weights(vector)
-        n, s = self.values.shape
+        s = self.values.shape[1]
         slopes = self.slopes * weights[:, None]
         return Features(
             values=reduced(self.values * weights[:, None]),
             slopes=reduced(slopes.reshape(-1, s)),
             rounding=reduced((slopes * self.rounding[:, None, None]).reshape(-1, s)),
-            n_rows=n,
+            n_rows=round(float(self.counts.sum())),
             n_monomials=self.n_monomials,
             first_is_constant=not self.powers[0].any(),
         )
@@ -112,9 +115,7 @@ def columns(V: FloatArray, powers: IntArray) -> FloatArray:
     return values
 
 
-def refine(
-    V: FloatArray, powers: IntArray, vector: FloatArray, frame: Frame, n_monomials: int, parts: list[IntArray]
-) -> Refined:
+def refine(V: Points, powers: IntArray, vector: FloatArray, frame: Frame, n_monomials: int) -> Refined:
     """Fit the coefficients with every row weighted by its distance, and leave out terms that are then idle.
 
     Plain fits of the values let rows with a long gradient decide. Weights of one over its length make the
@@ -122,8 +123,8 @@ def refine(
 
     Parameters
     ----------
-    V : ndarray of shape (n, d)
-        Rows counted from the origin, with spread 1.
+    V : Points
+        Counted from the origin, with spread 1.
     powers : ndarray of shape (s, d)
         The terms, the constant first where there is one.
     vector : ndarray of shape (s,)
@@ -131,8 +132,6 @@ def refine(
     frame : Frame
     n_monomials : int
         How many terms there were to choose from.
-    parts : list of ndarray of int
-        The rows in parts, for the held-out residual.
 
     References
     ----------
@@ -147,25 +146,28 @@ def refine(
     vector, _ = _weighted(terms, vector)
     lead = int(term_order(terms.powers)[0])
     vector = vector / vector[lead]
-    whole = _distances(terms, [vector], [np.arange(len(V))], frame.spread)
-    others = [np.setdiff1d(np.arange(len(V)), part) for part in parts]
+    every = np.arange(len(V.values))
+    whole = _distances(terms, [vector], [every], frame.spread)
+    others = [np.setdiff1d(every, part) for part in V.parts]
     fitted = [_weighted(terms.rows(rest), vector)[0] for rest in others]
-    apart = _distances(terms, fitted, parts, frame.spread)
+    apart = _distances(terms, fitted, V.parts, frame.spread)
     # Again, because the weights belong to coefficients of another size.
-    triangle = terms.features(vector).values / np.sqrt(len(V))
-    errors = _errors(triangle, vector, lead, len(V))
+    triangle = terms.features(vector).values / np.sqrt(V.n)
+    errors = _errors(triangle, vector, lead, V.n)
     return Refined(
-        terms.powers, vector, errors, lead, whole[0], apart[0], (whole[1], apart[1]), triangle, len(V)
+        terms.powers, vector, errors, lead, whole[0], apart[0], (whole[1], apart[1]), triangle, V.n
     )
 
 
-def _terms(V: FloatArray, powers: IntArray, rounding: FloatArray, n_monomials: int) -> _Terms:
+def _terms(points: Points, powers: IntArray, rounding: FloatArray, n_monomials: int) -> _Terms:
+    V = points.values
     facts = [columns(V, powers)]
     for k in range(V.shape[1]):
         lower = powers.copy()
         lower[:, k] = np.maximum(lower[:, k] - 1, 0)
         facts.append(columns(V, lower) * powers[:, k])
-    return _Terms(powers, np.stack(facts), rounding, n_monomials)
+    each = np.sqrt(points.counts)[:, None]
+    return _Terms(powers, np.stack(facts) * each, points.counts, rounding, n_monomials)
 
 
 def _weighted(terms: _Terms, vector: FloatArray) -> tuple[FloatArray, Features]:

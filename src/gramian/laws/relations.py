@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64
+from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import check_integer, check_share, counted, listed
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.monomials import count_monomials, monomial_name
 from gramian.laws.equations import equation, justified, variables, whole_factor
 from gramian.laws.frames import Frame, frame_of
+from gramian.laws.points import points_of, stand_ins
 from gramian.laws.refinement import Refined, columns
 from gramian.laws.search import CAP, search
 from gramian.records import FloatArray, IntArray
@@ -112,13 +113,15 @@ class Relations(Sequence[Relation]):
     relations : tuple of Relation
     degree : int
     n_samples, n_features, n_monomials : int
-        Of the data; repeated rows count once.
+        Of the data.
     nearest : float
         Noise level of the nearest polynomial that was not accepted; infinite where there is none.
     limit : float
         The largest noise level that would have been accepted.
     reason : str
         Why the nearest one was not accepted, where it is below the limit; otherwise empty.
+    distinct : bool
+        Whether repeated rows counted once.
     """
 
     relations: tuple[Relation, ...]
@@ -129,6 +132,7 @@ class Relations(Sequence[Relation]):
     nearest: float
     limit: float
     reason: str
+    distinct: bool = True
 
     def __len__(self) -> int:
         return len(self.relations)
@@ -137,7 +141,8 @@ class Relations(Sequence[Relation]):
         return self.relations[index]
 
     def __str__(self) -> str:
-        size = f"{self.n_samples:,} distinct rows x {counted(self.n_features, 'column')}"
+        what = "distinct rows" if self.distinct else "rows"
+        size = f"{self.n_samples:,} {what} x {counted(self.n_features, 'column')}"
         where = f"up to degree {self.degree} ({self.n_monomials:,} monomials) in {size}"
         if not self.relations:
             return f"No relation {where}.\n{self._rest()}"
@@ -181,7 +186,8 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     ----------
     X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
         Whatever the estimators take. Columns without names are called x, y, z, or x1, x2, ... when there are
-        more than three. Repeated rows count once.
+        more than three. Repeated rows count once. With ``degree=1`` Dask's collections and files larger than
+        memory take one pass, in which they count every time.
     degree : int
         Largest degree of the monomials; C(n_features + degree, degree) of them, at most 500.
     tol : float in (0, 1), optional
@@ -203,6 +209,8 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
         anything that is not a table of finite numbers.
     ParameterError
         For a degree or a tolerance outside its range, and for more than 500 monomials.
+    MemoryLimitError
+        For a higher degree of more rows than fit into memory.
 
     Notes
     -----
@@ -229,9 +237,9 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     >>> bool(abs(circle[0](X)).max() < 1e-12)
     True
     """
-    rows = as_rows(X, estimator="relations")
-    n, d = rows.shape
     degree = check_integer("degree", degree)
+    rows = _rows(X, degree)
+    d = rows.shape[1]
     if tol is not None:
         advice = (
             "It is the largest residual accepted, relative to the standard deviation of each column. "
@@ -244,23 +252,41 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
             f"{d:,} columns have {count:,} monomials up to degree {degree}, more than {MOST_MONOMIALS}. "
             "Choose fewer columns or a lower degree, or reduce the columns by PCA first."
         )
-    values = np.unique(_dense(rows), axis=0)
-    if len(values) < ROWS_PER_MONOMIAL * count:
+    if rows.is_stored:
+        points, distinct = stand_ins(rows, ROWS_PER_MONOMIAL * count)
+    else:
+        # np.unique sorts them; the order of the rows is of no consequence to the result.
+        points = points_of(np.unique(_dense(rows), axis=0))
+        distinct = points.n
+    if distinct < ROWS_PER_MONOMIAL * count:
+        what = "row" if distinct == rows.shape[0] else "distinct row"
         raise DataError(
-            f"{counted(len(values), 'row' if len(values) == n else 'distinct row')} and {count:,} monomials "
+            f"{counted(distinct, what)} and {count:,} monomials "
             f"up to degree {degree} of {counted(d, 'column')}: on so few rows polynomials vanish by "
             f"themselves and are no laws. Give at least {ROWS_PER_MONOMIAL * count:,} distinct rows (two a "
             "monomial), fewer columns or a lower degree."
         )
-    # np.unique has sorted them; the order of the rows is of no consequence to the result.
-    eps = float(np.finfo(rows.dtype).eps)
-    frame = frame_of(values, degree, eps)
-    result = search(values, frame, degree, tol)
+    frame = frame_of(points, degree, float(np.finfo(rows.dtype).eps))
+    result = search(points, frame, degree, tol)
     names = _names(rows)
     found = [_relation(r, limit, frame, names, rows) for r, limit in result.relations]
     found.sort(key=lambda r: (int(r.powers.sum(axis=1).max()), len(r.terms), *(-r.powers[::-1]).ravel()))
     reason = result.reason if result.nearest <= result.limit else ""
-    return Relations(tuple(found), degree, len(values), d, count, result.nearest, result.limit, reason)
+    facts = (degree, points.n, d, count, result.nearest, result.limit, reason, not rows.is_stored)
+    return Relations(tuple(found), *facts)
+
+
+def _rows(X: Any, degree: int) -> Rows:
+    """Return the rows: in memory, or for equations of degree 1 where they are if they are many."""
+    if degree > 1:
+        try:
+            return as_rows(X, estimator="relations")
+        except MemoryLimitError as error:
+            raise MemoryLimitError(f"{error} degree=1 takes one pass over any number of rows.") from error
+    rows = as_rows(X, estimator="relations", check_finite=False, limit=memory_limit_bytes(None))
+    if not rows.is_stored:
+        rows.require_finite()
+    return rows
 
 
 def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ...], rows: Rows) -> Relation:

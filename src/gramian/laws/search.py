@@ -6,13 +6,14 @@ units in which every feature has spread 1 (to first order, the distance of the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from gramian.laws.evidence import FLOOR, SHUFFLES, Evidence, basis_of, evidence_of, features_of, parts_of
+from gramian.laws.evidence import FLOOR, SHUFFLES, Evidence, basis_of, evidence_of, features_of
 from gramian.laws.frames import Frame
+from gramian.laws.points import Points
 from gramian.laws.polynomials import Monomials
 from gramian.laws.refinement import Refined, refine
 from gramian.laws.sparse import LOOKED_AT, Features, simple_fits, sparse_basis
@@ -58,8 +59,8 @@ class Search:
     Attributes
     ----------
     evidence : Evidence
-    V : ndarray of shape (n, d)
-        Rows counted from the origin, with spread 1.
+    V : Points
+        Counted from the origin, with spread 1.
     offset : ndarray of shape (d,)
         Where their centre is.
     tol : float or None
@@ -72,7 +73,7 @@ class Search:
     """
 
     evidence: Evidence
-    V: FloatArray
+    V: Points
     offset: FloatArray
     tol: float | None
     relations: list[tuple[Refined, float]] = field(default_factory=list)
@@ -118,7 +119,7 @@ class Search:
         """
         monomials = self.evidence.monomials
         listed = _minimal(self.found, Monomials(monomials.n_features, monomials.degree + 1))
-        rest = (frame, len(monomials), parts_of(len(self.V)))
+        rest = (frame, len(monomials))
         refined = []
         for relation in listed:
             terms = np.flatnonzero(relation.vector)
@@ -268,7 +269,7 @@ class Search:
         rng = np.random.default_rng(1)
         nearest, known, slack = np.inf, self.known, _slack(self.level)
         for _ in range(SIMPLE_SHUFFLES):
-            fits = self._simple(features_of(self.evidence, rng.permuted(self.V, axis=0)), size)
+            fits = self._simple(features_of(self.evidence, self.V.shuffled(rng)), size)
             new = (distance for distance, _, scaled in fits if self._is_new(scaled, known, slack))
             nearest = min(nearest, next(new, np.inf))
         return nearest
@@ -281,25 +282,25 @@ class Search:
         return bool(np.linalg.norm(rest) > max(slack, 1e-3))
 
 
-def search(X: FloatArray, frame: Frame, degree: int, tol: float | None) -> Search:
+def search(points: Points, frame: Frame, degree: int, tol: float | None) -> Search:
     """Find the polynomial equations of lowest degree and fewest terms that the rows obey.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d), float64
-        Distinct rows, clearly more than monomials.
+    points : Points
+        For clearly more rows than monomials.
     frame : Frame
     degree : int
     tol : float or None
         The largest distance accepted, in scaled units, on the rows and held out; None decides by the gap to
         the next polynomial, by held-out rows and by shuffled columns.
     """
-    U, V = frame.scaled(X), frame.shifted(X)
-    d = X.shape[1]
+    X, d = points.values, points.values.shape[1]
+    U, V = replace(points, values=frame.scaled(X)), replace(points, values=frame.shifted(X))
 
     def of(columns: slice, shuffles: int) -> Search:
-        evidence = evidence_of(U[:, columns], degree, frame.rounding[columns], shuffles)
-        return Search(evidence, V[:, columns], frame.offset[columns], tol)
+        evidence = evidence_of(U.columns(columns), degree, frame.rounding[columns], shuffles)
+        return Search(evidence, V.columns(columns), frame.offset[columns], tol)
 
     whole = of(slice(None), SHUFFLES if d > 1 else 0)
     # What a column obeys by itself, such as being constant, shuffling columns would keep.

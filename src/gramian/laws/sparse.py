@@ -90,7 +90,8 @@ class Features:
         spread = vectors**2 @ inverse
         if constant:
             spread[0] += 1 / self.n_rows
-        importance = vectors[:, -1] ** 2 / np.maximum(spread, 1e-300)
+        with np.errstate(over="ignore"):  # without residual nothing may be left out
+            importance = vectors[:, -1] ** 2 / np.maximum(spread, 1e-300)
         return float(s[-1]), vectors[:, -1] / scale, importance
 
     def floor(self, support: IntArray, vector: FloatArray) -> float:

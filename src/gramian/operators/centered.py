@@ -248,18 +248,18 @@ class CenteredRows:
     def row_slices(self, least: int = 1) -> list[slice]:
         """Slices of rows whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(n, self._length(d, least))
+        return cut(n, self._length(d, least))
 
     def column_slices(self, least: int = 16) -> list[slice]:
         """Slices of columns whose block of C fits into the cache."""
         n, d = self.rows.shape
-        return _slices(d, max(self.rows.least_columns, self._length(n, least)))
+        return cut(d, max(self.rows.least_columns, self._length(n, least)))
 
     def thin_slices(self, axis: int) -> list[slice]:
         """Slices of rows (0) or columns (1) for products with few vectors."""
         length, other = self.rows.shape[axis], self.rows.shape[1 - axis]
         size = min(self.thin, self._length(other, 16, share=7 / 8))
-        return _slices(length, max(size, self.rows.least_columns) if axis else size)
+        return cut(length, max(size, self.rows.least_columns) if axis else size)
 
     @property
     def thin(self) -> int:
@@ -283,52 +283,40 @@ class CenteredRows:
             return None
         return np.empty((rows, columns), dtype=self.arithmetic)
 
-    def row_blocks(self, draw: Iterator[slice], scratch: Any) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks of whole rows of C for the slices drawn."""
-        for rows in draw:
-            yield rows, self.block(rows, slice(None), scratch)
-
-    def column_blocks(self, draw: Iterator[slice], scratch: Any) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks of whole columns of C for the slices drawn."""
-        for columns in draw:
-            yield columns, self.block(slice(None), columns, scratch)
+    def along(self, draw: Iterator[slice], axis: int, size: int) -> Iterator[tuple[slice, Any]]:
+        """Yield the slices drawn, of at most so many rows (0) or columns (1), and their blocks of C."""
+        (n, d), every = self.rows.shape, slice(None)
+        scratch = self.scratch(n, size) if axis else self.scratch(size, d)
+        for part in draw:
+            yield part, self.block(every, part, scratch) if axis else self.block(part, every, scratch)
 
     def times(self, V: Any) -> Any:
         """Return ``C V`` for V of shape (d, k), in the dtype of V."""
         if self.rows.is_spread:
-            return self.over_parts(lambda C: C.times(V), _below)
-        if self.rows.is_sparse:
-            return self._sparse_times(V)
-        n, d = self.rows.shape
-        if is_numpy(V):
-            out = np.zeros((n, V.shape[1]), dtype=V.dtype)
-
-            def share(draw: Iterator[slice]) -> None:
-                scratch = self.scratch(self.row_slices()[0].stop, d)
-                for rows, block in self.row_blocks(draw, scratch):
-                    np.matmul(block, V, out=out[rows])
-
-            return filled(self, self.row_slices(), share, out, "scores", V)
-        return self.rows.xp.concat(list(self.on_device(lambda _, C: C @ V, 0)), axis=0)
+            return self.over_parts(lambda C: C.times(V), lambda upper, lower: np.concatenate([upper, lower]))
+        return self._sparse_times(V) if self.rows.is_sparse else self._product(V, 0, "scores")
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
         if self.rows.is_spread:
             return self.over_parts(lambda C, W: C.transposed_times(W), np.add, W)
         if self.rows.is_sparse:
-            return self._sparse_transposed_times(W)
-        n, d = self.rows.shape
-        slices = self.column_slices()
-        if is_numpy(W):
-            out = np.zeros((d, W.shape[1]), dtype=W.dtype)
+            return self._sparse_sum(lambda block: W[block.rows], W)
+        return self._product(W, 1, "directions")
 
-            def share(draw: Iterator[slice]) -> None:
-                scratch = self.scratch(n, slices[0].stop)
-                for columns, block in self.column_blocks(draw, scratch):
-                    np.matmul(block.T, W, out=out[columns])
+    def _product(self, V: Any, axis: int, doing: str) -> Any:
+        """``C V`` by blocks of rows (0), or ``C.T V`` by blocks of columns (1)."""
+        if not is_numpy(V):
+            blocks = self.on_device(lambda _, C: (C.T if axis else C) @ V, axis)
+            return self.rows.xp.concat(list(blocks), axis=0)
+        slices = self.column_slices() if axis else self.row_slices()
+        out = np.zeros((self.rows.shape[axis], V.shape[1]), dtype=V.dtype)
 
-            return filled(self, slices, share, out, "directions", W)
-        return self.rows.xp.concat(list(self.on_device(lambda _, C: C.T @ W, 1)), axis=0)
+        def share(draw: Iterator[slice]) -> None:
+            for part, C in self.along(draw, axis, slices[0].stop):
+                np.matmul(C.T if axis else C, V, out=out[part])
+
+        return filled(self, slices, share, out, doing, V)
 
     def on_device(self, work: Callable[[slice, Any], R], axis: int) -> Iterator[R]:
         """Yield what ``work`` makes of blocks of rows (0) or columns (1) of C on a device, in their order."""
@@ -362,9 +350,6 @@ class CenteredRows:
         half = self.exponent // 2
         return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
-    def _sparse_transposed_times(self, W: Any) -> Any:
-        return self._sparse_sum(lambda block: W[block.rows], W)
-
     def _sparse_sum(self, factor: Callable[[Block], Any], V: Any) -> Any:
         """``C.T W`` for the W whose rows ``factor`` makes of V, block after block."""
 
@@ -380,10 +365,6 @@ class CenteredRows:
         slices = self.rows.portions
         product = in_laps(self, slices, lambda lap: sum(each_thread(share, lap)), np.add, "products", of=(V,))
         return product / self.divisor[:, None] if self.divisor is not None else product
-
-
-def _below(upper: Any, lower: Any) -> Any:
-    return np.concatenate([upper, lower])
 
 
 def in_laps(
@@ -462,8 +443,3 @@ def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:
 def least_rows(d: int) -> int:
     """Rows in a block below which adding up (d, d) products costs more than making them."""
     return max(64, min(d, 1024))
-
-
-def _slices(length: int, size: int) -> list[slice]:
-    size = min(size, length)
-    return [slice(start, min(length, start + size)) for start in range(0, length, size)]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import from_numpy, is_numpy, namespace
-from gramian.operators.spread_tiles import SpreadTiles
-from gramian.operators.tiles import TileMatrix
+from gramian.operators.tiles import SpreadTiles, TileMatrix
 from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)

@@ -25,7 +25,6 @@ MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
 COSINE = 7e-9  # for one random feature, its inner product not counted
 SCRATCH = 16 << 20
-STORED = 1.5e9  # bytes a second of a file that is read in one go
 MEASURED_ROWS = 150  # of float64 that are held while a file is measured: blocks of workers, means of blocks
 COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
 PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
@@ -176,8 +175,8 @@ class TableCosts(Costs):
     dtype : numpy.dtype
         Of the data.
     sparse : bool
-    stored : bool
-        Whether every pass reads a file.
+    speed : float
+        Bytes a second at which every pass reads a file; 0 for a table in memory.
     columns : bool
         Whether that file gives some columns without the others.
     share : float
@@ -191,7 +190,7 @@ class TableCosts(Costs):
     shape: tuple[int, int]
     dtype: np.dtype
     sparse: bool = False
-    stored: bool = False
+    speed: float = 0.0
     columns: bool = True
     share: float = SPARSE
     spread: Spread | None = None
@@ -211,6 +210,11 @@ class TableCosts(Costs):
             if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
             if form.double or not (form.whole and self.quick)
         )
+
+    @property
+    def stored(self) -> bool:
+        """Whether every pass reads a file."""
+        return self.speed > 0
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -269,7 +273,7 @@ class TableCosts(Costs):
         """Seconds of reading all of a file."""
         n, d = self.shape
         size = n * d * (self.share * SPARSE_BYTES if self.sparse else self.dtype.itemsize)
-        return size / STORED if self.stored else 0.0
+        return size / self.speed if self.stored else 0.0
 
     def improves(self, form: Form) -> bool:
         """Return whether the rounding of float32 sums is likely to show in the largest eigenvalue."""

@@ -191,6 +191,15 @@ def _require_symmetric(tile: Any, start: int) -> None:
         )
 
 
+def require_eigenvalues(largest: float) -> None:
+    """Refuse a kernel matrix with eigenvalues of a size that float64 cannot hold."""
+    if not np.isfinite(largest):
+        raise DataError(
+            "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
+            "the kernel, by a power of ten first."
+        )
+
+
 def _exponent(largest: float) -> int:
     """Power of two that makes a matrix safe to square: 0 unless its entries are extreme."""
     exponent = power_of_two(largest)
@@ -231,6 +240,7 @@ def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator)
 
     totals = parallel_map(moments, parts)
     mean = sum(total[0] for total in totals) / n
+    # Not by the engine: what is found here is where an iteration starts, and no answer.
     values, Q = np.linalg.eigh(source.evaluator.tile(source.left[few], right))
     sound = values > 1e-10 * values[-1]
     M = Q[:, sound] / np.sqrt(values[sound])

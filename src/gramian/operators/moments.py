@@ -6,6 +6,7 @@ pairs of float64, because a mean that is rounded far from the origin is wrong by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -28,10 +29,10 @@ from gramian.operators.centered import CenteredRows, in_laps, least_rows, uncent
 from gramian.records import FloatArray, Moments
 from gramian.rows import Block, Rows
 from gramian.rows.device import in_turn
-from gramian.rows.seen import SeenRows
+from gramian.rows.rows import SeenRows
 
 CHUNK = 256  # rows that are added up at once
-EPS = float(np.finfo(np.float64).eps)
+EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN = 0.05
 CHUNK_ENTRIES = 1 << 16
@@ -138,6 +139,16 @@ def from_moments(
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
+        total = float(squares.sum())
+        if rows.dtype == np.float32 and not isinstance(scale, str) and total > 0:
+            # No score is longer than the whole table.
+            size = unit + math.log2(total) / 2
+            if not FLOAT32.minexp <= size < FLOAT32.maxexp:
+                raise DataError(
+                    f"Divided by scale, X has a size of about 10^{size * math.log10(2):.0f}, which float32 "
+                    f"cannot hold. Give {'larger' if size > 0 else 'smaller'} numbers in scale, or X in "
+                    "float64."
+                )
     noise = float(rounding.sum())
     rest = np.zeros(d) + found.rest if center else None
     return CenteredRows(

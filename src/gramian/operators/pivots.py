@@ -126,7 +126,8 @@ def random_pivots(
     # Elsewhere the factor grows by copies, so that what was lost there is made again.
     columns = 0 if rows.is_spread else count
     parts = rows.kept(lambda part: _first(evaluator, part, columns, dtype))
-    traces, tops = np.array(parts.ask(_sum_and_largest)).T
+    sizes = parts.ask(lambda _, part: (float(part.left.sum()), float(part.left.max(initial=0.0))))
+    traces, tops = np.array(sizes).T
     trace = _centred_trace(evaluator, rows, rng) if center else float(traces.sum())
     # What is left of a diagonal is a difference, and rounding at this size.
     floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * tops.max() + evaluator.absolute
@@ -231,10 +232,6 @@ def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:
     diagonals = [as_float64(evaluator.diagonal(block.values)) for block in rows.blocks()]
     left = np.concatenate(diagonals)
     return _Part(left, np.empty((len(left), columns), dtype))
-
-
-def _sum_and_largest(rows: Rows, part: _Part) -> tuple[float, float]:
-    return float(part.left.sum()), float(part.left.max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What the covariance and the dual Gram matrix share: rounding bounds of blocked products with C."""
+"""The covariance and the dual Gram matrix: blocked products with C, and bounds on their rounding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gramian.arrays import (
 from gramian.operators.centered import CenteredRows, filled, in_laps, least_rows
 from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
-from gramian.operators.whole import symmetric_times
+from gramian.operators.operator import symmetric_times
 from gramian.records import BoundKind
 
 # Width, in standard deviations, of the rounding estimate.
@@ -190,10 +190,8 @@ class ScatterOperator(ABC):
 
     def _wide_slices(self) -> list[slice]:
         """Slices for large products: wide enough that adding them up costs less than making them."""
-        C = self.centered
-        return (
-            C.row_slices(least_rows(self.size)) if self.axis == 0 else C.column_slices(least_rows(self.size))
-        )
+        C, least = self.centered, least_rows(self.size)
+        return C.column_slices(least) if self.axis else C.row_slices(least)
 
     def _cut(self, part: slice, scratch: Any) -> Any:
         """One block of C with the operator's order as its first dimension."""
@@ -250,8 +248,7 @@ class ScatterOperator(ABC):
         last = self._memory[even * order :].reshape(order, d - even)
 
         def share(draw: Iterator[slice]) -> None:
-            scratch = C.scratch(C.row_slices()[0].stop, d)
-            for part, block in C.row_blocks(draw, scratch):
+            for part, block in C.along(draw, 0, C.row_slices()[0].stop):
                 cut = block[:, :even].reshape(len(block), -1, length)
                 blocks[:, part] = cut.transpose(1, 0, 2)
                 last[part] = block[:, even:]
@@ -327,3 +324,22 @@ def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:
     if unit < 1e-12:
         return max(shape) * eps
     return math.sqrt(min(block, max(shape))) * eps
+
+
+# --------------------------------------------------------- the two sides
+
+
+class CovarianceOperator(ScatterOperator):
+    """The scatter matrix ``C.T C``: eigenvalues are squared singular values of C."""
+
+    axis = 0
+
+
+class GramOperator(ScatterOperator):
+    """The Gram matrix ``K = C C.T`` of inner products of centred rows.
+
+    Its non-zero eigenvalues are those of ``C.T C``; an eigenvector b of eigenvalue s^2 lifts to the
+    direction ``C.T b / s``.
+    """
+
+    axis = 1

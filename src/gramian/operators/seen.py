@@ -16,7 +16,7 @@ from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import ALONE, center_rows, from_moments, merge_moments, scatter
 from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
-from gramian.rows.seen import SeenRows
+from gramian.rows.rows import SeenRows
 
 # Between two to these powers, sums of squares and their squares stay in the range of float64.
 SAFE = 200
@@ -156,7 +156,7 @@ def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
         moments=merge_moments(*parts, faded=before.moments.count != before.rows),
         squared_weights=before.squared_weights * forgetting**2 + batch.squared_weights,
         exponent=exponent,
-        kind=before.kind if _wider(before.kind, batch.kind) else batch.kind,
+        kind=max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize),
         blur=before.blur,
     )
 
@@ -205,10 +205,6 @@ def _correction(before: Seen, batch: Seen, whole: Seen, forgetting: float) -> Fl
     gap = (second.mean - first.mean) + (second.rest - first.rest)
     weight = first.count * forgetting
     return np.asarray(math.sqrt(weight * second.count / (weight + second.count)) * gap)[None, :]
-
-
-def _wider(first: Any, second: Any) -> bool:
-    return "64" in str(first.dtype) and "64" not in str(second.dtype)
 
 
 def _moments_at(seen: Seen, exponent: int) -> Moments:

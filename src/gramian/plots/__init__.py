@@ -17,7 +17,7 @@ Examples
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gramian.errors import MissingExtraError
+from gramian.errors import needs
 from gramian.plots.pictures import Picture
 
 if TYPE_CHECKING:
@@ -67,12 +67,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gramian.plots' has no attribute {name!r}")
-    try:
+    with needs("plots", "altair", "Drawing figures"):
         value = getattr(import_module(f"gramian.plots.{_HOME[name]}"), name)
-    except ImportError as error:
-        if error.name != "altair":
-            raise
-        raise MissingExtraError("plots", "altair", "Drawing figures") from error
     globals()[name] = value
     return value
 

@@ -11,7 +11,7 @@ from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
 from gramian.plots.names import feature_names_of, numbers_of, place_of
 from gramian.plots.points import SAMPLE
-from gramian.plots.style import BLUE, VERMILION, Columns, axis, headed, limits, table, zero_lines
+from gramian.plots.style import BLUE, VERMILION, Columns, axis, headed, limits, outline, table, zero_lines
 
 SIDE = 270  # pixels
 
@@ -52,19 +52,14 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         for j, side in enumerate("xy"):
             columns[f"{when}_{side}"] = pair[rows, j]
         unit = "" if when == "before" else " (whitened)"
-        points = (
-            alt.Chart()
-            .mark_point(filled=True, size=16, opacity=0.6, color=BLUE)
-            .encode(
-                x=axis(alt.X, f"{when}_x", called[places[0]] + unit, edges[0]),
-                y=axis(alt.Y, f"{when}_y", called[places[1]] + unit, edges[1]),
-                tooltip=["row:Q", f"{when}_x:Q", f"{when}_y:Q"],
-            )
+        points = alt.Chart().mark_point(filled=True, size=16, opacity=0.6, color=BLUE)
+        points = points.encode(
+            x=axis(alt.X, f"{when}_x", called[places[0]] + unit, edges[0]),
+            y=axis(alt.Y, f"{when}_y", called[places[1]] + unit, edges[1]),
+            tooltip=["row:Q", f"{when}_x:Q", f"{when}_y:Q"],
         )
-        edge = {"edge_x": line[:, 0], "edge_y": line[:, 1], "corner": np.arange(len(line))}
-        outline = alt.Chart(table(edge)).mark_line(color=VERMILION, strokeWidth=1.5)
-        outline = outline.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q")
-        panels.append(alt.LayerChart(layer=[*zero_lines(), points, outline], width=SIDE, height=SIDE))
+        marks = [*zero_lines(), points, outline(line, color=VERMILION, strokeWidth=1.5)]
+        panels.append(alt.LayerChart(layer=marks, width=SIDE, height=SIDE))
     head = headed(
         f"Whitening by {model.method}",
         *(

@@ -29,6 +29,7 @@ from gramian.plots.style import (
     axis,
     headed,
     limits,
+    outline,
     table,
 )
 from gramian.records import FloatArray
@@ -237,36 +238,22 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     data = table(columns | {"squares": np.square(found).sum(axis=1)})
     titles = [f"correlation with {axis_title(model, place)}" for place in places]
     angle = np.linspace(0, 2 * np.pi, 121)
-    rim = {"edge_x": np.cos(angle), "edge_y": np.sin(angle), "corner": np.arange(121)}
+    circle = outline(np.stack([np.cos(angle), np.sin(angle)], axis=1), color="#888888", strokeWidth=1)
     domain = [-1.3, 1.3]
-    circle = (
-        alt.Chart(table(rim))
-        .mark_line(color="#888888", strokeWidth=1)
-        .encode(
-            x=axis(alt.X, "edge_x", titles[0], domain),
-            y=axis(alt.Y, "edge_y", titles[1], domain),
-            order="corner:Q",
-        )
+    told = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
+    tips = alt.Chart().mark_point(opacity=0)
+    tips = tips.encode(
+        x=axis(alt.X, fields[0], titles[0], domain),
+        y=axis(alt.Y, fields[1], titles[1], domain),
+        tooltip=["column:N", *told],
     )
-    tips = (
-        alt.Chart()
-        .mark_point(opacity=0)
-        .encode(
-            x=axis(alt.X, fields[0], titles[0], domain),
-            y=axis(alt.Y, fields[1], titles[1], domain),
-            tooltip=[
-                "column:N",
-                *(alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares")),
-            ],
-        )
-    )
-    marks, told = Arrows(found, feature_names_of(model)).layers(Room(domain, domain, (CIRCLE, CIRCLE)))
+    marks, said = Arrows(found, feature_names_of(model)).layers(Room(domain, domain, (CIRCLE, CIRCLE)))
     mean = float(np.mean(data["squares"]))
     head = headed(
         "Correlations of columns with components",
         f"The two carry {100 * mean:.3g} % of the variance of a column on average; a column that they "
         "carry as a whole reaches the circle.",
-        *told,
+        *said,
         width=CIRCLE,
     )
     return Layers(data=data, layer=[circle, *marks, tips], title=head, width=CIRCLE, height=CIRCLE)
@@ -301,8 +288,7 @@ class Arrows:
             "angle": 90 - np.degrees(np.arctan2(pixels[:, 1], pixels[:, 0])),
         }
         base = alt.Chart(table(columns)).encode(tooltip=["arrow:N"])
-        x, y = alt.X("tip_x", type="quantitative"), alt.Y("tip_y", type="quantitative")
-        turn = alt.Angle("angle", type="quantitative", scale=None)
+        turn = alt.Angle("angle:Q", scale=None)
         shafts = base.mark_rule(color=VERMILION, strokeWidth=1.2)
         heads = base.mark_point(shape="triangle", filled=True, color=VERMILION, size=45, opacity=1)
         room.take_arrows(tips)
@@ -310,5 +296,5 @@ class Arrows:
         more = len(self.names) > MOST_ARROWS
         told = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
         told += [f"{hidden} names of arrows had no room."] if hidden else []
-        shaft = shafts.encode(x=x, y=y, x2=alt.X2("start"), y2=alt.Y2("start"))
-        return [shaft, heads.encode(x=x, y=y, angle=turn), text], told
+        shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")
+        return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), text], told

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gramian import plots
+from gramian.checks import evenly
+from gramian.plots.images import MOST_REBUILT
 
 
 def drawable(
@@ -42,7 +46,7 @@ def drawable(
         "biplot": (plane, lambda: plots.biplot(model, table, **points)),
         "correlation-circle": (plane, lambda: plots.correlation_circle(model, table, x=x, y=y)),
         "components": (pictures and (linear or faces), lambda: plots.components(model)),
-        "reconstructions": (maps and pictures and given, lambda: plots.reconstructions(model, table)),
+        "reconstructions": (maps and pictures and given, lambda: plots.reconstructions(model, _some(table))),
         "contours": (maps and given and model.n_features_in_ == 2, lambda: _contours(model, table, color)),
         "whitening": (whitens and given, lambda: plots.whitening(model, table, x=x, y=y)),
         "face-scores": (faces, lambda: plots.face_scores(model)),
@@ -50,9 +54,15 @@ def drawable(
     return {name: draw for name, (possible, draw) in figures.items() if possible}
 
 
+def _some(table: Any) -> Any:
+    """Return a few pictures from all over a table: the first may all be of one kind."""
+    values = table.values
+    return values[evenly(len(values), MOST_REBUILT)] if isinstance(values, np.ndarray) else table
+
+
 def _contours(model: Any, table: Any, color: Any) -> Any:
     """Draw contours beside those of plain PCA."""
     from gramian.estimators.pca import PCA
 
-    models = [model] if hasattr(model, "components_") else [PCA(2).fit(table), model]
-    return plots.kernel_contours(models, table, color=color)
+    alone = hasattr(model, "components_") or len(table.values) < 2
+    return plots.kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)

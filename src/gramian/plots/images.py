@@ -78,7 +78,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     chosen = [check_integer("counts", count, 1, k) for count in (default if counts is None else counts)]
     shown = as_float64(numbers_of(X)[:MOST_REBUILT]).reshape(-1, int(np.prod(shape)))
     mapped = as_float64(model.transform(shown.reshape(-1, *shape)))
-    sizes = np.linalg.norm(shown - _center(model), axis=1)
+    sizes = np.linalg.norm(shown - center_of(model), axis=1)
     rebuilt, captions = [], [["original"] for _ in shown]
     for count in chosen:
         back = as_float64(model.inverse_transform(np.where(np.arange(k) < count, mapped, 0.0)))
@@ -91,13 +91,12 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     return strip(list(shown.reshape(-1, *shape)), list(np.stack(rebuilt, axis=1)), captions, edges)
 
 
-def _center(model: Any) -> npt.NDArray[Any]:
-    """Return the mean that a PCA subtracts, or that of the rows that a kernel PCA keeps."""
+def center_of(model: Any) -> npt.NDArray[Any]:
+    """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
     if hasattr(model, "mean_"):
-        return as_float64(model.mean_).ravel()
-    kept = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
-    center: npt.NDArray[Any] = kept.reshape(len(kept), -1).mean(axis=0)
-    return center
+        return as_float64(model.mean_)
+    fitted = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
+    return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
 
 
 def _shape(model: Any) -> tuple[int, int]:

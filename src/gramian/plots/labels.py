@@ -68,16 +68,8 @@ class Room:
             at = (points[place] - self.corner) / self.unit
             half = np.array([LETTER * len(text), LINE]) / 2
             side, up = half + DOT + [2, 1]
-            moves = [
-                (side, 0),
-                (-side, 0),
-                (0, up),
-                (0, -up),
-                (side, up),
-                (-side, up),
-                (side, -up),
-                (-side, -up),
-            ]
+            moves = [(side, 0), (-side, 0), (0, up), (0, -up)]
+            moves += [(side, up), (-side, up), (side, -up), (-side, -up)]
             if outward:
                 moves.sort(key=lambda move: -float(np.dot(move, points[place] / self.unit) / np.hypot(*move)))
             # A name beside an arrow may lie over points where there is no other place, never over a name.
@@ -101,5 +93,4 @@ class Room:
         kept = np.flatnonzero(np.isfinite(middle[:, 0])).tolist()
         columns = {"text": [texts[i] for i in kept], "text_x": middle[kept, 0], "text_y": middle[kept, 1]}
         layer = alt.Chart(table(columns)).mark_text(fontSize=10.5, color=color, baseline="middle")
-        x, y = alt.X("text_x", type="quantitative"), alt.Y("text_y", type="quantitative")
-        return layer.encode(x=x, y=y, text="text:N"), len(texts) - len(kept)
+        return layer.encode(x="text_x:Q", y="text_y:Q", text="text:N"), len(texts) - len(kept)

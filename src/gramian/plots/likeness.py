@@ -53,36 +53,17 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
         "group:N", sort=None, title=None, scale=alt.Scale(domain=list(values), range=list(COLOURS))
     )
     y = alt.Y("share:Q", title="share of the group (%)", stack=None)
-    bars = (
-        alt.Chart()
-        .mark_rect(opacity=0.45)
-        .encode(
-            x=axis(alt.X, "low", title, edge),
-            x2="high:Q",
-            y=y,
-            y2=alt.datum(0),
-            color=color,
-            tooltip=["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")],
-        )
-    )
-    outline = (
-        alt.Chart().mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q", y=y, color=color)
-    )
+    tips = ["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")]
+    x, base = axis(alt.X, "low", title, edge), alt.Chart().encode(y=y, color=color)
+    bars = base.mark_rect(opacity=0.45).encode(x=x, x2="high:Q", y2=alt.datum(0), tooltip=tips)
+    steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q")
     rules = table({"at": list(marked.values()), "what": [f"{name}: {at:.4g}" for name, at in marked.items()]})
-    rule = (
-        alt.Chart(rules)
-        .mark_rule(color=INK, strokeDash=[5, 3], strokeWidth=1.4)
-        .encode(x="at:Q", tooltip="what:N")
-    )
+    rule = alt.Chart(rules).mark_rule(color=INK, strokeDash=[5, 3], strokeWidth=1.4)
+    rule = rule.encode(x="at:Q", tooltip="what:N")
     said = [
         f"{name}: {len(scores):,} scores, median {np.median(scores):.4g}." for name, scores in values.items()
     ]
     drawn = [f"Dashed, {name}: {at:.4g}." for name, at in marked.items()]
     head = headed("Scores and thresholds", *said, *drawn)
-    return Layers(
-        data=table(columns),
-        layer=[bars, outline, *([rule] if marked else [])],
-        title=head,
-        width=WIDTH,
-        height=260,
-    )
+    layers = [bars, steps, *([rule] if marked else [])]
+    return Layers(data=table(columns), layer=layers, title=head, width=WIDTH, height=260)

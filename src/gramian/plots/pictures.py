@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import MissingExtraError
+from gramian.errors import needs
 from gramian.store import atomic_write
 
 Pixels = npt.NDArray[np.uint8]
@@ -28,10 +28,8 @@ def require_pillow() -> Any:
     MissingExtraError
         With the command that installs it.
     """
-    try:
+    with needs("images", "pillow", "Writing pictures"):
         from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("images", "pillow", "Writing pictures") from error
     return Image
 
 
@@ -60,10 +58,8 @@ class Picture:
         """
         content = self.png()
         if os.fspath(path).lower().endswith((".svg", ".pdf", ".html")):
-            try:
+            with needs("plots", "altair", "Writing pictures as other than .png"):
                 from gramian.plots.style import framed
-            except ImportError as error:
-                raise MissingExtraError("plots", "altair", "Writing pictures as other than .png") from error
             framed(content, self.pixels.shape).save(path)
             return
         with atomic_write(path) as file:

@@ -199,15 +199,12 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
     n = len(cloud.values)
     size = 36 if n <= 500 else 18 if n <= DENSE else 10
     colors = {"color": alt.value(BLUE)} if cloud.group is None else cloud.group.channels()
-    return (
-        alt.Chart()
-        .mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
-        .encode(
-            x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
-            y=axis(alt.Y, cloud.fields[1], cloud.titles[1], edges[1]),
-            tooltip=[alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items()],
-            **colors,
-        )
+    points = alt.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
+    return points.encode(
+        x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
+        y=axis(alt.Y, cloud.fields[1], cloud.titles[1], edges[1]),
+        tooltip=[alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items()],
+        **colors,
     )
 
 
@@ -326,22 +323,20 @@ def _outlines(lines: list[tuple[str, FloatArray]], group: Group | None) -> list[
         "edge_x": corners[:, 0],
         "edge_y": corners[:, 1],
     }
-    outline = alt.Chart(table(columns)).mark_line(strokeWidth=1.2, opacity=0.8, clip=True)
-    x, y = alt.X("edge_x", type="quantitative"), alt.Y("edge_y", type="quantitative")
+    drawn = alt.Chart(table(columns)).mark_line(strokeWidth=1.2, opacity=0.8, clip=True)
     color = alt.Color("group:N", legend=None, scale=group.scale())
-    return [outline.encode(x=x, y=y, order="corner:Q", color=color)]
+    return [drawn.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q", color=color)]
 
 
 def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:
     counts, xs, ys = np.histogram2d(values[:, 0], values[:, 1], bins=BINS, range=edges)
     i, j = np.nonzero(counts)
     cells = {"left": xs[i], "right": xs[i + 1], "low": ys[j], "high": ys[j + 1], "rows": counts[i, j]}
-    x, y = alt.X("left", type="quantitative"), alt.Y("low", type="quantitative")
     shade = alt.Color(
         "rows:Q", title="rows in a cell", scale=alt.Scale(type="log", range=["#f0f0f0", "#8a8a8a"])
     )
     layer = alt.Chart(table(cells)).mark_rect(strokeWidth=0)
-    return [layer.encode(x=x, x2="right", y=y, y2="high", color=shade)]
+    return [layer.encode(x="left:Q", x2="right", y="low:Q", y2="high", color=shade)]
 
 
 def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:

@@ -14,7 +14,8 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
-from gramian.errors import MissingExtraError, ParameterError
+from gramian.errors import ParameterError, needs
+from gramian.records import FloatArray
 from gramian.store import atomic_write
 
 WIDTH, HEIGHT = 440, 330
@@ -88,10 +89,8 @@ class Drawn:
         MissingExtraError
             If vl-convert-python, which draws, is not installed.
         """
-        try:
+        with needs("plots", "vl-convert-python", "Writing figures"):
             import vl_convert  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError("plots", "vl-convert-python", "Writing figures") from error
         is_path = isinstance(fp, str | os.PathLike)
         kind = (format or (Path(fp).suffix[1:].lower() if is_path else "")).lower()
         if kind not in FORMATS:
@@ -119,10 +118,8 @@ def browser_program() -> str:
     MissingExtraError
         If vl-convert-python, which carries it, is not installed.
     """
-    try:
+    with needs("plots", "vl-convert-python", "Drawing figures in a page"):
         import vl_convert
-    except ImportError as error:
-        raise MissingExtraError("plots", "vl-convert-python", "Drawing figures in a page") from error
     return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
 
 
@@ -195,6 +192,12 @@ def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = Non
         if not 1e-3 < largest < 1e6:
             more.setdefault("axis", alt.Axis(format=".3~e", labelFlush=False))
     return kind(field, type="quantitative", title=title, scale=scale, **more)
+
+
+def outline(corners: FloatArray, **looks: Any) -> Any:
+    """Return a closed line through corners of shape (n, 2)."""
+    columns = {"edge_x": corners[:, 0], "edge_y": corners[:, 1], "corner": np.arange(len(corners))}
+    return alt.Chart(table(columns)).mark_line(**looks).encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q")
 
 
 def zero_lines() -> list[Any]:

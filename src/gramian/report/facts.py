@@ -38,6 +38,11 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
+def told(record: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of a record under their own names."""
+    return {name: getattr(record, name) for name in names}
+
+
 def versions() -> dict[str, str]:
     """Return the versions of everything that takes part in the numbers."""
     return {**store.versions(), "scipy": version("scipy")}
@@ -59,31 +64,21 @@ def data_facts(table: Table) -> dict[str, Any]:
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """Return the route, its reason, its steps and their predicted cost."""
-    return {
-        "solver": plan.solver,
-        "operator": plan.operator,
-        "reason": plan.reason,
-        "seconds": plan.seconds,
-        "bytes": plan.bytes,
-        "steps": [asdict(step) for step in plan.steps],
-    }
+    names = ("solver", "operator", "reason", "seconds", "bytes")
+    return told(plan, *names) | {"steps": [asdict(step) for step in plan.steps]}
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
     """Return what is guaranteed, of which kind, and the sentences that say so."""
     complete = certificate.completeness
-    return {
-        "ok": certificate.ok,
-        "tol": certificate.tol,
-        "unit": certificate.unit,
-        "set_radius": plain(certificate.set_radius),
-        "widening": plain(certificate.widening),
+    facts = told(certificate, "ok", "tol", "unit", "set_radius", "widening") | {
         "kind": certificate.widening_kind,
-        "orthogonality": plain(certificate.orthogonality),
-        "completeness": complete and plain(asdict(complete)),
-        "reasons": list(certificate.reasons),
+        "orthogonality": certificate.orthogonality,
+        "completeness": complete and asdict(complete),
+        "reasons": certificate.reasons,
         "text": str(certificate),
     }
+    return {name: plain(value) for name, value in facts.items()}
 
 
 def component_facts(model: Any) -> dict[str, list[Any]]:
@@ -195,14 +190,21 @@ def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
     return {
         "people": len(recogniser.people_),
         "threshold": used.value,
-        "far": used.far,
         "far_asked": recogniser.far,
-        "predicted_false_accept": used.false_accept,
-        "predicted_false_reject": used.false_reject,
-        "extrapolated": not used.observed,
+        **rates(used),
         "impostor_pictures": found.n_impostor,
         "genuine_pictures": found.n_genuine,
         "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
+    }
+
+
+def rates(threshold: Any) -> dict[str, Any]:
+    """Return a rate of strangers accepted, and what it is predicted to cost."""
+    return {
+        "far": threshold.far,
+        "predicted_false_accept": threshold.false_accept,
+        "predicted_false_reject": threshold.false_reject,
+        "extrapolated": not threshold.observed,
     }
 
 
@@ -210,7 +212,7 @@ def audit_facts(report: Any) -> dict[str, Any]:
     """Return what an audit of a kernel found, under the names that it has in Python."""
     names = ("kernel", "verdict", "valid", "eigenvalue", "bound", "asymmetry", "value_tol", "tested")
     validity, witness = report.validity, report.witness
-    return {name: getattr(report, name) for name in (*names, "trials", "skipped", "evaluations")} | {
+    return told(report, *names, "trials", "skipped", "evaluations") | {
         "validity": {"status": validity.status, "reason": validity.reason},
         "witness": None if witness is None else vars(witness),
     }

@@ -12,7 +12,6 @@ from typing import Any
 
 from gramian import plots
 from gramian.errors import GramianError, MissingExtraError
-from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 MOST_DRAWN = 1_000_000  # rows
@@ -92,8 +91,3 @@ def _picture(png: bytes, dots: int = 1) -> str:
     """Return a picture of so many dots a pixel of the page."""
     width = int.from_bytes(png[16:20], "big") // dots
     return f'<img alt="" width="{width}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
-
-
-def rebuilt_pictures(model: Any, table: Table | None) -> bool:
-    """Whether pictures can be set beside what is rebuilt of them."""
-    return table is not None and table.picture_shape is not None and not is_stored(table)

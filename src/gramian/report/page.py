@@ -21,8 +21,9 @@ from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
 from gramian.plots.names import component_titles, feature_names_of
 from gramian.report.facts import component_rows, kernel_text, method_name, size_text, versions
-from gramian.report.figures import Figures, rebuilt_pictures, scores_chart
+from gramian.report.figures import Figures, scores_chart
 from gramian.report.markup import code, folded, paragraphs, table, text
+from gramian.report.pieces import is_stored
 from gramian.report.rules import rules_said
 from gramian.report.summary import (
     Fitted,
@@ -197,7 +198,7 @@ class _Page:
         words = "the rows along the first two components"
         parts.append(show(words, lambda: scores_chart(model, data, seen.scores, seen.shown)))
         parts += ["<h3>Unusual rows</h3>", self._unusual(seen)]
-        if rebuilt_pictures(model, data):
+        if data.picture_shape is not None and not is_stored(data):
             words = "pictures beside what is rebuilt of them"
             parts.append(show(words, lambda: plots.reconstructions(model, data)))
         return "\n".join(parts)

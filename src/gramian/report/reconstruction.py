@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gramian.arrays import as_float64, dense
 from gramian.checks import slices
+from gramian.plots.images import center_of
 from gramian.plots.pictures import grey
 from gramian.report.pictures import grey_limits, write_picture_folder
 from gramian.report.pieces import pieces_of
@@ -63,8 +64,13 @@ class Errors:
     def percentiles(self) -> dict[str, float]:
         """Return the relative error at a few percentiles of the rows."""
         # "lower" and "higher" never mix an infinity with a number.
-        values = np.percentile(self.relative, PERCENTILES, method="nearest")
-        return {f"{p} %": float(value) for p, value in zip(PERCENTILES, values, strict=True)}
+        return percentiles(self.relative, "nearest")
+
+
+def percentiles(values: npt.NDArray[Any], method: Any = "linear") -> dict[str, float]:
+    """Return numbers at a few percentiles."""
+    found = np.percentile(values, PERCENTILES, method=method).tolist()
+    return {f"{p} %": value for p, value in zip(PERCENTILES, found, strict=True)}
 
 
 def rebuilt(
@@ -108,14 +114,6 @@ def rebuilt(
             back = back.reshape(rows.stop - rows.start, -1)
             errors.add(dense(values[rows]), back)
             yield slice(part.start + rows.start, part.start + rows.stop), back
-
-
-def center_of(model: Any) -> npt.NDArray[Any]:
-    """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
-    if hasattr(model, "mean_"):
-        return as_float64(model.mean_)
-    fitted = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
-    return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
 
 
 def write_rows(

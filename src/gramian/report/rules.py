@@ -18,10 +18,8 @@ from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 PATIENCE = 10.0  # seconds predicted for one rule
-SECONDS, PASSING = (
-    1e-9,
-    1e-7,
-)  # of a number, for each of the smaller side to find eigenvalues; to draw it again
+SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
+PASSING = 1e-7  # of a number, to draw it again
 
 
 def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
@@ -43,14 +41,18 @@ def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoic
         return (), []
     linear = isinstance(model, PCA)
     names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
-    here = None if table is None or is_stored(table) else table
+    here = None if table is None or is_stored(table) or len(table.values) < 2 else table
     waits = {} if here is None else {name: _wait(model, here, name) for name in names}
     asked = [name for name, wait in waits.items() if wait <= PATIENCE]
     said = dict(choose_components(model, table, rules=asked)) if asked else {}
     alone = [name for name in names if linear and not RULES[name].draws and name not in said]
     said |= choose_components(model, rules=alone) if alone else {}
     why = {name: f"it would take {_long(wait)}" for name, wait in waits.items()}
-    left = [f"{name}: {why.get(name, 'it needs the data, in memory')}." for name in names if name not in said]
+    left = [
+        f"{name}: {why.get(name, 'it needs the data, two rows or more in memory')}."
+        for name in names
+        if name not in said
+    ]
     return [said[name] for name in names if name in said], left
 
 

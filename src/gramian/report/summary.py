@@ -85,13 +85,13 @@ def _size(model: Any) -> str:
     return size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
 
 
-def component_lines(model: Any, count: int = ROWS_SHOWN) -> list[str]:
+def component_lines(model: Any) -> list[str]:
     """Return the first components as the lines of a Markdown table."""
     head = [
         "| | eigenvalue | standard deviation | explained variance ratio | cumulative |",
         "|---|---:|---:|---:|---:|",
     ]
-    return head + [f"| {' | '.join(row)} |" for row in component_rows(model, count)]
+    return head + [f"| {' | '.join(row)} |" for row in component_rows(model, ROWS_SHOWN)]
 
 
 def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> str:
@@ -110,25 +110,17 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     ):
         if name in files:
             lines += ["", f"![{words}]({name})"]
-    lines += [
-        "",
-        *_files(fitted, files, notes),
-        "",
-        "## Data",
-        "",
-        *data_lines(fitted.table),
-        "",
-        "## How it was computed",
-        "",
-        *computed_lines(fitted),
-        "",
-        "## What is guaranteed",
-        "",
-        *guaranteed_lines(model),
-    ]
-    lines += ["", "## For a methods section", "", methods_paragraph(model, fitted.table)]
-    lines += ["", *_repeat(fitted), "", "## Versions", ""]
-    lines += [f"- {name} {number}" for name, number in versions().items()]
+    sections = {
+        "Files": _files(fitted, files, notes),
+        "Data": data_lines(fitted.table),
+        "How it was computed": computed_lines(fitted),
+        "What is guaranteed": guaranteed_lines(model),
+        "For a methods section": [methods_paragraph(model, fitted.table)],
+        "To repeat it": _repeat(fitted),
+        "Versions": [f"- {name} {number}" for name, number in versions().items()],
+    }
+    for title, inside in sections.items():
+        lines += ["", f"## {title}", "", *inside] if inside else []
     return "\n".join(lines) + "\n"
 
 
@@ -148,12 +140,8 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "mean": "the mean picture",
         "components": "the components as pictures, one file each in [components/](components/)",
     }
-    lines = ["## Files", ""]
-    for name in files:
-        stem, _, suffix = name.partition(".")
-        if suffix == "svg" or "/" in name:
-            continue
-        lines.append(f"- [{name}]({name}): {words[stem]}")
+    told = [name for name in files if not name.endswith(".svg") and "/" not in name]
+    lines = [f"- [{name}]({name}): {words[name.partition('.')[0]]}" for name in told]
     return lines + [f"- {note}" for note in notes]
 
 
@@ -293,7 +281,9 @@ def _bound(model: Any) -> str:
 
 
 def _repeat(fitted: Fitted) -> list[str]:
-    lines = ["## To repeat it", "", "```sh", shlex.join(fitted.command), "```"]
+    if not fitted.command:
+        return []
+    lines = ["```sh", shlex.join(fitted.command), "```"]
     if "-" in fitted.command:
         lines += ["", "The data came from standard input: give the same bytes again (see the SHA-256 above)."]
     return lines

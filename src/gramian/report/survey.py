@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from gramian.arrays import as_float64, dense
 from gramian.checks import evenly, slices
+from gramian.plots.images import center_of
 from gramian.report.figures import MOST_DRAWN
 from gramian.report.pieces import pieces_of
-from gramian.report.reconstruction import BLOCK_BYTES, Errors, center_of
+from gramian.report.reconstruction import BLOCK_BYTES, Errors
 from gramian.rows.table import Table
 
 

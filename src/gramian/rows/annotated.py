@@ -14,11 +14,10 @@ from scipy import sparse
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 from gramian.rows.archives import Header, require, require_room
-from gramian.rows.hdf5 import header_of, opened_hdf5
+from gramian.rows.hdf5 import header_of, opened_hdf5, stored_dataset
+from gramian.rows.sparse import ENTRY, StoredSparse, refuse_by_columns
 from gramian.rows.spool import columns_taken
 from gramian.rows.stored import whole_within
-from gramian.rows.stored_hdf5 import stored_dataset
-from gramian.rows.stored_sparse import ENTRY, StoredSparse, refuse_by_columns
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 

@@ -103,6 +103,7 @@ def pick_key(
     if key is None:
         key = _only(names, look, source, use)
         notes = (f"array {key!r} used: the only {use} in the archive",)
+    key = key if key in names else key.strip("/")
     if key not in names:
         raise DataError(f"{source} has no array {key!r}. It holds {_described(names, look)}.")
     require(look(key), f"{source}::{key}", use)
@@ -166,7 +167,8 @@ def _only(names: Sequence[str], look: Callable[[str], Header], source: str, use:
     if not fitting and len(names) == 1:
         return names[0]
     raise DataError(
-        f"{source} holds {_described(names, look)}. Say which one is meant: {source}::{(fitting or names)[0]}"
+        f"{source} holds {_described(names, look)}. "
+        f"Say which one is meant: {source}::{(fitting or names)[0]}, or save it alone."
     )
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 from gramian.arrays import is_numpy, namespace, numpy_dtype
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.rows.rows import Block, Rows
+from gramian.rows.rows import Rows
 
 # float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
 EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
@@ -64,9 +64,6 @@ class ArrayRows(Rows):
     @property
     def like(self) -> Any:
         return self.values[:0, :0]
-
-    def block(self, rows: slice) -> Block:
-        return Block(rows, self.values[rows, ...])
 
     def cut(self, rows: slice, columns: slice) -> Any:
         return self.values[rows, columns]

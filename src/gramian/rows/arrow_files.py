@@ -29,19 +29,15 @@ def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
     DataError
         If there are no columns.
     """
-    try:
+    with _damage(source, "Parquet"):
         table = parquet.ParquetFile(file).read(use_threads=False)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _damaged(error, source, "Parquet") from error
     return _columns(table, source)
 
 
 def read_arrow(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
     """Read a Feather file, or an Arrow file or stream, as :func:`read_parquet` reads its kind."""
-    try:
+    with _damage(source, "Arrow or Feather"):
         table = _opened_arrow(file).read_all()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _damaged(error, source, "Arrow or Feather") from error
     return _columns(table, source)
 
 
@@ -85,15 +81,10 @@ def opened_columns(path: Path, is_parquet: bool = True) -> Iterator[Any]:
     FileError
         If it is truncated or damaged, also of what is read of it.
     """
-    try:
-        # Mapped, one batch of a file may be larger than memory.
-        with path.open("rb") if is_parquet else pa.memory_map(str(path)) as file:
-            yield parquet.ParquetFile(file) if is_parquet else _opened_arrow(file)
-    except GramianError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        kind = "Parquet" if is_parquet else "Arrow or Feather"
-        raise _damaged(error, str(path), kind) from error
+    kind = "Parquet" if is_parquet else "Arrow or Feather"
+    # Mapped, one batch of a file may be larger than memory.
+    with _damage(str(path), kind), path.open("rb") if is_parquet else pa.memory_map(str(path)) as file:
+        yield parquet.ParquetFile(file) if is_parquet else _opened_arrow(file)
 
 
 class ArrowBlocks:
@@ -146,13 +137,16 @@ class ArrowBlocks:
         return column
 
     def _names_and_rows(self, path: Path) -> tuple[list[str], int]:
-        with self._opened(path) as file:
+        with opened_columns(path, self._parquet) as file:
             schema = file.schema_arrow if self._parquet else file.schema
-            rows = file.metadata.num_rows if self._parquet else _count(file)
+            if self._parquet:
+                rows = file.metadata.num_rows
+            else:
+                rows = sum(batch.num_rows for batch in _record_batches(file))
             return _columns(schema.empty_table(), str(path))[1], rows
 
     def _batches(self, path: Path, names: list[str]) -> Iterator[Any]:
-        with self._opened(path) as file:
+        with opened_columns(path, self._parquet) as file:
             if self._parquet:
                 twice = len(set(self.names or ())) < len(self.names or ())
                 columns = None if twice else names
@@ -161,9 +155,6 @@ class ArrowBlocks:
             for batch in _record_batches(file):
                 for part in slices(batch.num_rows, self._rows):
                     yield batch.slice(part.start, part.stop - part.start)
-
-    def _opened(self, path: Path) -> Any:
-        return opened_columns(path, self._parquet)
 
 
 def _used(names: Sequence[str], choice: Choice, source: str) -> set[int]:
@@ -196,15 +187,21 @@ def _record_batches(file: Any) -> Iterator[Any]:
     return iter(file)
 
 
-def _count(file: Any) -> int:
-    return sum(batch.num_rows for batch in _record_batches(file))
-
-
-def _damaged(error: Exception, source: str, kind: str) -> Exception:
-    if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
-        return MemoryLimitError(f"{source} takes more memory than there is ({error}). Read a part of it.")
-    detail = str(error).split("\n")[0].rstrip(".")
-    return FileError(f"{source} is truncated or damaged {kind} ({detail}). Make or copy it again.")
+@contextmanager
+def _damage(source: str, kind: str) -> Iterator[None]:
+    """Say of everything that Arrow makes of a truncated or altered file that it is one."""
+    try:
+        yield
+    except GramianError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+            told = f"{source} takes more memory than there is ({error}). Read a part of it."
+            raise MemoryLimitError(told) from error
+        detail = str(error).split("\n")[0].rstrip(".")
+        raise FileError(
+            f"{source} is truncated or damaged {kind} ({detail}). Make or copy it again."
+        ) from error
 
 
 def _columns(table: Any, source: str) -> tuple[list[Any], list[str]]:

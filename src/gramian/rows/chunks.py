@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import FileError, MissingExtraError, ParameterError
+from gramian.errors import FileError, ParameterError, needs
 from gramian.rows.arrow_files import opened_columns, require_same
+from gramian.rows.columnar import as_labels
 from gramian.rows.dask import CHUNK_BYTES, DaskTable
-from gramian.rows.decoding import readable
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, kind_of, kind_of_folder, parquet_files
+from gramian.rows.labels import with_labels
+from gramian.rows.pictures import readable
 from gramian.rows.scan import Scan
 from gramian.rows.stored_zarr import StoredZarr, array_of
 from gramian.rows.table import Table, array_roles, pick_columns, pick_rows
@@ -26,7 +28,7 @@ from gramian.rows.table import Table, array_roles, pick_columns, pick_rows
 # What a scan cannot ask of a table in chunks.
 ANSWER = "10s"  # that a scheduler may take to answer
 LEAST_CHUNKS = 16
-REFUSED = ("id", "label", "labels_from", "transpose", "missing", "size", "na_values")
+REFUSED = ("id", "transpose", "missing", "size", "na_values")
 
 
 class _Direct:
@@ -38,7 +40,8 @@ class _Direct:
         self.stored, self.shape, self.dtype = stored, stored.shape, stored.dtype
 
     def __getitem__(self, key: tuple[slice, slice]) -> npt.NDArray[Any]:
-        return self.stored.rows(key[0].start, key[0].stop)[:, key[1]]
+        # Dask may have put a step of its own into the slice of a chunk.
+        return self.stored.rows(key[0].start, key[0].stop)[:: key[0].step, key[1]]
 
 
 class _Groups:
@@ -79,7 +82,15 @@ class _Groups:
                 table = opened.read_row_group(group, columns=self.columns, use_threads=False)
             columns = [table[name].to_numpy() for name in self.columns]
             found.append(np.stack(columns, axis=1, dtype=self.dtype)[max(first - start, 0) : last - start])
-        return np.concatenate(found)[:, key[1]]
+        return np.concatenate(found)[:: key[0].step, key[1]]
+
+    def labels(self, name: str) -> npt.NDArray[Any]:
+        """Return a column of any kind."""
+        found = []
+        for path in self.paths:
+            with opened_columns(path) as opened:
+                found.append(as_labels(opened.read([name], use_threads=False)[name]))
+        return np.concatenate(found)
 
 
 def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
@@ -94,10 +105,8 @@ def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
     FileError, DataError
         As the file's reader says.
     """
-    try:
+    with needs("cluster", "dask", "--engine dask"):
         import dask.array as da
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("cluster", "dask", "--engine dask") from error
 
     place, source = asked._place, readable(str(asked.path))
     kind = "" if not isinstance(place, Location) else _kind(place.path)
@@ -109,8 +118,8 @@ def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
     for name in REFUSED:
         if getattr(asked, name):
             raise ParameterError(
-                f"--{name.replace('_', '-')} is not for --engine dask, which takes --rows, --columns and "
-                "--drop. Leave out one of them."
+                f"--{name.replace('_', '-')} is not for --engine dask, which takes --rows, --columns, "
+                "--drop, --label and --labels-from. Leave out one of them."
             )
     # Workers may have another working directory.
     path, choice, names = place.path.resolve(), asked._choice(expected), None
@@ -118,30 +127,36 @@ def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
         array, notes = array_of(path, place.key, source)
         stored = StoredZarr(path, array, sys.maxsize, source)
         whole: Any = _Direct(stored)
-        _, kept, _, _ = array_roles(stored.shape, choice, source)
+        _, kept, _, label = array_roles(stored.shape, choice, source)
         ends: Sequence[int] = range(0, len(stored) + stored.step, stored.step)
     else:
         paths, notes = parquet_files(path) if path.is_dir() else [path], ()
         with opened_columns(paths[0]) as file:
             every = list(file.schema_arrow.names)
-        kept, _, _ = pick_columns(every, choice, source)
+        kept, _, label = pick_columns(every, choice, source)
         if expected is not None and expected.names is not None:
             kept, more = expected.places(every, source)
             notes = (*notes, *more)
         whole = _Groups(paths, every, kept, source)
         names, kept, ends = tuple(whole.columns), None, whole.starts
     chunks = _lengths(ends, whole), whole.shape[1]
-    values = da.from_array(whole, chunks, name=False, meta=np.empty((0, 0), whole.dtype))
+    values = da.from_array(whole, chunks, name=False, fancy=False, meta=np.empty((0, 0), whole.dtype))
     rows = pick_rows(whole.shape[0], choice.rows, source)
     values = values if choice.rows is None else values[rows.start : rows.stop : rows.step]
-    return Table(
+    labels = None
+    if label is not None:
+        labels = values[:, label].compute() if kind == "zarr" else whole.labels(every[label])[rows]
+    table = Table(
         DaskTable(values if kept is None else values[:, kept]),
         names,
+        labels=labels,
+        label_name=choice.label,
         source=source,
         notes=notes,
         row_numbers=None if choice.rows is None else rows,
         column_numbers=None if kept is None else tuple(kept),
     )
+    return table if asked._labels is None else with_labels(table, asked._labels, asked.rows, None)
 
 
 @contextmanager
@@ -158,10 +173,8 @@ def cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
+    with needs("cluster", "distributed", "--scheduler"):
         from distributed import Client
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("cluster", "distributed", "--scheduler") from error
     try:
         client = Client(address, timeout=ANSWER)
     except (OSError, ValueError, TypeError) as error:

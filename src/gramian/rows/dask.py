@@ -20,6 +20,7 @@ from gramian.records import Spread
 from gramian.rows.array import ArrayRows
 from gramian.rows.rows import Block, Kept, Rows
 from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.stored_zarr import UNPACKED
 
 R = TypeVar("R")
 MERGED = 8  # results that one task combines
@@ -46,6 +47,7 @@ class DaskTable(OnDisk):
     """
 
     source = "the Dask array"
+    speed = UNPACKED
 
     def __init__(self, values: Any) -> None:
         self.lazy, self.dtype = values, values.dtype
@@ -186,15 +188,6 @@ class DaskRows(StoredRows):
             return part.reduce(shifted, combine, rows_per_block)
 
         return self.over_parts(of_part, combine, _Counting())
-
-    def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
-        few = f(Block(slice(0, 1), np.zeros((1, self.values.lazy.shape[1]), self.dtype)))
-
-        def of_part(part: Rows) -> Any:
-            return part.map(f, rows_per_block).reshape(part.shape[0], -1)
-
-        found = self.mapped(of_part, few.size, few.dtype)
-        return found if few.ndim == 2 else found[:, 0]
 
     def some(self, places: Iterable[int]) -> Any:
         wanted, where = np.unique(list(places), return_inverse=True)

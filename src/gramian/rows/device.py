@@ -18,7 +18,7 @@ import numpy as np
 
 from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import amount, slices
-from gramian.errors import DataError, MemoryLimitError, MissingExtraError, ParameterError
+from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
 from gramian.rows.array import ArrayRows
 from gramian.rows.rows import Block, Rows
 
@@ -62,16 +62,16 @@ class DeviceRows(Rows):
         return _torch().asarray(np.empty((0, 0), dtype=self.dtype), device=self.device)
 
     @property
-    def home(self) -> Any:
-        return self.host.home
-
-    @property
     def at_home(self) -> Rows:
         return self.host
 
     @property
     def is_stored(self) -> bool:  # type: ignore[override]
         return self.host.is_stored
+
+    @property
+    def speed(self) -> float:  # type: ignore[override]
+        return self.host.speed
 
     @property
     def cuts_columns(self) -> bool:
@@ -105,9 +105,6 @@ class DeviceRows(Rows):
             return self._whole[rows, columns]
         return _Mover(self.device).moved(self.host.cut(rows, columns))
 
-    def block(self, rows: slice) -> Block:
-        return Block(rows, self.cut(rows, slice(None)))
-
     def in_memory(self) -> Any:
         """Return the whole table on the device.
 
@@ -123,9 +120,6 @@ class DeviceRows(Rows):
 
     def owned(self) -> Any:
         return self.host.owned()
-
-    def every(self, step: int) -> Any:
-        return self.host.every(step)
 
     def reduce(
         self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
@@ -433,8 +427,6 @@ def free_memory(like: Any) -> int:
 
 
 def _torch() -> Any:
-    try:
+    with needs("gpu", "torch", "device=..."):
         import torch
-    except ImportError as error:
-        raise MissingExtraError("gpu", "torch", "device=...") from error
     return torch

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, listed
-from gramian.errors import DataError, MemoryLimitError, MissingExtraError, ParameterError
+from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
 from gramian.rows.archives import damage
 
 ROWS = 1 << 20  # that a sheet can have
@@ -44,10 +44,8 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
     MissingExtraError
         If openpyxl is not installed.
     """
-    try:
+    with needs("excel", "openpyxl", "reading Excel files"):
         from openpyxl import load_workbook
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("excel", "openpyxl", "reading Excel files") from error
     with damage(source), ZipFile(file) as packed:
         need = TIMES * sum(part.file_size for part in packed.infolist())
     if need > (limit := memory_limit_bytes(None)):

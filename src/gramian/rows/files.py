@@ -1,4 +1,6 @@
-"""From a path or an open file to a table: what kind it is, and the reader for that kind."""
+"""From a path or an open file to a table: its kind, the reader for that, or how it is left on disk."""
+
+from __future__ import annotations
 
 import difflib
 import gzip
@@ -9,29 +11,30 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount
 from gramian.errors import FileError, InputTypeError, MemoryLimitError, ParameterError, reason, shortened
-from gramian.rows.annotated import read_annotated
+from gramian.rows.annotated import read_annotated, stored_annotated
 from gramian.rows.archives import Use
-from gramian.rows.decoding import PictureFile, readable
 from gramian.rows.excel import sheet_as_text
-from gramian.rows.hdf5 import read_hdf5
+from gramian.rows.hdf5 import read_hdf5, stored_hdf5
 from gramian.rows.idx import read_idx
 from gramian.rows.matlab import read_mat
-from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz, read_sparse_npz
+from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz, read_sparse_npz, stored_npy, stored_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
+    PictureFile,
     natural_key,
     open_picture,
     opened_zip,
@@ -39,10 +42,13 @@ from gramian.rows.pictures import (
     pictures_in_list,
     pictures_in_zip,
     read_pictures,
+    readable,
 )
-from gramian.rows.plink import read_bed
-from gramian.rows.stored_zarr import is_zarr, read_zarr
-from gramian.rows.table import Choice, Table, table_from_array
+from gramian.rows.plink import read_bed, stored_bed
+from gramian.rows.spool import copied, rows_taken
+from gramian.rows.stored import OnDisk, whole_within
+from gramian.rows.stored_zarr import StoredZarr, array_of, header_of, is_zarr, read_zarr
+from gramian.rows.table import Choice, Table, array_roles, pick_rows, table_from_array
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
@@ -273,8 +279,10 @@ def opened(path: Path, source: str) -> Iterator[io.BufferedReader]:
         raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
 
 
-def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input") -> Table:
-    """Read a binary stream, such as standard input, to its end; its kind is told from its content.
+def read_stream(stream: IO[bytes], choice: Choice, source: str | None = None) -> Table:
+    """Read a binary stream to its end; its kind is told from its content.
+
+    What it is called, unless ``source`` says that, is its ``name``, or else standard input.
 
     Raises
     ------
@@ -288,6 +296,9 @@ def read_stream(stream: IO[bytes], choice: Choice, source: str = "standard input
     >>> read_stream(io.BytesIO(b"x,y\\n1,2\\n"), Choice()).feature_names
     ('x', 'y')
     """
+    if source is None:
+        name = getattr(stream, "name", None)
+        source = name if isinstance(name, str) and name != "<stdin>" else "standard input"
     try:
         data = stream.read()
     except (OSError, ValueError) as error:
@@ -377,7 +388,7 @@ def _kind_of_zip(file: IO[bytes]) -> str:
 def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str) -> Table:
     file.seek(0)
     if kind == "picture":
-        picture = PictureFile(Path(source).name, partial(_rewound, file))
+        picture = PictureFile(Path(source).name, partial(io.BytesIO, file.read()))
         return _pictures([picture], choice, source)
     if kind == "zip":
         return _zip(file, choice, source)
@@ -422,8 +433,7 @@ def columns_in(
 ) -> tuple[list[Any], Sequence[str] | None, tuple[str, ...], str | None]:
     """Read Arrow columns of a file of any other kind of table: their names, notes, and a text's separator."""
     from gramian.rows.arrow_files import read_arrow, read_parquet
-    from gramian.rows.delimited import parse_delimited
-    from gramian.rows.gct import read_gct
+    from gramian.rows.delimited import parse_delimited, read_gct
 
     if kind in ("parquet", "arrow"):
         return *(read_parquet if kind == "parquet" else read_arrow)(file, source), (), None
@@ -434,11 +444,6 @@ def columns_in(
     )
     columns, names, more, separator = parse_delimited(data, source, choice.na_values or ())
     return columns, names, (*notes, *more), separator
-
-
-def _rewound(file: IO[bytes]) -> IO[bytes]:
-    file.seek(0)
-    return io.BytesIO(file.read())
 
 
 def _pictures(
@@ -467,3 +472,154 @@ def _unpacked(data: bytes, source: str) -> bytes:
     if not data:
         raise FileError(f"{source} is empty: 0 bytes when unpacked. Make or copy it again.")
     return data
+
+
+# --------------------------------------- too large to be read as a whole
+
+Stored = Callable[[Location, Choice, int, str], Table | None]
+
+
+def stored_table(place: Location, choice: Choice, limit: int) -> Table | None:
+    """Return the table with its numbers on disk: in the file itself, or copied to a spool.
+
+    Parameters
+    ----------
+    place : Location
+    choice : Choice
+    limit : int
+        Bytes of working memory.
+
+    Returns
+    -------
+    Table or None
+        None where the file is small, or of a kind that is read as a whole only.
+
+    Raises
+    ------
+    FileError
+        If the disk is full, and as the file's reader says.
+    DataError, ParameterError
+        As the file's reader says.
+    MemoryLimitError
+        If the file can only be read as a whole, and is larger than memory.
+    """
+    folder = place.path.is_dir()
+    if not folder and not place.path.is_file():
+        return None
+    kind = kind_of_folder(place.path) if folder else kind_of(place.path)
+    found, source = STORED.get(kind), readable(str(place))
+    if found is None or choice.label_row is not None:
+        if not folder:
+            _refuse_whole(place, limit)
+        return None
+    if kind not in ("folder", "zip"):
+        if kind != "text":
+            choice.refuse_marks(source, "numbers")
+        choice.refuse_size(source)
+    return found(place, choice, limit, source)
+
+
+def _refuse_whole(place: Location, limit: int) -> None:
+    size, most = place.path.stat().st_size, max(limit, memory_limit_bytes(None))
+    if size > most:
+        raise MemoryLimitError(
+            f"{readable(str(place))} has {amount(size)}, and it can only be read as a whole into the "
+            f"{amount(most)} of memory that may be used. Save it as .npy, .csv or .parquet, which are read "
+            "block by block (without a row of labels)."
+        )
+
+
+def _npy(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
+    if place.path.stat().st_size <= whole_within(limit):
+        return None
+    stored, notes = stored_npy(place.path, source)
+    return None if stored is None else table_of_stored(stored, choice, source, notes)
+
+
+def _hdf5(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
+    found, notes = stored_hdf5(place.path, place.key, choice, limit, source)
+    return table_of_stored(found, choice, source, notes) if isinstance(found, OnDisk) else found
+
+
+def _zarr(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
+    array, notes = array_of(place.path, place.key, source)
+    if header_of(array).n_bytes <= whole_within(limit):
+        return None
+    return table_of_stored(StoredZarr(place.path, array, limit, source), choice, source, notes)
+
+
+def table_of_stored(stored: OnDisk, choice: Choice, source: str, notes: tuple[str, ...] = ()) -> Table:
+    """Make a table of an array that is left in its file; columns that are chosen are copied.
+
+    Raises
+    ------
+    DataError, ParameterError
+        As of :func:`gramian.rows.table.table_from_array`.
+    """
+    rows = pick_rows(len(stored), choice.rows, source)
+    shape = stored.picture_shape
+    whole = (len(stored), *shape) if shape else stored.shape
+    _, kept, id_column, label = array_roles(whole, choice, source)
+    values, where = (stored, ()) if choice.rows is None else rows_taken(stored, rows)
+    aside: dict[int, list[npt.NDArray[Any]]] = {
+        place: [] for place in (id_column, label) if place is not None
+    }
+
+    def change(_: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        for place, found in aside.items():
+            found.append(block[:, place].copy())
+        return block[:, kept]
+
+    if kept is not None:
+        values, note = copied(values, change, len(values) * len(kept) * stored.dtype.itemsize)
+        where = (note,)
+    taken = {place: np.concatenate(found) for place, found in aside.items()}
+    return Table(
+        values,
+        row_names=None if id_column is None else tuple(map(str, taken[id_column].tolist())),
+        labels=None if label is None else taken[label],
+        label_name=choice.label,
+        picture_shape=shape,
+        source=source,
+        notes=(*notes, *where),
+        row_numbers=None if choice.rows is None else rows,
+        column_numbers=None if kept is None else tuple(kept),
+    )
+
+
+def _text(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
+    size = place.path.stat().st_size
+    if 20 * size <= whole_within(limit):
+        return None
+    # Arrow takes longer to import than everything else here.
+    from gramian.rows.columnar import table_from_blocks
+    from gramian.rows.delimited import TextBlocks
+
+    blocks = TextBlocks(place.path, source, choice.na_values or (), limit)
+    if max(size, blocks.needed) <= whole_within(limit):
+        return None
+    return table_from_blocks(blocks, choice, limit)
+
+
+def _columns(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
+    from gramian.rows.arrow_files import ArrowBlocks
+    from gramian.rows.columnar import table_from_blocks
+
+    paths = parquet_files(place.path) if place.path.is_dir() else [place.path]
+    blocks = ArrowBlocks(paths, source, choice, limit)
+    return None if blocks.needed <= whole_within(limit) else table_from_blocks(blocks, choice, limit)
+
+
+STORED: dict[str, Stored] = {
+    "annotated": lambda place, *asked: stored_annotated(place.path, *asked),
+    "bed": lambda place, *asked: stored_bed(place.path, *asked),
+    "hdf5": _hdf5,
+    "npz": lambda place, *asked: stored_npz(place.path, place.key, *asked),
+    "npy": _npy,
+    "text": _text,
+    "parquet": _columns,
+    "arrow": _columns,
+    "zarr": _zarr,
+    "folder": lambda place, choice, limit, _: read_folder(place.path, choice, whole_within(limit)),
+    "zip": lambda place, choice, limit, _: read_zip(place.path, choice, whole_within(limit)),
+}

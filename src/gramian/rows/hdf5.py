@@ -1,14 +1,24 @@
-"""Datasets of HDF5 files."""
+"""Datasets of HDF5 files, whole, and block by block where every chunk is read once in a pass."""
 
+from __future__ import annotations
+
+import os
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, MissingExtraError
-from gramian.rows.archives import Header, Use, damage, pick_array
+from gramian.checks import amount, slices
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, needs
+from gramian.rows.archives import Header, Use, damage, pick_array, pick_key
+from gramian.rows.stored import OnDisk, StoredArray, whole_within
+from gramian.rows.table import Choice, Table, pick_rows, table_from_array
 
 
 @contextmanager
@@ -22,10 +32,8 @@ def opened_hdf5(file: IO[bytes], source: str) -> Iterator[Any]:
     MissingExtraError
         If h5py is not installed.
     """
-    try:
+    with needs("hdf5", "h5py", "reading HDF5 files"):
         import h5py
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("hdf5", "h5py", "reading HDF5 files") from error
     with damage(source), h5py.File(file, "r") as opened:
         yield opened
 
@@ -56,9 +64,7 @@ def read_hdf5(
         If the key is unknown or missing, or its array cannot be what is wanted.
     """
     with opened_hdf5(file, source) as opened:
-        names = datasets_in(opened)
-        key = None if key is None else key.strip("/")
-        return pick_array(names, lambda name: header_of(opened[name]), key, source, use)
+        return pick_array(datasets_in(opened), lambda name: header_of(opened[name]), key, source, use)
 
 
 def datasets_in(group: Any) -> list[str]:
@@ -100,3 +106,157 @@ def header_of(dataset: Any, reverse: bool = False) -> Header:
 
     shape = tuple(dataset.shape or ())
     return Header(shape[::-1] if reverse else shape, np.dtype(np.str_) if text else plain, read)
+
+
+# -------------------------------------------------------- block by block
+
+BAND_BYTES = 8 << 20
+NEAR = 16  # of rows that are this many apart HDF5 takes longer to pick some than to read all
+READ_WHOLE = 64 << 20  # bytes up to which a dataset is read whatever is wanted of it
+GUNZIPPED = 2e8  # bytes a second
+BANDS = 2  # that are kept: workers that go along the rows are in one or the next
+
+
+class StoredDataset(OnDisk):
+    """A dataset in chunks, read in bands: rows of whole chunks, of which the last ones are kept.
+
+    Parameters
+    ----------
+    path : Path
+    dataset : h5py.Dataset
+        Of an open file; only what it says about itself is looked at.
+    limit : int
+        Bytes of working memory.
+    source : str
+        What it is called in messages.
+
+    Raises
+    ------
+    MemoryLimitError
+        If its chunks are so long that a band does not fit.
+    """
+
+    def __init__(self, path: Path, dataset: Any, limit: int, source: str) -> None:
+        self.path = self._path = Path(path)
+        self.key, self.source = dataset.name, source
+        n, *others = dataset.shape
+        self.picture_shape = (others[0], others[1]) if len(others) == 2 else None
+        self.shape = (n, int(np.prod(others)))
+        kind = np.dtype(np.uint8) if dataset.dtype.kind == "b" else dataset.dtype
+        self.dtype = kind.newbyteorder("=")
+        self.step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
+        target = min(BAND_BYTES, whole_within(limit) // (2 * BANDS + 2))
+        self._band = min(n, self.step * max(1, target // (self.step * row)))
+        if getattr(dataset, "compression", None) == "gzip":
+            self.speed = GUNZIPPED
+        self.held = (BANDS + 1) * self._band * row
+        if self.held > whole_within(limit):
+            raise MemoryLimitError(
+                f"{source} is kept in chunks of {' x '.join(map(str, dataset.chunks))}: reading a row takes "
+                f"{amount(self._band * row)}, and {amount(target)} fit into memory_limit. Raise it, or write "
+                f"the file again in chunks of few rows: {self._rechunked((max(1, target // row), *others))}"
+            )
+        self._before = self._state()
+        self._kept: dict[int, npt.NDArray[Any]] = {}
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_opened")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock(), _kept={})
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        """Return rows, or (rows, columns), of slices with a step of 1: to be read only, perhaps of a band."""
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        start, stop, _ = rows.indices(self.shape[0])
+        parts = []
+        for first in range(start - start % self._band, stop, self._band):
+            band = self._read(first)
+            parts.append(band[max(start - first, 0) : stop - first, columns])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty((0, self.shape[1]))])
+
+    def _read(self, first: int) -> npt.NDArray[Any]:
+        """Return the band that begins with a row."""
+        with self._lock:
+            if first not in self._kept:
+                while len(self._kept) >= BANDS:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[first] = self._made(first, min(first + self._band, self.shape[0]))
+            return self._kept[first]
+
+    def _made(self, first: int, last: int) -> npt.NDArray[Any]:
+        where = f"{self.source}, rows {first:,} to {last - 1:,}"
+        try:
+            found = self._dataset()[first:last]
+        except GramianError:
+            raise
+        except Exception as error:  # h5py meets damaged bytes with whatever its filters raise
+            detail = str(error).split("\n")[0]
+            raise FileError(f"{where} cannot be read: the file is damaged or cut off ({detail}).") from error
+        if self._state() != self._before:
+            raise FileError(f"{where}: the file was changed while it was read. Start again.")
+        return np.asarray(found.reshape(last - first, self.shape[1]).astype(self.dtype, copy=False))
+
+    def _dataset(self) -> Any:
+        import h5py
+
+        if not hasattr(self, "_opened"):
+            self._opened = h5py.File(self.path, "r")
+        return self._opened[self.key]
+
+    def _rechunked(self, chunks: tuple[int, ...]) -> str:
+        return f"h5repack -l {self.key.strip('/')}:CHUNK={'x'.join(map(str, chunks))}"
+
+    def _state(self) -> tuple[int, int, int]:
+        try:
+            found = os.stat(self._path)
+        except OSError as error:
+            raise FileError(f"{self.source} cannot be read any more: it was moved or deleted.") from error
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def stored_hdf5(
+    path: Path, key: str | None, choice: Choice, limit: int, source: str
+) -> tuple[OnDisk | Table | None, tuple[str, ...]]:
+    """Return one dataset of an HDF5 file to be read block by block, None where it is small; and notes.
+
+    It is a table where some rows are asked for, which fit into memory: only these are read.
+
+    Raises
+    ------
+    FileError, MissingExtraError, DataError
+        As of :func:`read_hdf5`.
+    """
+    with path.open("rb") as file, opened_hdf5(file, source) as opened:
+        key, notes = pick_key(datasets_in(opened), lambda name: header_of(opened[name]), key, source)
+        about = header_of(opened[key])
+        if about.n_bytes <= min(whole_within(limit), READ_WHOLE if choice.rows else sys.maxsize):
+            return None, notes
+        rows = pick_rows(about.shape[0], choice.rows, source)
+        if about.n_bytes // about.shape[0] * len(rows) > whole_within(limit):
+            return stored_dataset(path, opened[key], limit, source), notes
+        taken = table_from_array(_taken(opened[key], rows), replace(choice, rows=None), source)
+        return replace(taken, notes=(*notes, *taken.notes), row_numbers=rows), ()
+
+
+def _taken(dataset: Any, rows: range) -> npt.NDArray[Any]:
+    """Read some rows: alone where they are far apart, with those between them where they are near."""
+    refuse_elsewhere(dataset)
+    if rows.step > NEAR:
+        return np.asarray(dataset[rows.start : rows.stop : rows.step])
+    found = np.empty((len(rows), *dataset.shape[1:]), dataset.dtype)
+    each = max(1, BAND_BYTES // max(1, found.itemsize * found[0].size * rows.step))
+    for some in slices(len(rows), each):
+        part = rows[some]
+        found[some] = dataset[part.start : part.stop][:: part.step]
+    return found
+
+
+def stored_dataset(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:
+    """Return the numbers of a dataset to be read block by block: by place where they lie in one piece."""
+    refuse_elsewhere(dataset)
+    offset = None if dataset.chunks or dataset.file.userblock_size else dataset.id.get_offset()
+    if offset is None or dataset.dtype.kind == "b":
+        return StoredDataset(path, dataset, limit, source)
+    return StoredArray(path, offset, dataset.shape, dataset.dtype, source=source)

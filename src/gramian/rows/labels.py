@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError, FileError, InputTypeError
-from gramian.rows.decoding import readable
 from gramian.rows.files import ARRAYS, Location, array_in, columns_in, kind_of, locate, opened
+from gramian.rows.pictures import readable
 from gramian.rows.table import Choice, Table, pick_rows
 
 

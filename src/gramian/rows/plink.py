@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
-from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.rows.archives import Header, damage, require, require_room
 from gramian.rows.spool import Spool
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
@@ -170,10 +170,8 @@ class _Wanted:
 
 @contextmanager
 def _opened(path: Path, source: str) -> Iterator[Any]:
-    try:
+    with needs("genetics", "bed-reader", "reading PLINK's .bed files"):
         from bed_reader import open_bed
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("genetics", "bed-reader", "reading PLINK's .bed files") from error
     for suffix in (".bim", ".fam"):
         if not path.with_suffix(suffix).is_file():
             raise FileError(

@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Preview:
-    """A table before anything is chosen: how many rows and columns, and the first 200 columns."""
+    """A table before anything is chosen: how many rows and columns, and 200 of these, text before numbers."""
 
     rows: int
     width: int
@@ -98,11 +98,9 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
         arrays, _ = numbers_from_text(arrays, separator)
     read, _ = with_names(arrays, given, source, typed=separator is None)
     count = len(arrays[0]) if arrays else 0
-    numbers = [read.is_number(place) for place in range(min(MOST, len(read.arrays)))]
-    found = [
-        _of_arrow(name, column, number)
-        for name, column, number in zip(read.names, read.arrays, numbers, strict=False)
-    ]
+    # Of many columns those of text are wanted, since they need a use.
+    places = sorted(range(len(read.arrays)), key=read.is_number)[:MOST]
+    found = [_of_arrow(read.names[i], read.arrays[i], read.is_number(i)) for i in sorted(places)]
     return Preview(count, len(read.arrays), tuple(found))
 
 

@@ -81,6 +81,8 @@ class Rows(ABC):
         False  # whether rows are read when their turn comes, so that a pass costs that
     )
 
+    speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
+
     is_sent: ClassVar[bool] = False  # whether blocks are copied to a device, which works on them for the host
     is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
 
@@ -94,31 +96,35 @@ class Rows(ABC):
         """Number of samples and features."""
 
     @property
-    @abstractmethod
     def like(self) -> Any:
-        """A small dense array of the kind and dtype that results are returned in."""
+        """A small dense array of the kind and dtype that results are returned in; NumPy's for most."""
+        return np.empty((0, 0), dtype=self.dtype)
 
-    @abstractmethod
     def block(self, rows: slice) -> Block:
-        """Return the rows of a slice."""
+        """Return the rows of a slice; a kind of data implements this, or :meth:`cut`."""
+        return Block(rows, self.cut(rows, slice(None)))
 
-    @abstractmethod
+    def cut(self, rows: slice, columns: slice) -> Any:
+        """Return a dense block of some columns: a view where that is possible."""
+        return self.block(rows).dense[:, columns]
+
     def in_memory(self) -> Any:
         """Return the whole table as one array, for those who truly need it; perhaps the caller's own."""
+        return self.block(slice(None)).values
 
-    @abstractmethod
     def owned(self) -> Any:
         """Return the whole table as one array that shares no memory with what the caller gave.
 
         For those who keep it. What was converted or read is not copied once more.
         """
+        return self.in_memory()
 
     # -------------------------------------------------------------- what follows from it
 
     @property
     def home(self) -> Any:
         """As :attr:`like`, of the kind that the user gets: not that of a device that only works for him."""
-        return self.like
+        return self.at_home.like
 
     @property
     def xp(self) -> Any:
@@ -164,14 +170,6 @@ class Rows(ABC):
     def dense_block(self, rows: slice) -> Any:
         """Return a dense block of rows: a view where that is possible."""
         return self.block(rows).dense
-
-    def cut(self, rows: slice, columns: slice) -> Any:
-        """Return a dense block of some columns: a view where that is possible."""
-        return self.block(rows).dense[:, columns]
-
-    def every(self, step: int) -> Any:
-        """Return every step-th row, beginning with the first."""
-        return self.in_memory()[::step, ...]
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
@@ -241,7 +239,6 @@ class Rows(ABC):
         ----------
         f : callable
             Takes a :class:`Block` of m rows and returns an array of m rows; called as by :meth:`reduce`.
-            Where rows are spread it knows a block's place in its part only, and the result is lazy.
         rows_per_block : int, optional
 
         Examples
@@ -343,3 +340,34 @@ def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
     values = to_numpy(block.dense)
     wrong = np.argwhere(~np.isfinite(values))
     return [(block.rows.start + int(i), int(j), float(values[i, j]), len(wrong)) for i, j in wrong[:1]]
+
+
+# ----------------------------------------------- rows that came and went
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeenRows(Rows):
+    """A table of which only size and kind are left; whoever asks for numbers is refused by design.
+
+    Attributes
+    ----------
+    count, columns : int
+        Its shape.
+    kind : array
+        Empty, of the kind and dtype that results are returned in.
+    """
+
+    count: int
+    columns: int
+    kind: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.count, self.columns
+
+    @property
+    def like(self) -> Any:
+        return self.kind
+
+    def block(self, rows: slice) -> Block:
+        raise NotImplementedError("these rows were not kept")

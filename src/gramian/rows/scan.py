@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
-from gramian.errors import InputTypeError, ParameterError
+from gramian.errors import FileError, InputTypeError, ParameterError, reason
 from gramian.rows.expected import Expected
 from gramian.rows.files import (
     Location,
@@ -20,11 +20,11 @@ from gramian.rows.files import (
     read_location,
     read_picture_list,
     read_stream,
+    stored_table,
 )
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
-from gramian.rows.large import stored_table
 from gramian.rows.missing import MissingPolicy, handle_missing
-from gramian.rows.name_lists import read_names
+from gramian.rows.pictures import readable
 from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
@@ -107,11 +107,6 @@ class Scan:
         place = self._place
         return isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
 
-    def _policy(self, expected: Expected | None) -> MissingPolicy | None:
-        """What becomes of missing values: calls of genotypes become means without being asked to."""
-        mean = self._genotypes and self.missing is None and expected is None
-        return "mean" if mean else self.missing
-
     def read(self, expected: Expected | None = None) -> Table:
         """Read what was asked for into memory.
 
@@ -158,7 +153,9 @@ class Scan:
         fills = self.missing is not None or (expected is not None and expected.means is not None)
         # Else whoever makes the first pass over the numbers finds what is not finite.
         if fills or not stored or table.values.finite is False:
-            table = handle_missing(table, self._policy(expected), expected)
+            # Calls of genotypes become means without being asked to.
+            mean = self._genotypes and self.missing is None and expected is None
+            table = handle_missing(table, "mean" if mean else self.missing, expected)
         return table if stored else replace(table, values=contiguous(table.values))
 
 
@@ -377,3 +374,51 @@ def _check_together(scan: Scan) -> None:
             "size is for pictures; transpose, columns, drop, id and label are for tables. "
             "Leave out one or the other."
         )
+
+
+# -------------------------------------------------------- lists of names
+
+
+class ListedName(str):
+    """A name that remembers the file and the line it stands in."""
+
+    place: str
+
+
+def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
+    """Read a list of names; empty lines do not count.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is no text in UTF-8.
+    ParameterError
+        If it holds no name, or one twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "features.txt"
+    >>> _ = file.write_text("height\\nweight\\n")
+    >>> read_names(file)[1], read_names(file)[1].place.endswith("features.txt, line 2")
+    ('weight', True)
+    """
+    source = readable(os.fspath(path))
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{source} is no text in UTF-8. Give a file of names, one a line.") from error
+    found: dict[str, ListedName] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        name = ListedName(line.removesuffix("\r"))
+        name.place = f"{source}, line {number}"
+        if name in found:
+            first = found[name].place.rpartition(" ")[2]
+            raise ParameterError(f"{name.place}: {name!r} is in line {first} already. Name it once.")
+        if name:
+            found[name] = name
+    if not found:
+        raise ParameterError(f"{source} names no column. Write one name a line.")
+    return tuple(found.values())

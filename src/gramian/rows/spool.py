@@ -80,7 +80,7 @@ class Spool:
     @property
     def nbytes(self) -> int:
         """Bytes written so far."""
-        return self.n_rows * self._row_bytes(self.dtype) if self.dtype else 0
+        return self.n_rows * int(np.prod(self._width)) * self.dtype.itemsize if self.dtype else 0
 
     def append(self, values: npt.NDArray[Any]) -> None:
         """Write the next rows, (m, d) or pictures (m, height, width); wider numbers widen what is there.
@@ -112,9 +112,6 @@ class Spool:
     def note(self) -> str:
         """How much went where."""
         return f"{amount(self.nbytes)} of numbers were written to a temporary file in {self.folder}"
-
-    def _row_bytes(self, dtype: np.dtype[Any]) -> int:
-        return int(np.prod(self._width)) * dtype.itemsize
 
     def _write(self, values: npt.NDArray[Any]) -> None:
         view = memoryview(values).cast("B") if values.size else memoryview(b"")  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, evenly
 from gramian.errors import FileError, MemoryLimitError, reason
 from gramian.rows.array import EXACT_IN_FLOAT32
-from gramian.rows.rows import Block, Rows
+from gramian.rows.rows import Rows
 from gramian.store import Passes
 
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
@@ -39,6 +39,8 @@ class OnDisk:
         Bytes of it that are kept in memory.
     reads_columns : bool
         Whether some columns are read without the others.
+    speed : float
+        Bytes of the numbers that are read, and unpacked, in a second.
     finite : bool or None
         Whether there is neither NaN nor infinity, where that is known.
     """
@@ -52,6 +54,7 @@ class OnDisk:
     held: int = 0
     finite: bool | None = None
     reads_columns: bool = False
+    speed: float = 1.5e9
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
@@ -104,6 +107,7 @@ class Picked(OnDisk):
         self.picture_shape = base.picture_shape if columns is None else None
         self.finite = True if fill is not None else base.finite
         self.reads_columns = base.reads_columns and columns is None
+        self.speed = base.speed * self.shape[1] / base.shape[1]
 
     def __getitem__(self, key: Any) -> Any:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
@@ -321,10 +325,6 @@ class StoredRows(Rows):
     def shape(self) -> tuple[int, int]:
         return self.values.shape
 
-    @property
-    def like(self) -> Any:
-        return np.empty((0, 0), dtype=self.dtype)
-
     def identity(self) -> dict[str, str]:
         """Return by what the data is known again: its file's size and time, and some of its rows."""
         n, d = self.shape
@@ -348,18 +348,16 @@ class StoredRows(Rows):
         return self.values.held
 
     @property
+    def speed(self) -> float:  # type: ignore[override]
+        return self.values.speed
+
+    @property
     def least_columns(self) -> int:
         size = self.values.dtype.itemsize
         return int(max(LEAST_RUN // size, COLUMNS_AT_ONCE // (self.shape[0] * size)))
 
     def cut(self, rows: slice, columns: slice) -> Any:
         return np.asarray(self.values[rows, columns]).astype(self.dtype, copy=False)
-
-    def block(self, rows: slice) -> Block:
-        return Block(rows, self.cut(rows, slice(None)))
-
-    def every(self, step: int) -> Any:
-        return self.some(range(0, self.shape[0], step))
 
     def some(self, places: Iterable[int]) -> Any:
         """Return rows by their numbers, as a dense array."""
@@ -385,9 +383,6 @@ class StoredRows(Rows):
                 "reads block by block."
             )
         return self.block(slice(None)).values
-
-    def owned(self) -> Any:
-        return self.in_memory()
 
 
 def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:

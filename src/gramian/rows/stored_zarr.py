@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, FileError, MissingExtraError
+from gramian.errors import DataError, FileError, needs
 from gramian.rows.archives import Header, damage, pick_key, require_room
-from gramian.rows.stored_hdf5 import StoredDataset
+from gramian.rows.hdf5 import StoredDataset
 from gramian.rows.table import Choice, Table, table_from_array
 from gramian.store.atomic import as_file_error
 
 WRITTEN = 8 << 20  # bytes of a chunk that is written
+UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the codec that Zarr takes unasked
 METADATA = ("zarr.json", ".zarray", ".zgroup")
 
 
@@ -35,6 +36,8 @@ class StoredZarr(StoredDataset):
 
     Chunks that are not there are refused: what was copied or written in part would be read as zeros.
     """
+
+    speed = UNPACKED
 
     def __init__(self, path: Path, array: Any, limit: int, source: str) -> None:
         self._folder = path / array.path
@@ -104,10 +107,8 @@ def require_zarr(purpose: str) -> Any:
     MissingExtraError
         If it is not installed.
     """
-    try:
+    with needs("cluster", "zarr", purpose):
         import zarr
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("cluster", "zarr", purpose) from error
     return zarr
 
 
@@ -156,7 +157,6 @@ def array_of(path: Path, key: str | None, source: str) -> tuple[Any, tuple[str, 
     with damage(source):
         found = [(path.stem, opened)] if alone else list(opened.members(max_depth=None))
     arrays = {name: array for name, array in found if hasattr(array, "chunks")}
-    key = None if key is None else key.strip("/")
     key, notes = pick_key(sorted(arrays), lambda name: header_of(arrays[name]), key, source)
     return arrays[key], () if alone else notes
 

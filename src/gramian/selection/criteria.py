@@ -16,19 +16,29 @@ from sklearn.base import clone
 from gramian.analysis.component_rules.resampling import BEYOND, permuted_columns
 from gramian.analysis.component_rules.rules import leading
 from gramian.analysis.tried import Tried, standard_error
+from gramian.arrays import as_float64
 from gramian.engine import eigenpairs, eigenvalues, factors
-from gramian.errors import CertificateWarning, DataError, ParameterError, PreimageWarning, RankWarning
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    IndefiniteKernelError,
+    ParameterError,
+    PreimageWarning,
+    RankWarning,
+)
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import first_components
 from gramian.kernels import Kernel
+from gramian.kernels.evaluator import gram_matrix
 from gramian.records import FloatArray
-from gramian.selection.gram import centered, centered_gram
 from gramian.selection.validating import Fold, Scorer, fitted_score, warnings_counted
 
 # Least and most noise, over the spread of the data.
 LEAST, MOST = 0.25, 1.0
 # Relatively: values that agree like this are equal, and the fewer components are taken.
 TIE = 1e-3
+# Of the largest eigenvalue: what a negative one may be by rounding.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +307,66 @@ def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
     factor = np.where(total > 0, cross.sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
     errors = np.sum(factor**2 * own - 2.0 * factor * cross + true, axis=2)
     return np.asarray(errors / added[:, None])
+
+
+# --------------------------------------------------- centred Gram matrices
+
+
+def centered(K: FloatArray) -> FloatArray:
+    """Return H K H with H = I - 1/n.
+
+    Examples
+    --------
+    >>> centered(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    means = K.mean(axis=0)
+    return np.asarray(K - means[:, None] - means[None, :] + means.mean())
+
+
+def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
+    """Return the centred Gram matrix of the rows over its unit, and the unit.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Not fitted; its kernel has every parameter a number. With ``repair="clip"`` negative eigenvalues are
+        set to 0.
+    X : ndarray of shape (n, d), float64
+
+    Returns
+    -------
+    Kc : ndarray of shape (n, n)
+        Over the unit, so that squares of its entries are numbers.
+    unit : float
+        The largest magnitude before centring.
+
+    Raises
+    ------
+    IndefiniteKernelError
+        For an eigenvalue that is negative beyond rounding, of a kernel that is not proven valid.
+    DataError
+        For a kernel that is the same number for all pairs of rows.
+    """
+    kernel = model.kernel
+    K = as_float64(gram_matrix(kernel.bind(X, centered=True), X))
+    unit = float(np.abs(K).max())
+    Kc = centered(K / unit) if unit > 0 else K
+    if np.abs(Kc).max() <= 8 * np.finfo(np.float64).eps:
+        raise DataError(f"{kernel!r} is the same number for all pairs of rows, which tells nothing.")
+    if kernel.psd:
+        return Kc, unit
+    values, vectors = eigenpairs(Kc)
+    if model.repair == "clip":
+        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T), unit
+    if values[-1] < -ROUNDING * np.abs(values).max():
+        raise IndefiniteKernelError(
+            f"The centred kernel matrix has the eigenvalue {values[-1] * unit:.3g} beside the largest, "
+            f"{values[0] * unit:.3g}: {kernel!r} is no valid kernel on these rows. "
+            "KernelPCA(kernel=..., repair='clip') sets negative ones to 0."
+        )
+    return Kc, unit
 
 
 # ----------------------------------------------------------- parallel analysis

@@ -6,7 +6,7 @@ import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -72,6 +72,7 @@ class FilterSelection(Selection[Tried]):
         return ""
 
 
+@dataclass(eq=False, repr=False)
 class FeatureFilter(ColumnSelector):
     """Keep the K features that tell most about a label, each judged by itself.
 
@@ -162,30 +163,17 @@ class FeatureFilter(ColumnSelector):
     ([3, 4, 1, 2], [119.3, 49.2, 1180.2, 960.0])
     """
 
-    def __init__(
-        self,
-        score_func: str | Callable[..., Any] = "mutual-information",
-        k: int | float | str = "cv",
-        *,
-        estimator: Any = None,
-        cv: Any = 5,
-        redundancy: str | None = None,
-        scoring: str | Callable[..., float] | None = None,
-        n_neighbors: int = 3,
-        alpha: float = 0.05,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.score_func = score_func
-        self.k = k
-        self.estimator = estimator
-        self.cv = cv
-        self.redundancy = redundancy
-        self.scoring = scoring
-        self.n_neighbors = n_neighbors
-        self.alpha = alpha
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    score_func: str | Callable[..., Any] = "mutual-information"
+    k: int | float | str = "cv"
+    _: KW_ONLY
+    estimator: Any = None
+    cv: Any = 5
+    redundancy: str | None = None
+    scoring: str | Callable[..., float] | None = None
+    n_neighbors: int = 3
+    alpha: float = 0.05
+    random_state: Any = None
+    n_jobs: int | None = None
 
     # ------------------------------------------------------------------ fit
 

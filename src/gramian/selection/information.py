@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from scipy import sparse, stats
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 from sklearn.utils import check_random_state
@@ -305,9 +305,7 @@ def entropy(codes: Codes) -> float:
     >>> round(entropy(np.array([0, 1, 0, 1])), 6)
     0.693147
     """
-    counts = np.bincount(codes)
-    shares = counts[counts > 0] / len(codes)
-    return float(-(shares @ np.log(shares)))
+    return float(stats.entropy(np.bincount(codes)))
 
 
 def plug_in(x: Codes, y: Codes) -> float:

@@ -16,7 +16,8 @@ from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import remember_features
 from gramian.records import FloatArray
 from gramian.rows import as_rows
-from gramian.rows.dask import is_dask
+from gramian.rows.dask import DaskTable, is_dask
+from gramian.rows.table import Table
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20
@@ -82,7 +83,8 @@ def as_labelled(
         For Dask's rows that do not fit into memory, where all of them are needed.
     """
     name = estimator if isinstance(estimator, str) else type(estimator).__name__
-    spread = by_columns and is_dask(X)
+    values = X.values if isinstance(X, Table) else X
+    spread = by_columns and (is_dask(values) or isinstance(values, DaskTable))
     rows = as_rows(X, estimator=name, minimum=2, limit=memory_limit_bytes(None) if spread else None)
     if y is None and rows.table is not None:
         y = rows.table.labels

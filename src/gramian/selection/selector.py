@@ -48,7 +48,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
                 "There is nothing to keep: no feature was selected. Be less strict, or ask for a number."
             )
         if rows.is_stored:
-            return rows.map(lambda block: block.values[:, kept])
+            return rows.mapped(lambda part: part.map(lambda block: block.values[:, kept]), len(kept))
         values = rows.in_memory()
         return values[:, kept] if rows.is_sparse else rows.xp.take(values, from_numpy(kept, values), axis=1)
 

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 SECONDS = 0.5  # between two messages within a step
 
 
+@dataclass(eq=False, repr=False)
 class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector):
     """Select features by adding or removing, at each step, the one that gives the best validated score.
 
@@ -146,38 +147,21 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         "without a better subset",
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        n_features_to_select: Any = "best",
-        direction: str = "forward",
-        floating: bool = False,
-        cv: Any = 5,
-        scoring: Any = None,
-        groups: Any = None,
-        fixed: Any = None,
-        patience: int | None = None,
-        validate: bool = True,
-        nested: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.n_features_to_select = n_features_to_select
-        self.direction = direction
-        self.floating = floating
-        self.cv = cv
-        self.scoring = scoring
-        self.groups = groups
-        self.fixed = fixed
-        self.patience = patience
-        self.validate = validate
-        self.nested = nested
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    n_features_to_select: Any = "best"
+    direction: str = "forward"
+    floating: bool = False
+    cv: Any = 5
+    scoring: Any = None
+    groups: Any = None
+    fixed: Any = None
+    patience: int | None = None
+    validate: bool = True
+    nested: bool = False
+    warm_start: bool = False
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Search, and select.

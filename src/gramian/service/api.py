@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -12,7 +11,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from gramian.service.guard import PASS, pass_of, same, sends_body, set_cookie
 from gramian.service.jobs import Job, JobFacts
-from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted
+from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted, written
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import (
     Applied,
@@ -25,7 +24,7 @@ from gramian.service.schemas import (
     Recognised,
     ServerFacts,
 )
-from gramian.service.shelves import ID, Item, Kind, Shelf
+from gramian.service.shelves import ID, PLURALS, Item, Kind, Kinds, Shelf
 from gramian.service.state import Here, State, look
 from gramian.service.visitors import COOKIE, REMEMBERED, Visitor
 from gramian.version import __version__
@@ -33,8 +32,7 @@ from gramian.version import __version__
 api = APIRouter(prefix="/api/v1", responses=responses())
 Id = Annotated[str, Path(pattern=ID)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
-Kinds = Literal["models", "galleries", "data"]
-KINDS: dict[Kinds, Kind] = {"models": "model", "galleries": "gallery", "data": "data"}
+KINDS = {plural: kind for kind, plural in PLURALS.items()}
 
 
 def visitor_of(request: Request, here: Here) -> Visitor | None:
@@ -64,6 +62,13 @@ def sent_part(path: Any, name: str, reading: Reading | None = None) -> dict[str,
     return {"path": str(path), "name": name, "kind": path.suffix, "given": False, "reading": read}
 
 
+def data_part(here: State, visitor: Visitor | None, id: str, reading: Reading) -> dict[str, Any]:
+    """Return what a process must know of data that was uploaded, and how it is read for this."""
+    data = here.reach(visitor).part("data", id)
+    data["reading"] |= reading.model_dump(exclude_defaults=True, include=READING)
+    return data
+
+
 READING = set(Reading.model_fields)
 
 
@@ -88,8 +93,7 @@ async def log_in(request: Request, here: Here, login: Login) -> None:
 
 def order_of(here: State, visitor: Visitor | None, fit: Fit) -> dict[str, Any]:
     """Return what a process must know of a fit."""
-    data = here.reach(visitor).part("data", fit.data)
-    data["reading"] |= fit.reading.model_dump(exclude_defaults=True)
+    data = data_part(here, visitor, fit.data, fit.reading)
     return {"fit": {"estimator": fit.estimator, "parameters": fit.parameters}, "data": data}
 
 
@@ -270,9 +274,7 @@ async def ask_of_data(
             return await here.quick.ask(order | {"data": sent_part(path, "the data", asked)})
     if sends_body(request.headers):
         raise Refusal(422, "There is a body beside data=ID.", "Send one of them.")
-    data = here.reach(visitor).part("data", asked.data)
-    data["reading"] |= asked.model_dump(exclude_defaults=True, include=READING)
-    return await here.quick.ask(order | {"data": data})
+    return await here.quick.ask(order | {"data": data_part(here, visitor, asked.data, asked)})
 
 
 async def rows_of(
@@ -282,14 +284,10 @@ async def rows_of(
     ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
 ) -> Response:
     """Send the rows that a process writes, in the form that is wanted."""
-    kind, answer = wanted(request), here.work / secrets.token_hex(16)
-    order["answer"] = {"path": str(answer), "name": "the answer", "kind": TABLES[kind][1:]}
-    try:
-        await ask(order)
-        return sent(answer, kind)
-    except BaseException:
-        answer.unlink(missing_ok=True)
-        raise
+    kind = wanted(request)
+    async with written(here.work) as path:
+        await ask(order | {"answer": {"path": str(path), "name": "the answer", "kind": TABLES[kind][1:]}})
+        return sent(path, kind)
 
 
 ROWS_OUT = responses(406, 415) | {200: {"content": {kind: {} for kind in TABLES}}}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
+from fastapi import Path as InPath
 from fastapi.responses import Response
 
-from gramian.service.api import READING, Id, Whose, facts_of, somebody
-from gramian.service.media import sent
+from gramian.service.api import Id, Whose, data_part, facts_of, sent_part, somebody
+from gramian.service.media import sent, written
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import Asked, Drawn, FigureNames, ItemFacts, Reading, Shown
 from gramian.service.shelves import ID, Kind
@@ -20,47 +18,37 @@ from gramian.service.state import Here, State, look
 from gramian.service.visitors import Visitor
 
 looks = APIRouter(prefix="/api/v1", responses=responses())
-EXAMPLES = {"digits": ".zip", "circle": ".csv", "faces": ".zip"}
-NAMES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
+EXAMPLES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
 PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}}}
 
 
-@asynccontextmanager
-async def written(here: State, suffix: str = "") -> AsyncIterator[FilePath]:
-    """Name a file for what a process writes, which is gone afterwards unless it was taken or sent."""
-    path = here.work / f"{secrets.token_hex(16)}{suffix}"
-    try:
-        yield path
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
-async def answered(
-    here: State, order: dict[str, Any], kind: str, called: str | None = None, suffix: str = ""
-) -> Response:
+async def answered(here: State, order: dict[str, Any], kind: str, called: str | None = None) -> Response:
     """Send what a process writes, perhaps as a file to be kept."""
-    async with written(here, suffix) as path:
+    async with written(here.work) as path:
         await here.quick.ask(order | {"answer": {"path": str(path), "name": "the answer"}})
-        response = sent(path, kind)
-    if called is not None:
-        response.headers["Content-Disposition"] = f'attachment; filename="{called}"'
-    return response
+        return sent(path, kind, called)
+
+
+async def made(
+    request: Request, here: State, visitor: Visitor | None, order: dict[str, Any], kind: Kind, name: str
+) -> ItemFacts:
+    """Put what a process makes on the visitor's shelf."""
+    if visitor is not None:
+        visitor.check_room(here.limits, 0)
+    async with written(here.work, Path(name).suffix) as path:
+        part = sent_part(path, name)
+        facts = await here.quick.ask(order | {"answer": part})
+        if kind == "data":
+            facts = await here.quick.ask(look(kind, part, draft=True))
+        visitor = somebody(request, here, visitor)
+        visitor.check_room(here.limits, path.stat().st_size)
+        return facts_of(visitor.shelf.put(path, kind, name, facts))
 
 
 def parts_of(here: State, visitor: Visitor | None, id: str, shown: Shown) -> dict[str, Any]:
     """Return what a process must know of a model, and of data beside it."""
-    reach, data = here.reach(visitor), None
-    if shown.data is not None:
-        data = reach.part("data", shown.data)
-        data["reading"] |= shown.model_dump(exclude_defaults=True, include=READING)
-    return {"model": reach.part("model", id), "data": data}
-
-
-def needing_data(shown: Shown) -> None:
-    """Refuse to go on without data."""
-    if shown.data is None:
-        raise Refusal(422, "This needs data.", "Add ?data=ID.")
+    data = None if shown.data is None else data_part(here, visitor, shown.data, shown)
+    return {"model": here.reach(visitor).part("model", id), "data": data}
 
 
 # ------------------------------------------------------------------ data
@@ -71,29 +59,7 @@ async def add_example(
     request: Request, here: Here, visitor: Whose, name: Literal["digits", "circle", "faces"]
 ) -> ItemFacts:
     """Get data to try things on: handwritten digits, two rings, or drawn faces. It is then yours."""
-    return await made(
-        request, here, visitor, {"do": "example", "name": name}, "data", NAMES[name], EXAMPLES[name]
-    )
-
-
-async def made(
-    request: Request,
-    here: State,
-    visitor: Visitor | None,
-    order: dict[str, Any],
-    kind: Kind,
-    name: str,
-    suffix: str,
-) -> ItemFacts:
-    """Put what a process makes on the visitor's shelf."""
-    visitor = somebody(request, here, visitor)
-    visitor.check_room(here.limits, 0)
-    async with written(here, suffix) as path:
-        part = {"path": str(path), "name": name, "kind": suffix, "given": False, "reading": {}}
-        facts = await here.quick.ask(order | {"answer": part})
-        if kind == "data":
-            facts = await here.quick.ask(look(kind, part, draft=True))
-        return facts_of(visitor.shelf.put(path, kind, name, facts))
+    return await made(request, here, visitor, {"do": "example", "name": name}, "data", EXAMPLES[name])
 
 
 @looks.get("/examples/door/{who}", response_class=Response, responses=PNG)
@@ -105,9 +71,7 @@ async def at_the_door(here: Here, who: Literal["known", "stranger", "house"]) ->
 @looks.get("/data/{id}/width")
 async def width(here: Here, visitor: Whose, id: Id, reading: Annotated[Reading, Query()]) -> dict[str, float]:
     """Return the median distance between rows: a first guess of a kernel's sigma."""
-    data = here.reach(visitor).part("data", id)
-    data["reading"] |= reading.model_dump(exclude_defaults=True)
-    return await here.quick.ask({"do": "width", "data": data})
+    return await here.quick.ask({"do": "width", "data": data_part(here, visitor, id, reading)})
 
 
 @looks.get("/data/{id}/pictures", response_class=Response, responses=PNG)
@@ -134,7 +98,7 @@ async def figure(
     here: Here,
     visitor: Whose,
     id: Id,
-    name: Annotated[str, Path(pattern="^[a-z-]{1,40}$")],
+    name: Annotated[str, InPath(pattern="^[a-z-]{1,40}$")],
     drawn: Annotated[Drawn, Query()],
 ) -> Response:
     """Return a figure: `spec`, which Vega-Lite draws, or `png`, a picture in base64."""
@@ -156,7 +120,8 @@ async def report(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Que
 )
 async def results(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> Response:
     """Download what `gramian fit -o` writes, as a .zip: model, tables, figures and pages."""
-    needing_data(shown)
+    if shown.data is None:
+        raise Refusal(422, "A folder of results is about data.", "Add ?data=ID.")
     order = {"do": "results", **parts_of(here, visitor, id, shown)}
     return await answered(here, order, "application/zip", "results.zip")
 
@@ -183,7 +148,7 @@ async def enroll(
     if not agreed:
         raise Refusal(422, "People must agree to be recognised.", "Ask them; then add &agreed=true.")
     order = {"do": "enroll", **parts_of(here, visitor, id, Shown(data=data))}
-    return await made(request, here, visitor, order, "gallery", "people", ".gallery")
+    return await made(request, here, visitor, order, "gallery", "people.gallery")
 
 
 @looks.post("/kernels")

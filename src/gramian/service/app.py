@@ -17,8 +17,9 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from gramian.checks import duration
 from gramian.errors import FileError
 from gramian.service.api import api
 from gramian.service.api_looks import looks
@@ -71,7 +72,8 @@ def create_app(
     'gramian'
     """
     token = token or os.environ.get("GRAMIAN_TOKEN") or None
-    settings = Settings(token, tuple(hosts), None if store is None else Path(store), limits or Limits())
+    kept = None if store is None else Path(store)
+    settings = Settings(token, tuple(hosts), kept, api_only, limits or Limits())
     given, metrics = [item_of(os.fspath(source)) for source in sources], Metrics()
 
     @asynccontextmanager
@@ -148,21 +150,30 @@ async def _sweep(state: State) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    if is_for_people(request.scope):
-        return page("problem.html", error.status, problem=error.problem)
-    return error.response()
+    settings = request.app.state.gramian.settings
+    if settings.api_only or not is_for_people(request.scope):
+        return error.response()
+    problem = error.problem
+    if error.status == 404:
+        idle = duration(settings.limits.idle_seconds)
+        how = f"What is uploaded or fitted goes {idle} after the last visit"
+        how += ", and is seen only in the browser that it came from."
+        problem = Problem(error="There is nothing here.", what_to_do=how)
+    return page("problem.html", error.status, problem=problem)
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse(
-        Problem(error=str(error.detail)).model_dump(exclude_none=True), error.status_code, error.headers
-    )
+    refusal = Refusal(error.status_code, str(error.detail))
+    refusal.headers |= error.headers or {}
+    return await _refused(request, refusal)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     texts = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+    if is_for_people(request.scope):
+        return await _refused(request, Refusal(404, "There is no such page."))
     return Refusal(422, "; ".join(texts), "GET /api/v1/openapi.json says what is taken.").response()
 
 

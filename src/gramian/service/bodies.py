@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -46,8 +48,8 @@ def read_table(data: Said, expected: Expected | None = None, size: tuple[int, in
     if size is not None and kind in FILES_OF_PICTURES:
         reading.setdefault("size", (size[1], size[0]))
     with open(data["path"], "rb") as file:
-        stream: IO[bytes] = json_rows(file, lines=kind == ".ndjson") if kind in (".json", ".ndjson") else file
-        return scan(stream, **reading).read(expected)
+        table = scan(_rows_in(file, kind), **reading).read(expected)
+    return replace(table, source=data["name"])
 
 
 def columns_of(data: Said) -> Preview | None:
@@ -55,8 +57,27 @@ def columns_of(data: Said) -> Preview | None:
     if not os.path.isfile(data["path"]):
         return None
     with open(data["path"], "rb") as file:
-        lines = data["kind"] == ".ndjson"
-        return preview(json_rows(file, lines) if lines or data["kind"] == ".json" else file, data["name"])
+        return preview(_rows_in(file, data["kind"]), data["name"])
+
+
+def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:
+    """Return a stream that ``scan`` reads, and that is called as the file."""
+    if kind not in (".json", ".ndjson"):
+        return file
+    stream: Any = json_rows(file, lines=kind == ".ndjson")
+    stream.name = file.name
+    return stream  # type: ignore[no-any-return]
+
+
+def without_shell(text: str) -> str:
+    """Return an error without what it says of the command line.
+
+    Examples
+    --------
+    >>> without_shell('Leave out with drop=["a"] (--drop a), or fill it (--missing on the command line).')
+    'Leave out with drop=["a"], or fill it.'
+    """
+    return re.sub(r' \(--(?:"[^"]*"|[^()"])*\)', "", text)
 
 
 # ------------------------------------------------------------------------ JSON

@@ -99,7 +99,7 @@ class Guard:
                 found = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     found[name] = value
-                if scope["path"].startswith(STATIC):
+                if scope["path"].startswith(STATIC) and message["status"] == 200:
                     found["Cache-Control"] = "private, max-age=600"
                 await body.read_rest()
                 if not body.done:
@@ -147,7 +147,7 @@ class Guard:
                     "Set GRAMIAN_TOKEN, or give a token to create_app.",
                 )
         elif not self._is_open(scope["path"]) and not may_enter(scope, self.settings.token):
-            raise _no_token(shows=is_for_people(scope))
+            raise _no_token(shows=is_for_people(scope) and not self.settings.api_only)
 
     def _is_open(self, path: str) -> bool:
         return path in OPEN or path.startswith(STATIC)

@@ -8,6 +8,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,13 @@ import numpy as np
 from gramian import plots
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, MissingExtraError, ParameterError
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.kernels import audit, kernel_from_name, table
 from gramian.kernels.widths import median_distance
 from gramian.loading import load
 from gramian.plots.drawable import drawable
 from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey
-from gramian.plots.style import browser_program
 from gramian.report.facts import audit_facts, plain
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
@@ -123,6 +123,8 @@ def figure(
     fitted, table = (held(model, load), None) if data is None else applied(model, data)
     points: Said = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
     drawn = drawable(fitted, table, **points)
+    if table is None and name == "scores":
+        raise ParameterError("A figure of scores is about data. Add ?data=ID.")
     found = drawn[check_choice("figure", name, tuple(drawn))]()
     if isinstance(found, Picture):
         written = {"png": base64.b64encode(found.png()).decode()}
@@ -133,7 +135,7 @@ def figure(
         written = {"spec": spec}
     with open(answer["path"], "x", encoding="utf-8") as file:
         file.write(json.dumps(plain(written), allow_nan=False))
-    return {"figures": list(drawn)}
+    return {}
 
 
 def _colour(table: Table | None, color: str | None) -> Any:
@@ -171,11 +173,12 @@ def report(say: Say, model: Said, data: Said | None, answer: Said) -> Said:
 
 def results(say: Say, model: Said, data: Said, answer: Said) -> Said:
     """Write the folder of results as a .zip."""
-    told, folder = _told(model, data), Path(answer["path"] + "-folder")
-    if not hasattr(told.model, "certificate_") or hasattr(told.model, "decomposition_"):
+    fitted, folder = held(model, load), Path(answer["path"] + "-folder")
+    if not hasattr(fitted, "certificate_") or hasattr(fitted, "decomposition_"):
         raise ParameterError(
-            f"A {type(told.model).__name__} has no folder of results. Name a PCA or a KernelPCA."
+            f"A {type(fitted).__name__} has no folder of results. Name a PCA or a KernelPCA."
         )
+    told = _told(model, data)
     try:
         write_results(folder, told, report=True)
         with zipfile.ZipFile(answer["path"], "x", zipfile.ZIP_DEFLATED) as archive:
@@ -200,7 +203,8 @@ def kernel(say: Say, expression: str, features: int | None) -> Said:
     found = audit(kernel_from_name(expression), n_features=features, random_state=0)
     told = plain(audit_facts(found)) | {"text": str(found), "figure": None}
     if found.witness is not None:
-        told["figure"] = plain(plots.counter_example(found).to_dict())
+        with suppress(MissingExtraError):
+            told["figure"] = plain(plots.counter_example(found).to_dict())
     return dict(told)
 
 
@@ -211,6 +215,10 @@ def kernel_table(say: Say) -> Said:
 
 def program(say: Say, answer: Said) -> Said:
     """Write the JavaScript that draws specifications, which vl-convert carries."""
+    try:
+        from gramian.plots.style import browser_program
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("plots", error.name or "altair", "Drawing figures") from error
     Path(answer["path"]).write_text(browser_program(), encoding="utf-8")
     return {}
 

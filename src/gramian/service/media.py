@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from gramian.errors import FULL
 from gramian.service.problems import Refusal
@@ -87,10 +88,33 @@ def wanted(request: Request) -> str:
     raise Refusal(406, "Rows are not sent in that form.", f"Accept: {', or '.join(TABLES)}.")
 
 
-def sent(path: Path, kind: str) -> Response:
-    """Send a file that a process wrote, which is gone afterwards."""
-    if os.path.getsize(path) <= INLINE:
-        content = path.read_bytes()
-        path.unlink()
-        return Response(content, media_type=kind)
-    return FileResponse(path, media_type=kind, background=BackgroundTask(path.unlink))
+@asynccontextmanager
+async def written(folder: Path, suffix: str = "") -> AsyncIterator[Path]:
+    """Name a file for what a process writes; unless that ends well it is gone, and what was beside it."""
+    path = folder / f"{secrets.token_hex(16)}{suffix}"
+    try:
+        yield path
+    except BaseException:
+        for left in folder.glob(f"{path.name}*"):
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+        raise
+
+
+def sent(path: Path, kind: str, called: str | None = None) -> Response:
+    """Send a file that a process wrote, perhaps to be kept, which is gone afterwards."""
+    headers = {} if called is None else {"Content-Disposition": f'attachment; filename="{called}"'}
+    if os.path.getsize(path) > INLINE:
+        return _SentOnce(path, headers=headers, media_type=kind)
+    content = path.read_bytes()
+    path.unlink()
+    return Response(content, headers=headers, media_type=kind)
+
+
+class _SentOnce(FileResponse):
+    """Removes its file, however the sending ends."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            os.unlink(self.path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from jinja2 import ChainableUndefined, Environment, FunctionLoader
 from gramian.checks import amount, counted, duration
 from gramian.service.api import Id, Whose
 from gramian.service.guard import may_enter
+from gramian.service.media import written
 from gramian.service.problems import Refusal
 from gramian.service.shelves import ID, Item
 from gramian.service.state import Here
@@ -66,7 +66,7 @@ def pages(api_only: bool) -> APIRouter:
 
     @beside.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> HTMLResponse:
-        return page("docs.html", paths=request.app.openapi()["paths"])
+        return page("docs.html", alone=api_only, paths=request.app.openapi()["paths"])
 
     @beside.get("/static/{name}", include_in_schema=False)
     async def static(here: Here, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js)$")]) -> Response:
@@ -119,7 +119,7 @@ async def _program(here: Here) -> Response:
     """Return the program that draws, which a process writes once."""
     path = here.work / "vega.js"
     if not path.is_file():
-        fresh = here.work / secrets.token_hex(16)
-        await here.quick.ask({"do": "program", "answer": {"path": str(fresh), "name": "the program"}})
-        fresh.rename(path)
+        async with written(here.work) as fresh:
+            await here.quick.ask({"do": "program", "answer": {"path": str(fresh), "name": "the program"}})
+            fresh.replace(path)
     return FileResponse(path, media_type=KINDS["js"])

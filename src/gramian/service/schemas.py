@@ -43,7 +43,7 @@ class New(Reading):
 class Shown(Reading):
     """Data beside a model: an id, and how it is read for this."""
 
-    data: str | None = Field(default=None, pattern=ID, description="Id of data.")
+    data: str | None = Field(default=None, pattern=ID, description="Id of data that was uploaded.")
 
 
 class Drawn(Shown):
@@ -63,10 +63,9 @@ class Asked(Strict):
     )
 
 
-class Applied(Reading):
+class Applied(Shown):
     """What a model is applied to, the body or data that was uploaded, and with how many components."""
 
-    data: str | None = Field(default=None, pattern=ID, description="Id of data, in place of a body.")
     components: int | None = Field(default=None, ge=1, description="For reconstruct. All by default.")
 
 

@@ -65,11 +65,14 @@ class Settings:
         Names of the machine under which it may be called, beside those of the loopback.
     store : Path or None
         Where models are kept; None for a folder that is removed in the end.
+    api_only : bool
+        Whether there is no page for people.
     """
 
     token: str | None = field(default=None, repr=False)
     hosts: tuple[str, ...] = ()
     store: Path | None = None
+    api_only: bool = False
     limits: Limits = Limits()
 
 

@@ -22,7 +22,9 @@ from gramian.service.problems import Refusal
 from gramian.store.atomic import atomic_write, sync_folder
 
 Kind = Literal["model", "gallery", "data"]
-PLURALS = {"model": "models", "gallery": "galleries", "data": "data"}
+Kinds = Literal["models", "galleries", "data"]
+PLURALS: dict[Kind, Kinds] = {"model": "models", "gallery": "galleries", "data": "data"}
+LONGEST = 4 << 20  # bytes of a description: all of a visitor's are read when they are listed
 UNFINISHED = 60.0  # seconds after which a file without a description is none that is being saved
 ID = r"^[0-9a-f]{32}$"
 
@@ -97,19 +99,22 @@ class Shelf:
         Raises
         ------
         Refusal
-            If the disk is full; then nothing has changed.
+            If the disk is full, or the description too long; then nothing has changed.
         """
         id = secrets.token_hex(16) if instead is None else instead.id
         file = f"{id}-{secrets.token_hex(4)}{source.suffix}"
         item = Item(id, kind, name, time.time(), source.stat().st_size, facts, file)
         told = asdict(item)
         del told["whose"]
+        description = json.dumps(told).encode()
+        if len(description) > LONGEST:
+            raise Refusal(413, "There is too much to say of it.", "Give columns or people shorter names.")
         try:
             with open(source, "rb") as opened:
                 os.fsync(opened.fileno())
             os.replace(source, self.folder / file)
             with atomic_write(self.folder / f"{id}.json", mode=0o600) as described:
-                described.write(json.dumps(told).encode())
+                described.write(description)
         except OSError as error:
             (self.folder / file).unlink(missing_ok=True)
             full = isinstance(error, FileError) or error.errno in FULL

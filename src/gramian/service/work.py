@@ -18,7 +18,7 @@ import numpy as np
 from gramian.analysis.components import component_names
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice, check_integer
-from gramian.errors import DataError, GramianError, ParameterError
+from gramian.errors import DataError, GramianError, ParameterError, shortened
 from gramian.estimators.inputs import expected_columns
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
@@ -29,16 +29,18 @@ from gramian.faces.pictures import Faces
 from gramian.faces.reading import read_faces
 from gramian.faces.space import FaceSpace
 from gramian.loading import load
+from gramian.plots.images import center_of
 from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
-from gramian.report.reconstruction import Errors, center_of, rebuilt
+from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.survey import survey
 from gramian.report.tables import feature_names
 from gramian.rows.table import Table
-from gramian.service.bodies import FILES_OF_PICTURES, Said, columns_of, read_table, write_rows
+from gramian.service.bodies import FILES_OF_PICTURES, Said, columns_of, read_table, without_shell, write_rows
 from gramian.store import read_model
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
-HELD = 8  # models and galleries that are not read again
+HELD = 8  # models, galleries and tables that are not read again
+TOLD = 100  # names of columns and labels that are told of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 Say = Callable[[Said], None]
 _held: dict[tuple[Any, ...], Any] = {}
@@ -46,13 +48,22 @@ _held: dict[tuple[Any, ...], Any] = {}
 
 def held(part: Said, read: Callable[[str], Any], of: str = "") -> Any:
     """Return what a file holds, from memory if it was used lately; what was removed is forgotten."""
-    key = part["path"], os.stat(part["path"]).st_mtime_ns, of
-    found = _held.pop(key) if key in _held else read(part["path"])
+    path = part["path"]
+    key = path, os.stat(path).st_mtime_ns if os.path.exists(path) else None, of
+    found = _held.pop(key) if key in _held else read(path)
     _held[key] = found
-    gone = [key for key in _held if not os.path.exists(key[0])]
-    for key in gone + list(_held)[: max(0, len(_held) - len(gone) - HELD)]:
-        if isinstance(one := _held.pop(key, None), Gallery):
-            one.close()
+    room = memory_limit_bytes(None) // 4
+    for place, (key, one) in enumerate(reversed(_held.copy().items())):
+        # An array in a file, which the server may be started with, is no file itself.
+        gone = key[1] is not None and not os.path.exists(key[0])
+        if isinstance(one, Table):
+            room -= one.values.nbytes
+        elif not isinstance(one, Gallery) and os.path.isfile(key[0]):
+            room -= os.path.getsize(key[0])
+        if gone or place >= HELD or (room < 0 and not isinstance(one, Gallery)):
+            del _held[key]
+            if isinstance(one, Gallery):
+                one.close()
     return found
 
 
@@ -82,13 +93,15 @@ def look_at_data(say: Say, data: Said, draft: bool = False) -> Said:
     facts: Said = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
         table = read_table(data)
-        facts |= data_facts(table) | {"feature_names": plain(table.feature_names)}
-        kinds = None if table.labels is None else sorted({str(label) for label in table.labels.tolist()})
-        facts["labels"] = kinds and kinds[:100]
+        kinds = set() if table.labels is None else set(table.labels.tolist())
+        facts |= data_facts(table) | {
+            "labels": sorted({shortened(str(kind)) for kind in kinds})[:TOLD] or None
+        }
+        facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
     except GramianError as error:
         if not draft or seen is None:
             raise
-        problem = str(error)
+        problem = without_shell(str(error))
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     return facts | {"preview": None if seen is None else asdict(seen)}
 
@@ -211,7 +224,7 @@ def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int
 def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
     """Write how far each row is from the middle (Hotelling's T squared) and from what components tell (Q)."""
     fitted, table = applied(model, data)
-    if isinstance(fitted, FaceSpace) or not hasattr(fitted, "explained_variance_"):
+    if not isinstance(fitted, PCA | KernelPCA):
         raise ParameterError(f"A {type(fitted).__name__} has no unusual rows. Name a PCA or a KernelPCA.")
     seen = survey(fitted, table, memory_limit_bytes(fitted.memory_limit))
     columns = {"T squared": seen.distances}
@@ -252,13 +265,18 @@ def components(say: Say, model: Said, answer: Said, count: int) -> Said:
 # --------------------------------------------------------------- faces
 
 
+def _space(model: Said) -> FaceSpace:
+    space = held(model, load)
+    if not isinstance(space, FaceSpace):
+        raise ParameterError(f"The model is a {type(space).__name__}, which is no model of faces.")
+    return space
+
+
 def recognise(
     say: Say, model: Said, gallery: Said, data: Said, person: str | None, far: float | None
 ) -> Said:
     """Say who is on pictures, or whether a person is."""
-    space = held(model, load)
-    if not isinstance(space, FaceSpace):
-        raise ParameterError(f"The model is a {type(space).__name__}, which is no model of faces.")
+    space = _space(model)
     known = held(gallery, lambda path: Gallery.open(path, space, read_only=True), space.fingerprint_)
     if person is not None:
         person = known.person(person)
@@ -281,9 +299,7 @@ def recognise(
 
 def enroll(say: Say, model: Said, data: Said, answer: Said) -> Said:
     """Make a gallery of people whose pictures are in folders, one for each."""
-    space = held(model, load)
-    if not isinstance(space, FaceSpace):
-        raise ParameterError(f"The model is a {type(space).__name__}, which is no model of faces.")
+    space = _space(model)
     height, width = space.picture_shape_
     faces = read_faces(data["path"], size=(width, height))
     if faces.people is None:

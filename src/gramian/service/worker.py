@@ -21,11 +21,11 @@ from gramian.errors import (
     MissingExtraError,
     UnavailableError,
 )
+from gramian.service.bodies import without_shell
 
 Said = dict[str, Any]
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryLimitError, 413),
-    (MemoryError, 413),
     (MissingExtraError, 501),
     (UnavailableError, 422),
     (DataError, 422),
@@ -40,7 +40,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints is no answer
 
     def say(said: Said) -> None:
-        answers.write(json.dumps(said, allow_nan=False) + "\n")
+        answers.write(json.dumps(said) + "\n")
         answers.flush()
 
     orders: queue.SimpleQueue[Said] = queue.SimpleQueue()
@@ -79,10 +79,12 @@ def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]
     """Return the answer to an order, or why there is none, in words that name no place of this machine."""
     try:
         found = work(say=say, **{name: value for name, value in order.items() if name != "do"})
-        return {"answer": json.loads(named(json.dumps(found), order))}
-    except (GramianError, MemoryError) as error:
-        status = next(status for kind, status in STATUSES if isinstance(error, kind))
-        text = str(error) or "It takes more memory than a request has."
+        told = json.dumps(found, allow_nan=False)
+        return {"answer": json.loads(named(told, order, lambda text: json.dumps(text)[1:-1]))}
+    except GramianError as error:
+        status, text = next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
+    except MemoryError:
+        status, text = 413, "This takes more memory than a request has. Send less, or ask for less."
     except OSError as error:
         status, text = (507, "The disk is full.") if error.errno in FULL else (500, "A file was not read.")
         print(repr(error), file=sys.stderr)
@@ -90,15 +92,14 @@ def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]
         traceback.print_exc()
         ours = not isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)
         status, text = 500 if ours else 422, "The data cannot be worked on; the server's log says why."
-    return {"status": status, "error": named(text, order).replace("standard input", "the data")}
+    return {"status": status, "error": named(without_shell(text), order)}
 
 
-def named(text: str, order: Said) -> str:
-    """Return a text, perhaps one of JSON, with names in place of the paths of an order."""
+def named(text: str, order: Said, written: Callable[[str], str] = str) -> str:
+    """Return a text with names in place of the paths of an order, both as they are written in it."""
     for part in order.values():
         if isinstance(part, dict) and "path" in part:
-            text = text.replace(json.dumps(part["path"])[1:-1], json.dumps(part["name"])[1:-1])
-            text = text.replace(part["path"], part["name"])
+            text = text.replace(written(part["path"]), written(part["name"]))
     return text
 
 

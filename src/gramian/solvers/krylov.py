@@ -24,8 +24,7 @@ from gramian.arrays import (
 from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found, few
-from gramian.solvers.spectra import count_for_fraction, relative_tolerance
+from gramian.solvers.route import Found, count_for_fraction, few, finishing, relative_tolerance
 
 log = logging.getLogger(__name__)
 
@@ -87,11 +86,7 @@ class KrylovRoute:
                 PROBE_PASSES * costs.product(form, PROBE_COLUMNS),
             ),
         ]
-        if costs.improves(form):
-            exact = costs.product(form.promoted(), count)
-            steps.append(Step("improve", "pairs and residuals in float64", exact))
-        if form.matrix == "gram":
-            steps.append(Step("lift", "directions from the dual vectors", costs.lift(form, count)))
+        steps += finishing(costs, form, count)
         return Cost(tuple(steps), size + 8 * m * (3 * self.columns + 10 * self.block))
 
     def passes_worth(self, costs: Costs, target: Target, seconds: float) -> int:
@@ -215,6 +210,8 @@ def improved(operator: Operator, found: Found, ask: Ask) -> Found:
     return Found(pairs, better.why, found.left)
 
 
+@blas_threads()
+@np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore")
 def krylov(
     operator: Operator,
     target: Target,
@@ -263,21 +260,6 @@ def krylov(
     algorithm 2. Thick restart: Wu and Simon (2000). Full reorthogonalisation and a Rayleigh-Ritz step in
     float64 at every pass.
     """
-    with blas_threads(), np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-        return _iterate(operator, target, tol, block, columns, max_passes, rng, start, before)
-
-
-def _iterate(
-    operator: Operator,
-    target: Target,
-    tol: float,
-    block: int,
-    columns: int,
-    max_passes: int,
-    rng: np.random.Generator,
-    start: Any,
-    before: FloatArray | None,
-) -> Found:
     basis = _Basis(operator, columns, block)
     if start is not None and before is None and target.count is not None:
         # After a restart a block as wide as the start must fit beside what is kept.
@@ -293,7 +275,8 @@ def _iterate(
         count = k or values.size
         if following is None and basis.exhausted(values):
             return Found(_spectrum(operator, basis, values, Y, count, passes), _short(target, count, passes))
-        estimates = _estimates(coupling, Y, candidate.shape[1])
+        # Only the last block's product leaves the span of the basis.
+        estimates = np.linalg.norm(coupling @ Y[-candidate.shape[1] :, :], axis=0)
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
         log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
         sure = (following is not None or before is not None) and _settled(values[:k], earlier)
@@ -422,11 +405,6 @@ class _Basis:
         self.Q[:, :keep], self.AQ[:, :keep] = Q, AQ
         self.T[:keep, :keep] = as_float64(Q.T @ AQ)
         self.size = keep
-
-
-def _estimates(coupling: FloatArray, Y: FloatArray, width: int) -> FloatArray:
-    """Residual norms of all Ritz pairs: only the last block's product leaves the span of the basis."""
-    return np.asarray(np.linalg.norm(coupling @ Y[-width:, :], axis=0))
 
 
 def _allowed(operator: Operator, values: FloatArray, tol: float, *, measured: bool) -> float:

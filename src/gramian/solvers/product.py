@@ -22,8 +22,7 @@ from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.krylov import improved
-from gramian.solvers.route import Found
-from gramian.solvers.spectra import count_of, relative_tolerance
+from gramian.solvers.route import Found, count_of, finishing, relative_tolerance
 
 # Seconds for one m^3 on one thread: all pairs, or few of them. Above LARGE the matrix leaves the cache, and
 # half of the reduction runs at the speed of memory.
@@ -56,13 +55,7 @@ class ProductRoute:
             Step(name, f"{detail}, {form.arithmetic}{costs.note(form)}", seconds),
             Step("decompose", f"{target} of {m}", _seconds(m, target)),
         ]
-        count = target.count or m
-        if costs.improves(form):
-            steps.append(
-                Step("improve", "pairs and residuals in float64", costs.product(form.promoted(), count))
-            )
-        if form.matrix == "gram":
-            steps.append(Step("lift", "directions from the dual vectors", costs.lift(form, count)))
+        steps += finishing(costs, form, target.count or m)
         return Cost(tuple(steps), size + 8 * (2 if _partial(m, target) else 3) * m * m)
 
     def reason(self, costs: Costs, target: Target) -> str:

@@ -12,8 +12,7 @@ import scipy.linalg
 from gramian.arrays import as_float64, blas_threads, column_norms, decomposed, moved, namespace
 from gramian.operators.costs import Costs, Form, TableCosts
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found
-from gramian.solvers.spectra import count_of, relative_tolerance
+from gramian.solvers.route import Found, count_of, relative_tolerance
 
 DATA = Form("data (SVD)", "copied")
 EPS = float(np.finfo(np.float64).eps)

@@ -1,8 +1,7 @@
 """Keeps records on disk: safe files, no pickle, nothing that runs when read."""
 
-from gramian.store.atomic import atomic_write, check_writable
+from gramian.store.atomic import atomic_folder, atomic_write, check_writable, finish_folder
 from gramian.store.contents import Array, Given, Shown, Sizes, conform
-from gramian.store.folders import atomic_folder, finish_folder
 from gramian.store.model_file import FORMAT_VERSION, StoredModel, read_model, versions, write_model
 from gramian.store.passes import Pass, Passes, remove_checkpoint
 

@@ -3,8 +3,7 @@ import dataclasses
 import pytest
 
 from gramian.kernels import RBF, Sigmoid
-from gramian.kernels.auditing.mercer import audit
-from gramian.kernels.auditing.verdict import counted
+from gramian.kernels.auditing.mercer import audit, counted
 
 
 def test_numbers_have_their_plural():

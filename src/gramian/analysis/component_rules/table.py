@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gramian.analysis.component_rules.eigenvalues import broken_stick, elbow, kaiser
-from gramian.analysis.component_rules.minka import minka
+from gramian.analysis.component_rules.eigenvalues import broken_stick, elbow, gavish_donoho, kaiser, minka
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree
-from gramian.analysis.component_rules.threshold import gavish_donoho
 
 __all__ = ["RULES", "Rule"]
 

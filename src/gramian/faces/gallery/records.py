@@ -225,7 +225,9 @@ class Description:
         check_model(model)
         # Where there is no variance, rounding may leave a little less.
         variances = np.maximum(np.asarray(model.eigenvalues_, dtype=np.float64), 0.0)
-        return cls(model.fingerprint_, variances, model.shift_covariance_, now())
+        # A model saved before it could know of shifts has none.
+        shifts = getattr(model, "shift_covariance_", None)
+        return cls(model.fingerprint_, variances, shifts, now())
 
     def rows(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is written into the table ``meta``.

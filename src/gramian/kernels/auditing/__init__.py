@@ -1,7 +1,6 @@
 """The search for counter-examples: is a function a kernel, and which points show that it is not."""
 
-from gramian.kernels.auditing.mercer import audit
-from gramian.kernels.auditing.verdict import AuditReport, Verdict
+from gramian.kernels.auditing.mercer import AuditReport, Verdict, audit
 from gramian.kernels.auditing.witness import Asymmetry, Witness
 
 __all__ = ["Asymmetry", "AuditReport", "Verdict", "Witness", "audit"]

@@ -19,7 +19,7 @@ const WORDS = { scree: "What each component carries", eigenvalues: "Eigenvalues 
 
 // Makes a figure as narrow as the page: its panels, its legend below, its words in shorter lines.
 function narrowed(spec, room) {
-  if (room >= 560) return spec;
+  if (room >= 640) return spec;
   const wrap = (lines) => [lines].flat().join(" ").split(" ").reduce((made, word) => {
     if (made.length && made[made.length - 1].length + word.length < room / 6.5) made[made.length - 1] += ` ${word}`;
     else made.push(word);
@@ -61,6 +61,7 @@ export async function draw(place, told, words) {
 
 export async function show(parent, model, name, query) {
   const section = document.createElement("section");
+  section.dataset.figure = name;
   const title = document.createElement("h2");
   title.textContent = WORDS[name] ?? name;
   const place = document.createElement("div");

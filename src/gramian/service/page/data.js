@@ -76,7 +76,7 @@ async function plan() {
     byId("run").disabled = job !== null;
   } catch (error) {
     if (mine !== turn) return;
-    byId("plan-summary").textContent = error.message;
+    byId("plan-summary").textContent = error.message.replace(/ Leave out with drop=.*/, " Untick it, or choose it under Labels or Names of rows.");
     byId("plan-summary").className = "bad";
     byId("plan").textContent = "";
   }
@@ -137,4 +137,8 @@ form.addEventListener("submit", (event) => {
 
 byId("cancel").addEventListener("click", () => tried(() => ask(`jobs/${job}`, { method: "DELETE" }), null, "Cancelling …"));
 
+const sheet = document.querySelector("#sheet img");
+const unseen = () => { byId("sheet").textContent = "The pictures are too large to be shown on one sheet."; };
+if (sheet?.complete && !sheet.naturalWidth) unseen();
+sheet?.addEventListener("error", unseen);
 plan();

@@ -9,7 +9,7 @@ async function look(button) {
     byId("text").textContent = told.text;
     byId("figure").replaceChildren();
     if (told.figure) await draw(byId("figure"), { spec: told.figure }, "Points that refute the kernel");
-    say("");
+    say(told.witness && !told.figure ? 'Figures need: pip install "gramian[plots]"' : "");
   }, button, "Looking for a proof or a counter-example …");
 }
 

@@ -1,0 +1,63 @@
+"""What is known of a table before its columns have a use."""
+
+import io
+
+import numpy as np
+import pytest
+
+from gramian.errors import DataError, FileError
+from gramian.rows.preview import FIRST, MOST, WIDEST, preview
+
+
+def seen(text):
+    return preview(io.BytesIO(text.encode() if isinstance(text, str) else text), "table")
+
+
+def npy(values):
+    stream = io.BytesIO()
+    np.save(stream, values)
+    return stream.getvalue()
+
+
+def test_columns_are_counted_as_by_hand():
+    rows = [["0.5", "u", "7", "", "2020-01-02"], ["", "v", "7", "", "2020-01-03"], ["-3", "u", "", "", ""]]
+    found = seen("\n".join(["a,kind,same,none,day", *map(",".join, rows)]))
+    assert (found.rows, found.width) == (3, 5)
+    told = {column.name: column for column in found.columns}
+    assert [told[name].kind for name in ("a", "kind", "same", "day")] == [
+        "number",
+        "text",
+        "constant",
+        "text",
+    ]
+    assert [column.missing for column in found.columns] == [1, 0, 1, 3, 1]
+    assert [told[name].distinct for name in ("a", "kind", "same", "none")] == [2, 2, 1, 0]
+    assert (told["a"].low, told["a"].high) == (-3.0, 0.5)
+    assert (told["none"].low, told["kind"].low) == (None, None)
+    assert told["a"].first == ("0.5", "", "-3")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1", "?"])
+def test_arrays_have_columns_by_position(dtype):
+    values = np.arange(20).reshape(10, 2).astype(dtype)
+    found = seen(npy(values))
+    assert [column.name for column in found.columns] == ["0", "1"]
+    assert [column.distinct for column in found.columns] == [len(np.unique(column)) for column in values.T]
+    assert len(found.columns[0].first) == FIRST
+    assert seen(npy(np.zeros((3, 4, 5)))) is None
+
+
+def test_much_and_strange_is_told_in_short():
+    wide = seen(",".join(f"c{place}" for place in range(10_000)) + "\n" + ",".join(["1"] * 10_000) + "\n")
+    assert (wide.rows, wide.width, len(wide.columns)) == (1, 10_000, MOST)
+    long = seen(f"a,b\n{'x' * 1000},1\ny,2\n").columns[0]
+    assert len(long.first[0]) == WIDEST
+    (one,) = seen(npy(np.array([[np.inf], [np.nan], [2.0], [-np.inf]]))).columns
+    assert (one.missing, one.distinct, one.low, one.high) == (1, 3, 2.0, 2.0)
+    twice = seen("a,a\n1,2\n3,4\n")
+    assert [column.name for column in twice.columns] == ["a", "a_2"]
+    for wrong, error, words in (("\n\n", DataError, "no rows"), ("a,b\n1\n2,3\n", DataError, "line 2")):
+        with pytest.raises(error, match=f"table.*{words}"):
+            seen(wrong)
+    with pytest.raises(FileError, match="table"):
+        seen(b"PAR1 and no more")

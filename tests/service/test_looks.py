@@ -1,0 +1,342 @@
+"""What the server shows is what Python gives."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import gramian
+from gramian import PCA, KernelPCA, Whitener, plots
+from gramian.faces import Gallery, drawn_faces
+from gramian.kernels import audit, kernel_from_name
+from gramian.kernels.widths import median_distance
+from gramian.plots.drawable import drawable
+from gramian.report.survey import survey
+from served import BINARY, CSV, FACES, NPY, X, client_of, npy
+
+pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
+API = "/api/v1"
+JSON = {"Content-Type": "application/json"}
+ZIP = {"Content-Type": "application/zip"}
+SHEET = {"Accept": "text/html"}
+
+
+def rows_csv():
+    """Five numbers with a kind, in which one value is missing."""
+    lines = [",".join([*(f"{value!r}" for value in row), "uv"[i % 2]]) for i, row in enumerate(X.tolist())]
+    lines[7] = lines[7].replace(lines[7].split(",")[2], "")
+    return "\n".join(["a,b,c,d,e,kind", *lines]).encode()
+
+
+def zipped(faces):
+    from gramian.plots.pictures import Picture
+
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for place, (picture, person) in enumerate(zip(faces.pictures, faces.people, strict=True)):
+            archive.writestr(f"{person}/{place}.png", Picture(picture).png())
+    return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def visitor(server):
+    with client_of(server) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def beside(visitor):
+    """Data of which a text column needs a use and a hole a filling, and what then is read of it."""
+    got = visitor.post(f"{API}/data?draft=true&name=rows.csv", content=rows_csv(), headers=CSV)
+    assert got.status_code == 201, got.text
+    query = {"data": got.json()["id"], "label": "kind", "missing": "mean"}
+    return got.json(), query, gramian.scan(io.BytesIO(rows_csv()), label="kind", missing="mean").read()
+
+
+@pytest.fixture(scope="module")
+def models(visitor, ids, files, beside, tmp_path_factory):
+    """Models and their ids."""
+    made = {"pca": PCA(3).fit(beside[2]), "kernel": KernelPCA(3, kernel="rbf", gamma=0.05).fit(beside[2])}
+    known = {"faces": (gramian.load(files / "faces.gramian"), ids["faces"])}
+    for name, model in made.items():
+        path = tmp_path_factory.mktemp("made") / "m.gramian"
+        model.save(path)
+        sent = visitor.post(f"{API}/models", content=path.read_bytes(), headers=BINARY)
+        known[name] = model, sent.json()["id"]
+    return known
+
+
+def numbers_in(spec):
+    """All tables inside a specification, whatever they are called."""
+    found = [data["values"] for data in walked(spec, "data") if "values" in data]
+    return found + [rows for named in walked(spec, "datasets") for rows in named.values()]
+
+
+def walked(part, key):
+    if isinstance(part, dict):
+        yield from [part[key]] if isinstance(part.get(key), dict) else []
+        part = list(part.values())
+    if isinstance(part, list):
+        for one in part:
+            yield from walked(one, key)
+
+
+def test_a_draft_says_what_each_column_is(beside):
+    item, _, _ = beside
+    facts = item["facts"]
+    assert (facts["rows"], facts["columns"], facts["preview"]["width"]) == (60, 6, 6)
+    kinds = {column["name"]: (column["kind"], column["missing"]) for column in facts["preview"]["columns"]}
+    assert kinds["kind"] == ("text", 0)
+    assert kinds["c"] == ("number", 1)
+    assert facts["problem"].startswith("rows.csv has 1 column that holds no numbers: 'kind'")
+    for word in ("standard input", "--"):
+        assert word not in facts["problem"]
+
+
+def test_figures_are_those_of_python(visitor, models, beside):
+    _, query, table = beside
+    for name, (model, id) in models.items():
+        place = f"{API}/models/{id}/figures"
+        shown = {} if name == "faces" else query
+        expected = drawable(model) if name == "faces" else drawable(model, table, color="kind")
+        listed = visitor.get(place, params=shown).json()
+        assert listed["figures"] == list(expected)
+        assert listed["columns"] == ([] if name == "faces" else list("abcde"))
+        for figure, draw in expected.items():
+            got = visitor.get(f"{place}/{figure}", params=shown)
+            assert got.status_code == 200, got.text
+            drawn = draw()
+            if isinstance(drawn, plots.Picture):
+                assert set(got.json()) == {"png"}
+            else:
+                same = json.loads(json.dumps(numbers_in(drawn.to_dict())))
+                assert numbers_in(got.json()["spec"]) == same, figure
+    scores = f"{API}/models/{models['pca'][1]}/figures/scores"
+    got = visitor.get(scores, params=query | {"x": 3, "y": 1, "color": "b"}).json()["spec"]
+    assert set(numbers_in(got)[0][0]) >= {"PC3", "PC1"}
+    for wrong, word in (
+        ({"x": 4}, "from 1 to 3"),
+        ({"x": 10**9}, "less than"),
+        ({"color": "z"}, "no column"),
+        ({"color": 10_000 * "z"}, "at most 200"),
+        ({"data": "../../etc/passwd"}, "pattern"),
+        ({"rows": "60:"}, "row"),
+    ):
+        got = visitor.get(scores, params=query | wrong)
+        assert (got.status_code, word in got.json()["error"]) == (422, True), got.text
+    got = visitor.get(scores)
+    assert (got.status_code, "?data=ID" in got.json()["error"]) == (422, True)
+    for name in ("nothing", "__class__", "x" * 5000, "%2e%2e%2fpasswd", "Scree"):
+        assert visitor.get(f"{API}/models/{models['pca'][1]}/figures/{name}").status_code in (404, 422)
+
+
+def whitener_file(folder):
+    Whitener().fit(X).save(folder / "w.gramian")
+    return (folder / "w.gramian").read_bytes()
+
+
+def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_path):
+    _, query, table = beside
+    for name, columns in (("pca", ["T squared", "Q"]), ("kernel", ["T squared"])):
+        model, id = models[name]
+        got = visitor.post(f"{API}/models/{id}/unusual", params=query).json()
+        found = survey(model, table, 1 << 30)
+        assert got["columns"] == columns
+        np.testing.assert_allclose(np.array(got["values"])[:, 0], found.distances)
+        if name == "pca":
+            np.testing.assert_allclose(np.array(got["values"])[:, 1], found.errors.squares)
+    whitener = visitor.post(f"{API}/models", content=whitener_file(tmp_path), headers=BINARY).json()["id"]
+    got = visitor.post(f"{API}/models/{whitener}/unusual", json=X.tolist())
+    assert (got.status_code, "A Whitener has no unusual rows" in got.json()["error"]) == (422, True)
+    got = visitor.post(f"{API}/models/{ids['faces']}/unusual", json=FACES.pictures[:2].tolist())
+    assert (got.status_code, "has no unusual rows" in got.json()["error"]) == (422, True)
+
+
+@pytest.mark.walk
+def test_what_is_taken_along_works(visitor, models, ids, beside, tmp_path):
+    _, query, table = beside
+    model, place = models["pca"][0], f"{API}/models/{models['pca'][1]}"
+    page = visitor.get(f"{place}/report")
+    assert page.headers["content-disposition"] == 'attachment; filename="report.html"'
+    assert "<title>PCA</title>" in page.text
+    got = visitor.get(f"{place}/results", params=query)
+    with zipfile.ZipFile(io.BytesIO(got.content)) as archive:
+        archive.extractall(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} >= {"model.gramian", "summary.md", "scores.csv"}
+    assert "<title>PCA of rows.csv</title>" in (tmp_path / "report.html").read_text()
+    again = gramian.load(tmp_path / "model.gramian")
+    np.testing.assert_array_equal(again.transform(table), model.transform(table))
+    summary = (tmp_path / "summary.md").read_text()
+    assert all(word not in summary for word in ("```sh", "standard input", "work/"))
+    for refused, word in ((place, "?data=ID"), (f"{API}/models/{ids['faces']}", "no folder of results")):
+        got = visitor.get(f"{refused}/results", params=query if refused != place else {})
+        assert (got.status_code, word in got.text) == (422, True)
+    told = visitor.get(f"{place}/code", params=query).json()["python"]
+    (tmp_path / "rows.csv").write_bytes(rows_csv())
+    found = {}
+    exec(told.replace("'rows.csv'", repr(str(tmp_path / "rows.csv"))), found)  # what a person would run
+    np.testing.assert_allclose(found["model"].components_, PCA(3).fit(table).components_)
+
+
+def test_a_width_and_a_kernel(visitor, beside):
+    item, query, table = beside
+    reading = {name: value for name, value in query.items() if name != "data"}
+    got = visitor.get(f"{API}/data/{item['id']}/width", params=reading).json()
+    assert got == {"median": median_distance(table.flat)}
+    got = visitor.get(f"{API}/data/{item['id']}/width")
+    assert (got.status_code, "'kind'" in got.json()["error"]) == (422, True)
+    got = visitor.post(f"{API}/kernels", json={"expression": "rbf - 0.5*laplacian"}).json()
+    found = audit(kernel_from_name("rbf - 0.5*laplacian"), random_state=0)
+    assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(found))
+    drawn = json.loads(json.dumps(plots.counter_example(found).to_dict()))
+    assert numbers_in(got["figure"]) == numbers_in(drawn)
+    got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "features": 1}).json()
+    assert (got["valid"], got["figure"]) == (True, None)
+    for wrong, word in (
+        ("exp(exp(exp(linear)))", "overflows"),
+        ("(" * 400 + "rbf" + ")" * 400, "cannot be read"),
+        ("+".join(["rbf"] * 240), "nested too deeply"),
+        ("__import__('os').system('id')", "not known"),
+        ("rbf\n+ linear", "one line"),
+    ):
+        got = visitor.post(f"{API}/kernels", json={"expression": wrong})
+        assert (got.status_code, word in got.json()["error"]) == (422, True), got.text
+    assert visitor.post(f"{API}/kernels", json={"expression": "x" * 1001}).status_code == 422
+
+
+def test_examples_and_who_is_at_the_door(visitor, server):
+    for name, rows in (("digits", 1797), ("circle", 300), ("faces", 120)):
+        got = visitor.post(f"{API}/examples/{name}")
+        assert got.status_code == 201, got.text
+        assert (got.json()["facts"]["rows"], got.json()["whose"]) == (rows, "yours")
+        sheet = visitor.get(f"{API}/data/{got.json()['id']}/pictures")
+        assert sheet.status_code == (422 if name == "circle" else 200)
+        if name != "circle":
+            assert sheet.headers["content-type"] == "image/png"
+            assert sheet.content.startswith(b"\x89PNG")
+    for who in ("known", "stranger", "house"):
+        assert visitor.get(f"{API}/examples/door/{who}").content.startswith(b"\x89PNG")
+    assert visitor.post(f"{API}/examples/other").status_code == 422
+    assert list(server.app.state.gramian.work.iterdir()) == []
+
+
+def test_people_are_enrolled_once_they_agree(visitor, ids, files):
+    faces = zipped(drawn_faces(6, 4, size=(24, 28)))
+    sent = visitor.post(f"{API}/data?draft=true", content=faces, headers=ZIP)
+    place = f"{API}/faces/{ids['faces']}/enroll?data={sent.json()['id']}"
+    got = visitor.post(place)
+    assert (got.status_code, "must agree" in got.json()["error"]) == (422, True)
+    assert visitor.get(f"{API}/galleries").json()[-1]["whose"] == "given"
+    got = visitor.post(f"{place}&agreed=true")
+    assert got.status_code == 201, got.text
+    assert len(got.json()["facts"]["people"]) == 6
+    with Gallery.open(files / "people.gallery", read_only=True) as known:
+        assert got.json()["facts"]["model"] == known.fingerprint
+    asked = f"{API}/faces/{ids['faces']}/identify?gallery={got.json()['id']}"
+    answer = visitor.post(asked, content=npy(FACES.pictures[:1]), headers=NPY).json()["answers"][0]
+    assert answer["person"] == FACES.people[0]
+    flat = visitor.post(f"{API}/data", content=npy(FACES.pictures), headers=NPY).json()["id"]
+    got = visitor.post(f"{API}/faces/{ids['faces']}/enroll?data={flat}&agreed=true")
+    assert got.status_code == 422
+
+
+def excel(rows):
+    openpyxl = pytest.importorskip("openpyxl")
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(stream)
+    return stream.getvalue()
+
+
+def test_files_of_every_kind_are_looked_at(client):
+    draft = f"{API}/data?draft=true&name=x"
+    stream = io.BytesIO()
+    pa.parquet.write_table(pa.table({"a": [1, 2], "kind": ["u", "v"]}), stream)
+    wide = ",".join(f"c{j}" for j in range(10_000)) + "\n" + "\n".join([",".join(["1"] * 10_000)] * 2)
+    for content, headers, rows, width, problem in (
+        (b"a,kind\n1,u\n2,v\n", CSV, 2, 2, "'kind'"),
+        (b"a,a,b\n1,2,3\n4,5,7\n", CSV, 2, 3, None),
+        (b"a,b\n1,2\n1,3\n", CSV, 2, 2, None),
+        (b"a,b\n1,2\n", CSV, 1, 2, None),
+        (b"a,b\n1,\n2,NA\n", CSV, 2, 2, 'missing="mean"'),
+        (b"a,b\nx,y\nu,v\n", CSV, 2, 2, "no numeric columns"),
+        (wide.encode(), CSV, 2, 10_000, None),
+        (
+            b'[{"a": 1, "kind": "u"}, {"a": null, "kind": "v"}]',
+            JSON,
+            2,
+            2,
+            "x has",
+        ),
+        (excel([["a", "kind"], [1, "u"], [2.5, "v"]]), BINARY, 2, 2, "'kind'"),
+        (stream.getvalue(), BINARY, 2, 2, "'kind'"),
+        (npy(X), NPY, 60, 5, None),
+        (npy(FACES.pictures), NPY, 48, None, None),
+        (zipped(FACES.take([0, 1, 2])), ZIP, 3, None, None),
+    ):
+        got = client.post(draft, content=content, headers=headers)
+        assert got.status_code == 201, got.text
+        assert len(got.content) < 30_000
+        facts = got.json()["facts"]
+        assert facts["rows"] == rows
+        assert (facts["preview"] or {}).get("width") == width
+        assert (facts["problem"] is None) == (problem is None), facts["problem"]
+        if problem is not None:
+            assert problem in facts["problem"]
+            assert "--" not in facts["problem"]
+    for content, headers, status, word in (
+        (b"", CSV, 400, "empty"),
+        (b"\n\n", CSV, 422, "x has no rows"),
+        (b"a,b\n", CSV, 422, "x has no rows"),
+        (b"a,b\n1,2,3\n4,5\n", CSV, 422, "x, line 3"),
+        (npy(np.zeros((2, 3, 4, 5))), NPY, 422, "x holds 2 x 3 x 4 x 5"),
+        (npy(np.zeros((0, 5))), NPY, 422, "no rows"),
+    ):
+        got = client.post(draft, content=content, headers=headers)
+        assert (got.status_code, word in got.json()["error"]) == (status, True), got.text
+    named = json.dumps([{5_000_000 * "x": 1}, {5_000_000 * "x": 2}])
+    got = client.post(draft, content=named.encode(), headers=JSON)
+    assert (got.status_code, "too much to say" in got.json()["error"]) == (413, True)
+    # A label of any length is told in few letters.
+    long = b"a,kind\n1," + 100_000 * b"u" + b"\n2,v\n"
+    got = client.post(f"{draft}&label=kind", content=long, headers=CSV)
+    assert len(got.content) < 2_000
+
+
+EVIL = "a\"b'\r\n<script>alert(1)</script>\u202e{{7*7}}'); import os #"
+
+
+@pytest.mark.walk
+def test_names_are_shown_as_text(client):
+    table = 'a,"b""<script>\n",kind\n1,2,<img src=x onerror=alert(1)>\n3,5,u\n4,4,u\n'
+    item = client.post(
+        f"{API}/data", params={"draft": True, "name": EVIL}, content=table.encode(), headers=CSV
+    ).json()
+    assert item["name"] == EVIL
+    page = client.get(f"/data/{item['id']}", headers=SHEET).text
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert "{{7*7}}" in page
+    assert "<script>alert" not in client.get("/").text
+    shown = {"data": item["id"], "label": "kind"}
+    got = client.get(f"{API}/data/{item['id']}/width")
+    assert EVIL in got.json()["error"]
+    fit = {"data": item["id"], "parameters": {"n_components": 1}, "name": EVIL, "reading": {"label": "kind"}}
+    job = client.post(f"{API}/jobs", json=fit).json()
+    with client.stream("GET", f"{API}/jobs/{job['id']}/events") as events:
+        assert "event: done" in list(events.iter_lines())
+    model = client.get(f"{API}/jobs/{job['id']}/result").json()["id"]
+    assert "<script>alert" not in client.get(f"/models/{model}", params=shown).text
+    for what, named in (("report", "report.html"), ("results", "results.zip"), ("file", "model.gramian")):
+        got = client.get(f"{API}/models/{model}/{what}", params={} if what == "file" else shown)
+        assert got.headers["content-disposition"] == f'attachment; filename="{named}"'
+        if what == "report":
+            assert "<script>alert" not in got.text
+            assert "<img src=x" not in got.text
+    told = client.get(f"{API}/models/{model}/code", params=shown).json()["python"]
+    assert compile(told, "code", "exec").co_names == ("gramian", "scan", "read", "X", "PCA", "fit", "model")
