@@ -14,6 +14,8 @@ MUST = "GRAMIAN_BROWSER_MUST"  # set where a skip would hide that nothing was tr
 SHOTS = Path(os.environ.get("GRAMIAN_SCREENSHOTS") or Path(__file__).with_name("screenshots"))
 WIDE, NARROW = 1280, 400
 READY = 30_000  # milliseconds for what the server computes
+if os.environ.get(MUST):
+    import playwright.sync_api  # noqa: F401  (the tests skip without it)
 
 
 def missing(what):
@@ -22,10 +24,8 @@ def missing(what):
 
 @pytest.fixture(scope="session")
 def browser():
-    try:
-        from playwright.sync_api import expect, sync_playwright
-    except ImportError:
-        missing("Playwright is not installed (CONTRIBUTING.md says how)")
+    from playwright.sync_api import expect, sync_playwright
+
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         missing("Chromium is not installed (CONTRIBUTING.md says how)")

@@ -3,9 +3,12 @@
 import json
 
 import pytest
-from playwright.sync_api import expect
 
 from served import client_of, serving
+
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
+).expect
 
 GRAVE = ("serious", "critical")
 

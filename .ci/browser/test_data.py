@@ -6,10 +6,13 @@ import zipfile
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
 
 import gramian
 from served import X, npy
+
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
+).expect
 
 SYMBOLS = "#figures section:first-child svg .mark-symbol.role-mark path"
 TABLE = "#rows-table tbody tr"

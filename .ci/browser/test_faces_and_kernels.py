@@ -2,7 +2,11 @@
 
 import re
 
-from playwright.sync_api import expect
+import pytest
+
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
+).expect
 
 
 def test_a_face_is_rebuilt_better_by_more_components_and_recognised_by_who_agreed(arrive, sight):

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
 
 from served import client_of, npy, serving, until
+
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
+).expect
 
 TOKEN = "correct-horse-battery"
 LONG = np.random.default_rng(0).standard_normal((6000, 20))
