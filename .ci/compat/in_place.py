@@ -7,7 +7,7 @@ how many of the applicable ones pass.
 import tomllib
 from pathlib import Path
 
-from gramian.compat.places import put_in_place
+from gramian.compat.sklearn import put_in_place
 
 put_in_place()
 
