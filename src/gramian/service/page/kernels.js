@@ -2,6 +2,7 @@ import { asked, byId, say, tried } from "./api.js";
 import { draw } from "./charts.js";
 
 async function look(button) {
+  byId("found").hidden = true;  // what was found of another expression says nothing of this one
   await tried(async () => {
     const told = await asked("kernels", { json: { expression: byId("expression").value } });
     byId("found").hidden = false;
