@@ -12,7 +12,7 @@ help:
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
-	@echo "make walk   what takes long with the server: bodies without end, kills, all that its description allows"
+	@echo "make walk   what takes long: pages that search, a server with bodies without end, kills, all it describes"
 	@echo "make browser walks through the pages in Chromium and keeps pictures of them; CONTRIBUTING.md says what it needs"
 	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
@@ -37,7 +37,7 @@ test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 walk: .venv/installed-dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests/service tests/cli/test_serving.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests/service tests/cli/test_serving.py tests/test_documentation.py
 
 # Pictures go to GRAMIAN_SCREENSHOTS, or .ci/browser/screenshots.
 browser: .venv/installed-dev
@@ -71,7 +71,7 @@ bench-gpu: .venv/installed-dev
 	$(BIN)/python benchmarks/gpu.py
 
 docs: .venv/installed-dev
-	$(BIN)/python -m pytest src tests/test_documentation.py
+	$(BIN)/python -m pytest -m "walk or not walk" src tests/test_documentation.py
 
 clean:
 	rm -rf .venv build dist src/*.egg-info gramian-demo gramian-faces .coverage .hypothesis .ci/browser/screenshots

@@ -12,10 +12,16 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+LONG = ("docs/choosing_kernels.md", "docs/filters.md", "docs/wrappers.md")  # seconds: make walk and make docs
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def as_case(page):
+    name = str(page.relative_to(ROOT))
+    return pytest.param(page, id=name, marks=[pytest.mark.walk] if name in LONG else [])
+
+
+@pytest.mark.parametrize("page", [as_case(page) for page in PAGES])
 def test_code_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ def planted(n=150, rank=2, noise=0.2, d=6):
 
 
 def test_noise_has_no_component():
-    assert ask(np.random.default_rng(0).standard_normal((80, 4))).number == 0
+    assert ask(np.random.default_rng(0).standard_normal((48, 4))).number == 0
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

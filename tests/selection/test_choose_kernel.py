@@ -214,7 +214,8 @@ def test_notes():
 
 
 def test_several_kernels_at_the_same_time():
-    alone, together = choose(RINGS, RING), choose(RINGS, RING, n_jobs=2)
+    some, kinds = RINGS[:60], RING[:60]
+    alone, together = choose(some, kinds), choose(some, kinds, n_jobs=2)
     assert together.rows() == alone.rows()
 
 

@@ -97,6 +97,7 @@ def test_a_draft_says_what_each_column_is(beside):
         assert word not in facts["problem"]
 
 
+@pytest.mark.walk
 def test_figures_are_those_of_python(visitor, models, beside):
     _, query, table = beside
     for name, (model, id) in models.items():
@@ -208,6 +209,7 @@ def test_a_width_and_a_kernel(visitor, beside):
     assert visitor.post(f"{API}/kernels", json={"expression": "x" * 1001}).status_code == 422
 
 
+@pytest.mark.walk
 def test_examples_and_who_is_at_the_door(visitor, server):
     for name, rows in (("digits", 1797), ("circle", 300), ("faces", 120)):
         got = visitor.post(f"{API}/examples/{name}")
@@ -253,6 +255,7 @@ def excel(rows):
     return stream.getvalue()
 
 
+@pytest.mark.walk
 def test_files_of_every_kind_are_looked_at(client):
     draft = f"{API}/data?draft=true&name=x"
     stream = io.BytesIO()
