@@ -12,7 +12,7 @@ help:
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
-	@echo "make walk   what takes long: pages that search, a server with bodies without end, kills, all it describes"
+	@echo "make walk   what takes long: pages of commands, kills, a server that is sent bodies without end"
 	@echo "make browser walks through the pages in Chromium and keeps pictures of them; CONTRIBUTING.md says what it needs"
 	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
@@ -37,7 +37,7 @@ test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 walk: .venv/installed-dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests/service tests/cli/test_serving.py tests/test_documentation.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests
 
 # Pictures go to GRAMIAN_SCREENSHOTS, or .ci/browser/screenshots.
 browser: .venv/installed-dev

@@ -82,7 +82,14 @@ def example_files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", PAGES)
+LONG = ("docs/cli.md", "docs/first_hour.md")  # seconds: make walk
+
+
+def as_case(page):
+    return pytest.param(page, marks=[pytest.mark.walk] if page in LONG else [])
+
+
+@pytest.mark.parametrize("page", [as_case(page) for page in PAGES])
 def test_the_examples_run_and_show_what_the_page_shows(page, example_files, tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
     monkeypatch.chdir(tmp_path)

@@ -138,6 +138,7 @@ def test_what_was_done_is_not_read_again(path, tmp_path, monkeypatch, read):
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.walk
 def test_a_real_kill(path, tmp_path):
     code = f"""
 import os, signal

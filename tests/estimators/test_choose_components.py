@@ -182,6 +182,7 @@ def test_kernel_parallel_analysis_permutes_each_column():
     assert evidence["threshold"][0] == pytest.approx(near, rel=0.1)
 
 
+@pytest.mark.walk
 def test_the_share_in_feature_space():
     X = circle(24)
     model = KernelPCA(kernel="rbf", gamma=1.0).fit(X)

@@ -29,6 +29,7 @@ def test_the_linear_kernel_finds_the_planted_rank(rank):
     assert ask(planted(rank=rank, d=12), kernel="linear", gamma=None).number == rank
 
 
+@pytest.mark.walk
 def test_too_many_components_tell_less_than_the_best():
     found = ask(planted(n=80))
     errors = dict(

@@ -118,6 +118,7 @@ def every_moment(folder, refuse):
 
 
 @needs_fork
+@pytest.mark.walk
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_files(folder):
     found = []
     for code in every_moment(folder, refuse=False):

@@ -339,6 +339,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_the_gallery_as_it_was(gal
     assert os.listdir(path.parent) == [path.name]
 
 
+@pytest.mark.walk
 def test_what_a_killed_process_did_not_clean_is_cleaned_by_the_next(gallery, path):
     enroll(gallery, "Anna", "Jane Doe", kept=True)
     gallery.close()
@@ -358,6 +359,7 @@ def enroll_ten(path, who):
             assert len(gallery.vectors()[0]) >= 4 * (i + 1)
 
 
+@pytest.mark.walk
 def test_two_processes_enroll_at_the_same_time(gallery, path):
     gallery.close()
     code = "import sys\nimport numpy as np\nfrom gramian.faces.gallery import Gallery\n"
