@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian import plots
 from gramian.checks import evenly
+from gramian.estimators.pca import PCA
 from gramian.plots.images import MOST_REBUILT
 
 
@@ -62,7 +63,5 @@ def _some(table: Any) -> Any:
 
 def _contours(model: Any, table: Any, color: Any) -> Any:
     """Draw contours beside those of plain PCA."""
-    from gramian.estimators.pca import PCA
-
     alone = hasattr(model, "components_") or len(table.values) < 2
     return plots.kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)

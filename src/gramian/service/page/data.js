@@ -26,7 +26,7 @@ function reading() {
   return found;
 }
 
-export function query(found) {
+function query(found) {
   const made = new URLSearchParams({ data: id });
   for (const [name, one] of Object.entries(found)) for (const entry of [one].flat()) made.append(name, entry);
   return made;
@@ -94,9 +94,9 @@ form.addEventListener("input", (event) => {
   waiting = setTimeout(plan, 250);
 });
 
-function watch(found) {
+function watch() {
   const bar = byId("progress");
-  const events = new EventSource(`/api/v1/jobs/${found.id}/events`);
+  const events = new EventSource(`/api/v1/jobs/${job}/events`);
   const ended = (text, bad) => {
     events.close();
     job = null;
@@ -129,7 +129,7 @@ form.addEventListener("submit", (event) => {
     job = (await asked("jobs", { json: order() })).id;
     byId("progress").hidden = byId("cancel").hidden = false;
     byId("cancel").focus();
-    watch({ id: job });
+    watch();
   }, null, "Starting …").then((well) => {
     if (!well) { job = null; byId("run").disabled = false; }
   });

@@ -107,13 +107,13 @@ function mark(name) {
   const point = points().find((one) => String(one.row ?? one.name) === name);
   if (!point || !view) return say("The figure shows a sample, and this row is not in it.");
   const fields = Object.keys(point).filter((field) => /^PC\d+$|^position$/.test(field));
-  const store = fields.map((field) => ({ field, channel: field === xField() ? "x" : "y", type: "R" }));
+  const across = k > 1 ? `PC${document.querySelector("#figures select").value}` : "position";
+  const store = fields.map((field) => ({ field, channel: field === across ? "x" : "y", type: "R" }));
   const values = fields.map((field) => [point[field] - Number.EPSILON, point[field] + Number.EPSILON]);
   view.data("chosen_store", [{ unit: "", fields: store, values }]).run();
   say(`Row ${name} is marked in the figure.`);
   document.querySelector("#figures figure")?.scrollIntoView({ block: "nearest" });
 }
-const xField = () => `PC${document.querySelector("#figures select")?.value ?? 1}`;
 
 async function unusual() {
   const told = await asked(`models/${id}/unusual?${query}`, { method: "POST" });
