@@ -1,6 +1,8 @@
 """Fixtures and settings that every test may rely on."""
 
+import importlib.util
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import settings
+
+ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
 
 # Derandomized: the same tests give the same verdict on every machine and every run.
 settings.register_profile("gramian", deadline=None, derandomize=True)
@@ -123,3 +127,15 @@ def array_kind(request: pytest.FixtureRequest) -> ArrayKind:
     kind: ArrayKind = request.param
     kind.make(np.zeros((1, 1)))
     return kind
+
+
+@pytest.fixture(scope="module")
+def attack():
+    """benchmarks/attack.py, which knows eigenvalues in extended precision."""
+    if np.finfo(np.longdouble).eps > 1e-18:
+        pytest.skip("this machine has no extended precision")
+    spec = importlib.util.spec_from_file_location("attack", ATTACK)
+    module = sys.modules["attack"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["attack"]

@@ -11,6 +11,7 @@ import threadpoolctl
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from gramian.arrays import (
+    _BlasGuard,
     as_float64,
     blas_threads,
     column_norms,
@@ -48,6 +49,19 @@ def test_kinds_go_to_numpy_and_back(array_kind):
     assert array_kind.same(back)
     np.testing.assert_array_equal(to_numpy(back), values[::-1])
     assert namespace(X).sum(X) == 66
+
+
+def test_every_view_of_numpy_goes_to_every_kind(array_kind):
+    like, values = array_kind.make(np.zeros((1, 1))), np.arange(12.0, dtype=array_kind.dtype).reshape(3, 4)
+    # Eigenvectors by falling eigenvalue: a reversed view, of which (m, 1) is contiguous to NumPy.
+    views = [values[:, :1][:, ::-1], values[:1][::-1], values[::-1, ::-1], values[:, 1], values[::-1, 0]]
+    views += [values.T, values[:0], values[0, :1][::-1], np.broadcast_to(2.0, (3, 1))]
+    read_only = values.copy()
+    read_only.flags.writeable = False
+    for view in (*views, read_only):
+        there = from_numpy(view.astype(array_kind.dtype, copy=False), like)
+        assert array_kind.same(there)
+        np.testing.assert_array_equal(to_numpy(there), view)
 
 
 def test_random_numbers_are_the_same_in_every_kind(array_kind):
@@ -184,6 +198,15 @@ def test_libraries_are_looked_for_when_there_may_be_new_ones(two_workers, monkey
     with blas_threads():
         assert set(blas_limits()) == {1}
     assert len(looked) == 2
+    guard = _BlasGuard()
+    with threadpool_limits(2):
+        for name in ("something_newest", "something_newer_still"):
+            monkeypatch.setitem(sys.modules, name, threadpoolctl)
+            guard.enter_for_good()
+            before = len(looked)
+            guard.enter_for_good()
+            assert len(looked) == before
+        guard.leave()
 
 
 def test_overlapping_guards_of_several_threads(two_workers):

@@ -13,6 +13,8 @@ from gramian.checks import (
     check_seed,
     check_share,
     evenly,
+    shown,
+    shown_lines,
     slices,
 )
 from gramian.errors import ParameterError
@@ -62,3 +64,15 @@ def test_ranges_are_covered():
         places = evenly(length, most)
         assert places == sorted(set(places))
         assert len(places) == min(length, most)
+
+
+def test_what_can_be_seen_is_shown_as_it_is():
+    for name in ["Anna Maria", "王小明", "محمد\u200cعلی", "Пётр", "👩🏽\u200d🔬", "\ufffd"]:
+        assert shown(name) == name
+
+
+def test_everything_is_shown_on_one_line():
+    assert shown("\x1b[31mred\nfake  line\u202e\udcff") == r"\x1b[31mred\nfake  line\u202e\udcff"
+    assert shown(5) == "5"
+    assert shown("a\ufffe\U0010ffffb\ufdd0") == r"a\ufffe\U0010ffffb\ufdd0"
+    assert shown_lines("\x1bred\nfake\x9b") == "\\x1bred\nfake\\x9b"

@@ -22,12 +22,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.checks import slices, told
-from gramian.errors import ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
 T = TypeVar("T")
 R = TypeVar("R")
 DEFAULT_MEMORY_SHARE = 0.8
+LARGEST_POWER = 1000  # of two, with which float64 can be multiplied at once
 # OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full
 # speed: 240 x 240 times 240 x 16. Larger pieces times few columns reach 60 % of that.
 THIN = 240
@@ -79,8 +80,11 @@ def from_numpy(array: npt.NDArray[Any], like: Any) -> Any:
     """Move a NumPy array to the kind and device of ``like``, keeping its own dtype."""
     if is_numpy(like) or sparse.issparse(like):
         return array
-    xp = namespace(like)
-    return xp.asarray(np.ascontiguousarray(array), device=array_api_compat.device(like))
+    array = np.ascontiguousarray(array)
+    # PyTorch takes neither read-only memory nor a negative stride, which an axis of length 1 can have.
+    if not array.flags.writeable or min(array.strides, default=0) < 0:
+        array = array.copy()
+    return namespace(like).asarray(array, device=array_api_compat.device(like))
 
 
 def moved(array: Any, like: Any) -> Any:
@@ -140,6 +144,24 @@ def to_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
         return array.astype(dtype, copy=False)
     xp = namespace(array)
     return xp.astype(array, xp.float32 if dtype == np.float32 else xp.float64)
+
+
+def require_range(values: Any, what: str) -> Any:
+    """Return results of finite data.
+
+    Raises
+    ------
+    DataError
+        If one is beyond the range of their dtype.
+    """
+    xp, dtype = namespace(values), numpy_dtype(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        wider = ", or pass the data of the fit and these as float64" if dtype == np.float32 else ""
+        raise DataError(
+            f"{what} exceed what {dtype} can hold ({float(np.finfo(dtype).max):.2g}). Divide the data by a "
+            f"constant before the fit{wider}."
+        )
+    return values
 
 
 def random_normal(rng: np.random.Generator, shape: tuple[int, int], like: Any) -> Any:
@@ -266,6 +288,13 @@ def power_of_two(value: float) -> int:
     return int(np.frexp(value)[1]) - 1 if value > 0 and np.isfinite(value) else 0
 
 
+def divided_by_power(values: Any, exponent: int) -> Any:
+    """Return ``values / 2**exponent``, exact, of any array kind, where ``2**-exponent`` may overflow."""
+    factor = max(-LARGEST_POWER, min(-exponent, LARGEST_POWER))
+    values = values * 2.0**factor
+    return values if factor == -exponent else values * 2.0 ** (-exponent - factor)
+
+
 # -------------------------------------------------------------------- threads
 
 
@@ -273,11 +302,12 @@ class _BlasGuard:
     """Reference-counted limit on BLAS threads: the first one in sets it, the last one out restores it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._depth = 0
         self._limiter: Any = None
         self._controller: Any = None
         self._modules = 0
+        self._modules_for_good = 0
         self.workers = 1
 
     def _libraries(self) -> Any:
@@ -299,6 +329,19 @@ class _BlasGuard:
                 self._limiter = controller.limit(limits=1)
             self._depth += 1
             return self.workers
+
+    def enter_for_good(self) -> None:
+        """Limit BLAS and OpenMP to one thread, libraries that were loaded since the last call included."""
+        with self._lock:
+            if self._modules_for_good == len(sys.modules):
+                return
+            if not self._modules_for_good:
+                self.enter()
+            from threadpoolctl import ThreadpoolController
+
+            _take_control()
+            ThreadpoolController().limit(limits=1)
+            self._modules_for_good = len(sys.modules)
 
     def leave(self) -> None:
         with self._lock:
@@ -324,6 +367,17 @@ def _take_control() -> None:
 
 
 _guard = _BlasGuard()
+
+
+def deterministic() -> bool:
+    """Return whether GRAMIAN_DETERMINISTIC asks for the same bits whatever the number of threads."""
+    return os.environ.get("GRAMIAN_DETERMINISTIC", "0") not in ("", "0")
+
+
+def fix_threads() -> None:
+    """Where GRAMIAN_DETERMINISTIC is set, hold BLAS and OpenMP at one thread until the process ends."""
+    if deterministic():
+        _guard.enter_for_good()
 
 
 _alone = ContextVar("_alone", default=False)
@@ -383,7 +437,9 @@ def parallel_map(
 def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: int | None = None) -> list[R]:
     """Run ``share`` once on each worker, of which there are ``most``; they draw items from one common queue.
 
-    For work that needs its own scratch memory or its own sums: each call makes them once.
+    For work that needs its own scratch memory or its own sums: each call makes them once. Which items a sum
+    is of depends on the number of workers and on their speed, so that there is one where
+    ``GRAMIAN_DETERMINISTIC`` is set.
     """
     todo = list(items)
     queue = iter(todo)
@@ -401,13 +457,13 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
     if len(todo) <= 1:
         return [share(draw())]
     with blas_threads() as workers:
-        count = min(workers, len(todo), most or workers)
+        count = 1 if deterministic() else min(workers, len(todo), most or workers)
         if count == 1:
             return [share(draw())]
-        with ThreadPoolExecutor(count) as pool:
+        with ThreadPoolExecutor(count - 1) as pool:
             # A copy of the context each, so that the caller's np.errstate holds in the workers.
-            futures = [pool.submit(copy_context().run, share, draw()) for _ in range(count)]
-            return [future.result() for future in futures]
+            futures = [pool.submit(copy_context().run, share, draw()) for _ in range(count - 1)]
+            return [share(draw()), *(future.result() for future in futures)]
 
 
 # --------------------------------------------------------------------- memory
@@ -429,7 +485,7 @@ def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None)
     if memory_limit is None:
         return int(DEFAULT_MEMORY_SHARE * (device_memory(like) or _total_memory()))
     if isinstance(memory_limit, str):
-        return _parse_bytes(memory_limit)
+        return parse_bytes(memory_limit)
     number = isinstance(memory_limit, Real) and not isinstance(memory_limit, bool)
     if not number or not 0 < memory_limit < float("inf"):
         raise ParameterError(
@@ -438,7 +494,14 @@ def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None)
     return int(memory_limit)
 
 
-def _parse_bytes(text: str) -> int:
+def parse_bytes(text: str, name: str = "memory_limit=") -> int:
+    """Return an amount of memory that was written as text, such as ``"4GB"``.
+
+    Raises
+    ------
+    ParameterError
+        If it is none; ``name`` is how its user spells the parameter.
+    """
     units = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     units |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
     number = text.strip().rstrip("BbKkMmGgTtIi ")
@@ -450,7 +513,7 @@ def _parse_bytes(text: str) -> int:
         amount = 0.0
     if not 0 < amount < float("inf"):
         raise ParameterError(
-            f"memory_limit={text!r} is not an amount of memory. Give bytes or text such as '4GB' or '512MiB'."
+            f"{name}{text!r} is not an amount of memory. Give bytes or text such as '4GB' or '512MiB'."
         )
     return int(amount)
 

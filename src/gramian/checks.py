@@ -10,6 +10,7 @@ import logging
 import math
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -17,6 +18,12 @@ from typing import Any, TypeVar
 from gramian.errors import ParameterError
 
 NAMES_SHOWN = 8
+# Drawn as nothing although they count as letters, marks or symbols, by which one name could pass for another.
+BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
+JOINERS = "\u200c\u200d"
+# Scripts that need joiners and variation selectors begin here: Arabic, those of India, Chinese, emoji.
+# Among Latin, Greek and Cyrillic letters nobody would see them.
+JOINED = "\u0600"
 T = TypeVar("T")
 LOG = logging.getLogger("gramian")
 
@@ -139,6 +146,54 @@ def listed(names: Iterable[object]) -> str:
     hidden = len(quoted) - NAMES_SHOWN
     text = ", ".join(quoted[:NAMES_SHOWN])
     return f"{text} and {hidden:,} more" if hidden > 0 else text
+
+
+def shown(text: Any) -> str:
+    r"""Return a text on one line, with what no line can show written as an escape.
+
+    What a file holds may have been put there to change what a terminal shows, and programs that draw text
+    end at some control characters.
+
+    Examples
+    --------
+    >>> print(shown("Anna\x1b[2J"))
+    Anna\x1b[2J
+    """
+    line = str(text)
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(
+        letter.encode("unicode_escape").decode() if is_hidden(line, place) else letter
+        for place, letter in enumerate(line)
+    )
+
+
+def is_hidden(text: str, place: int) -> bool:
+    """Say whether a character cannot be seen: it controls something, or is drawn as nothing."""
+    letter = text[place]
+    if " " <= letter <= "~":
+        return False
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    if letter in JOINERS:
+        return not all(one >= JOINED and unicodedata.category(one)[0] in "LMS" for one in (before, after))
+    if "VARIATION SELECTOR" in unicodedata.name(letter, ""):
+        return not before >= JOINED
+    if ord(letter) & 0xFFFE == 0xFFFE or "\ufdd0" <= letter <= "\ufdef":  # never characters, by Unicode
+        return True
+    # Controls, formats and marks of direction, halves of characters, ends of lines and of paragraphs.
+    return letter in BLANKS or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def shown_lines(text: Any) -> str:
+    r"""Return lines of text, each as by :func:`shown`.
+
+    Examples
+    --------
+    >>> print(shown_lines("a\x07\nb"))
+    a\x07
+    b
+    """
+    return "\n".join(map(shown, str(text).split("\n")))
 
 
 def percent(ratio: float | None) -> str:

@@ -97,7 +97,7 @@ def needs(extra: str, package: str, purpose: str) -> Iterator[None]:
 
 
 class RankWarning(UserWarning):
-    """More components are kept than the data has: the extra ones carry no variance, or a rule found none."""
+    """Components carry no variance: the data has fewer, an offset hides them, or a rule found none."""
 
 
 class CertificateWarning(UserWarning):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.analysis.certificates import certify, largest_possible
+from gramian.analysis.certificates import certify, largest_missed, largest_possible
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.kernel_source import MatrixSource
 from gramian.operators.moments import center_rows
@@ -105,16 +105,15 @@ def certificate_of(operator, found, tol=1e-6, seed=1):
     return certify(found, operator, tol=tol, rng=np.random.default_rng(seed), unit="eigenvalues")
 
 
-def matched(values, eigenvalues, radius):
-    """Whether distinct eigenvalues can be paired with the values, each within ``radius``."""
-    left = sorted(eigenvalues)
-    for value in sorted(values):
-        while left and left[0] < value - radius:
-            left.pop(0)
-        if not left or left[0] > value + radius:
-            return False
-        left.pop(0)
-    return True
+def unpaired(values, eigenvalues, radius):
+    """The eigenvalues that are left when each value has one within ``radius``, as small as they can be."""
+    left = sorted(eigenvalues, reverse=True)
+    for value in sorted(values, reverse=True):
+        place = next((i for i, one in enumerate(left) if one <= value + radius), None)
+        assert place is not None
+        assert left[place] >= value - radius
+        left.pop(place)
+    return left
 
 
 def assert_true(certificate, exact, *, completeness=True):
@@ -123,10 +122,13 @@ def assert_true(certificate, exact, *, completeness=True):
     rounding = 1e-13 * np.abs(eigenvalues).max()
     for value, radius in zip(certificate.values, certificate.radii, strict=True):
         assert np.abs(eigenvalues - value).min() <= radius + rounding
-    assert matched(certificate.values, eigenvalues, certificate.set_radius + rounding)
+    missed = unpaired(certificate.values, eigenvalues, certificate.set_radius + rounding)
     k = len(certificate.values)
+    assert (eigenvalues[:k] >= certificate.lower - rounding).all()
     if completeness and certificate.completeness is not None and k < len(eigenvalues):
         assert eigenvalues[k] <= certificate.completeness.bound + rounding
+        assert missed[0] <= certificate.completeness.bound + rounding
+        assert (eigenvalues[:k] <= certificate.upper + rounding).all()
 
 
 # ------------------------------------------------------ every bound is true
@@ -200,6 +202,41 @@ def test_converged_pairs_of_a_clustered_spectrum_are_certified():
     assert certificate.ok
     assert certificate.set_radius < 1e-12
     assert_true(certificate, exact)
+
+
+@pytest.mark.parametrize(("width", "steps"), [(1e-6, 6), (0.03, 3), (0.03, 30)])
+def test_a_larger_eigenvalue_of_a_cluster_may_be_the_one_that_was_missed(width, steps):
+    """What is left bounds the second eigenvalue: the first is larger by what the residual leaves open."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        exact, _ = with_spectrum(np.concatenate([1 + width * rng.random(40), 0.1 * rng.random(20)]), seed)
+        V = power_steps(exact, 1, steps, seed)
+        operator = Matrix(exact)
+        certificate = certificate_of(operator, handed_over(operator, V))
+        assert_true(certificate, exact)
+        assert certificate.upper[0] <= 1 + width + 1.2 * certificate.set_radius
+
+
+@settings(max_examples=200)
+@given(
+    values=st.lists(st.floats(-1, 1), min_size=1, max_size=3),
+    below=st.floats(-1, 1),
+    coupling=st.sampled_from([0.0, 1e-9, 1e-2, 0.3, 2.0]),
+    seed=st.integers(0, 10**6),
+)
+def test_no_matrix_has_a_larger_missed_eigenvalue(values, below, coupling, seed):
+    """Of matrices T + E_1 on the vectors, B off them and E_2 between, with the norm of (E_1, E_2) given."""
+    rng, t, k = np.random.default_rng(seed), np.sort(values)[::-1], len(values)
+    bound = largest_missed(t, below, coupling)
+    assert bound <= max(t[0], below) + 2 / math.sqrt(3) * coupling + 1e-15
+    for _ in range(20):
+        R = rng.standard_normal((k + 3, k)) * rng.choice([0.0, 1.0], (k + 3, 1))
+        R[:k] = (R[:k] + R[:k].T) / 2
+        R *= coupling / (np.linalg.norm(R, 2) or 1.0)
+        B, _ = with_spectrum(below - rng.random(3) * rng.choice([0, 1], 3), seed)
+        A = np.block([[np.diag(t) + R[:k], R[k:].T], [R[k:], B]])
+        missed = unpaired(t, np.linalg.eigvalsh(A), coupling + 1e-12)
+        assert missed[0] <= bound + 1e-12
 
 
 def test_half_of_a_cluster_is_not_called_all_of_it():

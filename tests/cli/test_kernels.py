@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from gramian.cli.run import run
+from gramian.kernels.auditing.trials import Examiner
 
 
 def test_a_valid_kernel(gramian):
@@ -97,3 +98,25 @@ def test_each_command_explains_itself(command, capsys):
 def test_the_group_alone_shows_its_commands_and_is_no_success(capsys):
     assert run(["kernels"]) == 2
     assert "table" in capsys.readouterr().out
+
+
+def test_a_search_ends_at_its_time_limit(gramian, monkeypatch):
+    whole = gramian("kernels", "audit", "rbf - 1e-9*linear", "--features", 1, "--json").json
+    short = gramian("kernels", "audit", "rbf - 1e-9*linear", "--time-limit", 1e-9, "--json")
+    assert (short.code, short.json["verdict"]) == (0, "no counter-example")
+    assert 0 < short.json["trials"] < whole["trials"]
+    assert "It ended at its time limit" in short.json["tested"]
+    assert "time limit" not in whole["tested"]
+    ran = gramian("kernels", "audit", "rbf", "--time-limit", 0)
+    assert (ran.code, ran.err) == (2, "gramian: --time-limit 0.0 must be a number above 0.\n")
+    ran = gramian("kernels", "audit", "precomputed", "k.npy", "--time-limit", 5)
+    assert (ran.code, "search without DATA" in ran.err) == (2, True)
+
+
+def test_ctrl_c_ends_a_search(gramian, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Examiner, "moved", interrupted)
+    ran = gramian("kernels", "audit", "rbf")
+    assert (ran.code, ran.out) == (130, "")

@@ -1,12 +1,14 @@
 import io
 import json
 import os
+import re
 import sys
 
+import numpy as np
 import pytest
 
 from gramian.cli.outputs import check_file, check_not_input, check_place, is_model_file, print_json
-from gramian.cli.run import prepare_streams
+from gramian.cli.run import prepare_streams, run
 from gramian.errors import FileError, ParameterError
 
 
@@ -60,6 +62,45 @@ def test_inputs_are_not_overwritten(tmp_path):
         check_not_input(str(data), f"{data}::X")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+def test_no_command_replaces_its_input_under_any_name(folder, gramian, monkeypatch):
+    assert gramian("fit", "faces.npz::X", "-o", "r").code == 0
+    assert gramian("reconstruct", "r", "faces.npz::X", "-o", "pics").code == 0
+    assert gramian("whiten", "faces.npz::X", "-o", "white").code == 0
+    (folder / "link.csv").symlink_to(folder / "r" / "scores.csv")
+    (folder / "s").symlink_to(folder / "r")
+    (folder / "r" / "mine.csv").write_bytes((folder / "flowers.csv").read_bytes())
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for arguments, place in (
+        (("fit", "r/scores.csv", "-o", "r"), "r/scores.csv"),
+        (("fit", "link.csv", "-o", "r"), "r/scores.csv"),
+        (("fit", "r/scores.csv", "-o", "s"), "s/scores.csv"),
+        (("fit", "r/components", "-o", "r"), "r/components"),
+        (("fit", "flowers.csv", "--labels-from", "r/loadings.csv", "-o", "r"), "r/loadings.csv"),
+        (("reconstruct", "r", "pics", "-o", "pics"), None),
+        (("reconstruct", "r", "pics/0.png", "-o", "pics"), "pics/0.png"),
+        (("whiten", "white/0.png", "-o", "white"), "white/0.png"),
+        (("transform", "r", "link.csv", "-o", "r/scores.csv"), None),
+    ):
+        ran = gramian(*arguments)
+        assert ran.code == 2, (arguments, ran.err)
+        says = "which is read" if place else "is what is read"
+        assert re.search(f"{place or ''}.*({says})", ran.err), (arguments, ran.err)
+    with open(folder / "r" / "scores.csv") as data:
+        monkeypatch.setattr(sys, "stdin", data)
+        for arguments in (
+            ("fit", "-", "-o", "r"),
+            ("transform", "r", "-", "-o", "r/scores.csv"),
+            ("transform", "r", "-", "-o", "link.csv"),
+        ):
+            ran = gramian(*arguments)
+            assert ran.code == 2, (arguments, ran.err)
+            assert "read. Choose another" in ran.err
+    assert {path: path.read_bytes() for path in before} == before
+    # Files of other names stay where they are, so they may be read.
+    assert gramian("fit", "r/mine.csv", "--label", "species", "-o", "r").code == 0
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "cp1252"])
 def test_json_stays_json(monkeypatch, encoding):
     name = "Zo\u00eb \U0001f600 \udcff"
@@ -70,3 +111,71 @@ def test_json_stays_json(monkeypatch, encoding):
     text = sys.stdout.buffer.getvalue().decode("utf-8")
     assert json.loads(text) == {"person": name}
     assert ("Zo\u00eb" in text) == (encoding == "utf-8")
+
+
+CONTROLS = "\x01\x07\x0b\x1b[31m\x7f\x9b\u202e\ufffe"
+
+
+@pytest.fixture
+def hostile(folder):
+    """A table whose names would control a terminal."""
+    rng = np.random.default_rng(0)
+    lines = [f"name,kind,a{CONTROLS},b</script><script>,constructor"]
+    for i in range(12):
+        lines.append(",".join([f"r{i}{CONTROLS}", f"{i % 2}{CONTROLS}", *map(str, rng.normal(size=3))]))
+    (folder / "hostile.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_text_for_people_has_no_control_characters(hostile, gramian, drawn):
+    ran = [
+        gramian("fit", "hostile.csv", "--label", "kind", "--report", "-o", "r"),
+        gramian("info", "r"),
+        gramian("info", "r", "--json"),
+        gramian("select", "hostile.csv", "--label", "kind", "--features", 1, "-o", "s.txt"),
+        gramian("select", "hostile.csv", "--label", "kind", "--features", 1, "--json"),
+        gramian("fit", "hostile.csv", "--label", "no\x1b[31m", "-o", "r"),
+    ]
+    assert [one.code for one in ran] == [0, 0, 0, 0, 0, 2]
+    pages = [hostile / "r" / name for name in ("summary.md", "report.html", "scores.svg", "scree.svg")]
+    for text in [*(one.out + one.err for one in ran), *(page.read_text("utf-8") for page in pages)]:
+        assert not set(CONTROLS).difference("[31m").intersection(text)
+    assert f"a{CONTROLS}" in ran[2].json["model"]["feature_names"]
+    assert "<script" not in pages[1].read_text("utf-8")
+    # Tables keep the names of the data.
+    assert f"a{CONTROLS}" in (hostile / "r" / "loadings.csv").read_text("utf-8")
+    assert f"r0{CONTROLS}" in (hostile / "r" / "scores.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_table_on_a_terminal_has_no_control_characters(terminal, hostile, monkeypatch):
+    assert run(["fit", "hostile.csv", "--label", "kind", "-o", "r"]) == 0
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
+    out.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stdout", out)
+    assert run(["transform", "r", "hostile.csv", "--label", "kind"]) == 0
+    out.flush()
+    text = out.buffer.getvalue().decode("utf-8")
+    assert text.count("\n") == 13
+    assert (f"r0{CONTROLS}" in text) == (not terminal)
+    if terminal:
+        assert not set(CONTROLS).difference("[31m").intersection(text)
+        assert r"r0\x01\x07\x0b\x1b[31m" in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems take no such names of files")
+def test_outputs_may_have_names_that_are_no_text(flower_model, gramian):
+    bad = os.fsdecode(b"\xff")
+    read = ["flowers.csv", "--label", "species"]
+    for arguments in (
+        ["fit", *read, "--report", "-o", f"r{bad}"],
+        ["fit", *read, "-o", f"m{bad}.gramian"],
+        ["info", f"r{bad}"],
+        *(["transform", flower_model, *read, "-o", f"t{bad}.{kind}"] for kind in ("csv", "parquet", "npy")),
+        ["plot", flower_model, "--what", "scree", "-o", f"p{bad}"],
+        ["report", flower_model, "-o", f"q{bad}.html"],
+        ["whiten", *read, "-o", f"w{bad}.csv"],
+    ):
+        ran = gramian(*arguments)
+        assert ran.code == 0, ran.err
+        ran.out.encode()

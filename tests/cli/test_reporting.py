@@ -65,3 +65,14 @@ def test_what_is_refused(folder, gramian):
         assert ran.code != 0
         assert words in ran.err
     assert not (folder / "report.html").exists()
+
+
+def test_a_saved_stream_of_too_few_rows_says_what_is_missing(folder, gramian):
+    package.PCA(3).partial_fit(np.zeros((1, 4))).save("stream.gramian")
+    for arguments in (
+        ("report", "stream.gramian", "-o", "page.html"),
+        ("plot", "stream.gramian", "-o", "out"),
+    ):
+        ran = gramian(*arguments)
+        assert ran.code == 1
+        assert "1 row was seen, and at least 3 are needed for n_components=3" in ran.err

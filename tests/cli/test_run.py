@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,8 @@ def test_ctrl_c_while_writing_leaves_no_half_file(folder):
         "sys.exit(main(['fit', 'flowers.csv', '--label', 'species', '-o', 'r']))\n"
     )
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", program], **pipes) as process:
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's "&" has it ignored
+    with subprocess.Popen([sys.executable, "-c", program], preexec_fn=heeded, **pipes) as process:
         assert process.stdout.readline() == "writing\n"
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
@@ -205,6 +207,49 @@ def test_messages_that_nobody_reads_change_no_code(folder):
             timeout=120,
         )
     assert (ran.returncode, ran.stdout) == (1, b"")
+
+
+TERMINATED = """
+import signal, sys
+from gramian.cli import main
+from gramian.report import tables
+
+def half(file, pieces, rows):
+    file.write(b"half")
+    signal.raise_signal(signal.SIGTERM)
+
+tables._WRITERS["csv"] = half
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("out", ["r", "old"])
+def test_sigterm_unwinds_like_ctrl_c(folder, gramian, out):
+    read = ("flowers.csv", "--label", "species")
+    assert gramian("fit", *read, "-o", "old").code == 0
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    program = [sys.executable, "-c", TERMINATED]
+    ran = subprocess.run([*program, "fit", *read, "-o", out], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 143
+    assert ran.stderr.splitlines()[-1] == "gramian: terminated; no file was left half-written."
+    assert "interrupted" not in ran.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert not (folder / "r").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_handler_of_somebody_else_stays(folder, gramian, monkeypatch):
+    received = []
+    old = signal.signal(signal.SIGTERM, lambda *_: received.append(1))
+    try:
+        monkeypatch.setattr(fitting, "estimator", lambda _: signal.raise_signal(signal.SIGTERM))
+        gramian("fit", "flowers.csv", "-o", "no.csv")
+        assert received == [1]
+    finally:
+        signal.signal(signal.SIGTERM, old)
+    gramian("info", "no")
+    assert signal.getsignal(signal.SIGTERM) == old
 
 
 # ------------------------------------------------------------ the standard streams

@@ -1,5 +1,6 @@
 """The server as a process: started, killed, started again, and refused where it would let strangers in."""
 
+import json
 import re
 import signal
 import socket
@@ -17,7 +18,7 @@ def started(*arguments):
     command = [sys.executable, "-m", "gramian", "serve", "--no-open", "--port", "0", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     first = process.stderr.readline()
-    found = re.match(r"gramian answers at (http://127\.0\.0\.1:\d+)/ until Ctrl-C", first)
+    found = re.search(r'"message": "gramian answers at (http://127\.0\.0\.1:\d+)/ until Ctrl-C', first)
     assert found, first + process.stderr.read()
     return process, found[1]
 
@@ -33,8 +34,13 @@ def test_models_outlive_a_kill(tmp_path):
         own = client.post("/api/v1/models?keep=false", content=content, headers=BINARY).json()
         assert (kept["whose"], own["whose"]) == ("kept", "yours")
         cookies = dict(client.cookies)
+        second = [sys.executable, "-m", "gramian", "serve", "--no-open", "--port", "0", "--store", str(store)]
+        ran = subprocess.run(second, capture_output=True, text=True)
+        assert (ran.returncode, "is in use by another server" in ran.stderr) == (1, True)
         process.kill()
-    process, url = started("--store", str(store), "--api-only", str(tmp_path / "m.gramian"))
+    # A visitor is known at the port where they were.
+    again = ("--port", url.rpartition(":")[2], "--api-only")
+    process, url = started("--store", str(store), *again, str(tmp_path / "m.gramian"))
     with process:
         with httpx.Client(base_url=url, trust_env=False, timeout=30) as other:
             assert [model["whose"] for model in other.get("/api/v1/models").json()] == ["given", "kept"]
@@ -53,17 +59,101 @@ def test_models_outlive_a_kill(tmp_path):
         assert process.wait(20) == 130
     assert '"route": "/api/v1/{kinds}", "status": 200' in told
     assert "Traceback" not in told
-    assert sorted(path.name for path in store.iterdir()) == ["models", "visitors"]
+    assert json.loads(told.splitlines()[-1])["message"] == "stopped"
+    assert sorted(path.name for path in store.iterdir()) == [".gramian-store", "models", "visitors", "work"]
+    assert list((store / "work").iterdir()) == []
+
+
+NOISE = """
+import gc, threading, warnings
+
+class Broken:
+    def __del__(self):
+        raise ValueError("of a destructor")
+
+def noisy(startup):
+    async def begin(state):
+        warnings.warn("of the server")
+        thread = threading.Thread(target=lambda: 1 / 0)
+        thread.start()
+        thread.join()
+        Broken()
+        gc.collect()
+        await startup(state)
+    return begin
+"""
+
+
+@pytest.mark.walk
+def test_standard_error_is_lines_of_json(tmp_path):
+    (tmp_path / "noise.py").write_text(NOISE)
+    (tmp_path / "run.py").write_text(
+        "import noise\n"
+        "from gramian.cli import main\n"
+        "from gramian.service.state import State\n"
+        "State.begin = noise.noisy(State.begin)\n"
+        "raise SystemExit(main())\n"
+    )
+    command = [sys.executable, str(tmp_path / "run.py"), "serve", "--no-open", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        lines = []
+        while not lines or "gramian answers" not in lines[-1]:
+            lines.append(process.stderr.readline())
+            assert lines[-1], lines
+        process.send_signal(signal.SIGINT)
+        lines += process.stderr.readlines()
+    assert process.returncode == 130
+    told = [json.loads(line) for line in lines]
+    texts = "\n".join(one["message"] + one.get("traceback", "") for one in told)
+    for text in ("of the server", "ZeroDivisionError", "of a destructor", "stopped"):
+        assert text in texts
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_no_signal_ends_a_server_with_plain_text(number, code, gramian, monkeypatch):
+    monkeypatch.delenv("GRAMIAN_TOKEN", raising=False)
+    monkeypatch.setattr("gramian.service.logs.log_as_json", lambda: None)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_: signal.raise_signal(number))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" has it ignored
+    try:
+        ran = gramian("serve", "--no-open", "--port", "0")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (ran.code, ran.err) == (code, "")
 
 
 def test_what_is_refused(gramian, tmp_path, monkeypatch):
     monkeypatch.delenv("GRAMIAN_TOKEN", raising=False)
     ran = gramian("serve", "--host", "0.0.0.0")
     assert (ran.code, "there is no token. Give --token" in ran.err) == (2, True)
+    for *options, what in (
+        ("--allow-host", "pca.example.org", "--allow-host pca.example.org"),
+        ("--behind-proxy", "--behind-proxy"),
+        ("--proxy-address", "10.0.0.1", "--proxy-address"),
+    ):
+        ran = gramian("serve", *options)
+        told = f"{what} lets other machines in, and there is no token. Give --token"
+        assert (ran.code, told in ran.err) == (2, True)
+    ran = gramian("serve", "--token", "short")
+    assert (ran.code, "5 characters, and 16 or more are needed" in ran.err) == (2, True)
+    ran = gramian("serve", "--token", 20 * "x", "--proxy-address", "here")
+    assert (ran.code, "The proxy 'here' is not an address" in ran.err) == (2, True)
     ran = gramian("serve", tmp_path / "none.gramian")
     assert (ran.code, "no such file" in ran.err) == (1, True)
     ran = gramian("serve", "--port", "99999")
     assert (ran.code, "from 0 to 65535" in ran.err) == (2, True)
+    (tmp_path / "file").write_text("mine")
+    ran = gramian("serve", "--no-open", "--store", tmp_path / "file")
+    assert (ran.code, "is not a folder. Name a new or an empty folder" in ran.err) == (1, True)
+    ran = gramian("serve", "--no-open", "--store", tmp_path)
+    assert (ran.code, "holds file and has no .gramian-store" in ran.err) == (1, True)
+    ran = gramian("serve", "--no-open", "--store", "")
+    assert (ran.code, "names no folder" in ran.err) == (2, True)
+    ran = gramian("serve", "--no-open", "--store-bytes", "1GB")
+    assert (ran.code, "Give --store DIR too" in ran.err) == (2, True)
+    ran = gramian("serve", "--no-open", "--store", tmp_path / "new", "--store-bytes", "much")
+    assert (ran.code, "--store-bytes 'much' is not an amount" in ran.err) == (2, True)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ran = gramian("serve", "--no-open", "--port", taken.getsockname()[1])
     assert (ran.code, "cannot be listened at" in ran.err) == (2, True)

@@ -20,6 +20,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris, make_circles
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
+from gramian.arrays import to_numpy
 from gramian.compat import sklearn as ours
 from gramian.compat.sklearn import PLACES, put_in_place
 
@@ -145,6 +146,21 @@ def test_whitened_scores_beyond_the_rank_are_nought():
         for scores in (model.fit_transform(flat), model.transform(flat)):
             assert (np.asarray(scores)[:, 1:] == 0).all()
             assert np.asarray(scores)[:, 0].std(ddof=1) == pytest.approx(1)
+
+
+def test_pca_of_a_device_stays_there(monkeypatch):
+    xp = pytest.importorskip("array_api_strict")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    flat = np.outer(np.arange(9.0), [1.0, 2.0, 3.0])
+    for rows in (X, X.astype(np.float32), flat):
+        model = ours.PCA(3, whiten=True)
+        expected = model.fit(rows).transform(rows)
+        there = xp.asarray(rows, device=xp.Device("device1"))
+        with sklearn.config_context(array_api_dispatch=True):
+            for scores in (model.fit(there).transform(there), model.fit_transform(there)):
+                assert scores.device == there.device
+                assert scores.dtype == model.explained_variance_.dtype == there.dtype
+                np.testing.assert_allclose(to_numpy(scores), expected, atol=1e-3)
 
 
 def test_sparse_kernel_pca_gives_scikit_learns_numbers():

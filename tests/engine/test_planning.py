@@ -303,6 +303,15 @@ def test_a_long_plan_warns_with_advice_and_a_short_one_is_silent():
     warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
 
 
+def test_seconds_of_little_work_are_those_of_its_calls():
+    ask_of_few = Ask(Target(count=2), tol=1e-6, memory_limit=1 << 40)
+    for costs in (TableCosts((20, 3), np.dtype("f8")), KernelCosts((20, 3)), SymmetricCosts(20)):
+        assert 1e-3 < plan(costs, ask_of_few).seconds < 3e-3
+    for item in ranked(KernelCosts((1000, 3)), ask_of_few):
+        least = 1e-3 if item.route.direct else 10e-3
+        assert least < item.cost.seconds
+
+
 def test_seconds_grow_with_the_work():
     for target in (FIVE, ALL):
         for small, large in [((1000, 500), (4000, 500)), ((1000, 500), (1000, 4000))]:

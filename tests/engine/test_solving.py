@@ -299,6 +299,22 @@ def test_lapack_runs_on_one_thread(monkeypatch):
     assert all(set(threads) <= {1} for _, threads in seen)
 
 
+def test_blas_has_one_thread_in_a_brief_route_only(monkeypatch):
+    seen, real = [], ProductRoute.solve
+
+    def solved(*arguments):
+        seen.append(
+            max(one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas")
+        )
+        return real(*arguments)
+
+    monkeypatch.setattr(ProductRoute, "solve", solved)
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        for n in (60, 900):
+            KernelPCA(3, kernel="rbf", solver="dense").fit(np.random.default_rng(0).standard_normal((n, 5)))
+    assert seen == [1, 2]
+
+
 # -------------------------------------------------------- whatever is asked
 
 

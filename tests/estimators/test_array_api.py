@@ -85,6 +85,20 @@ def test_mixed_kinds_follow_what_comes_in(tmp_path):
                 assert type(getattr(device, name)) is type(make(X)), name
 
 
+def test_one_component_in_every_kind(array_kind):
+    for model in (
+        PCA(1),
+        PCA(1, solver="krylov", random_state=0),
+        KernelPCA(1, kernel="rbf"),
+        KernelPCA(1, kernel="rbf", solver="krylov", random_state=0),
+        clone(NYSTROEM).set_params(n_components=1),
+        Whitener("pca", n_components=1),
+    ):
+        scores = model.fit(array_kind.make(X)).transform(array_kind.make(NEW))
+        assert array_kind.same(scores)
+        np.testing.assert_allclose(to_numpy(scores), clone(model).fit(X).transform(NEW), atol=1e-4)
+
+
 def test_the_seconds_of_a_processor_are_no_warning_about_a_device(monkeypatch):
     monkeypatch.setattr("gramian.engine.planning.LONG", 0.0)
     make = pretended()

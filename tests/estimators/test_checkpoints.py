@@ -216,13 +216,14 @@ def test_a_damaged_checkpoint(path, tmp_path):
         {"result0": np.ones(1)},
         {"result0": -parts["result0"]},
         {"about": np.array(json.dumps([kind, 1, count]))},
+        {"about": np.array(100_000 * "[")},
         None,
     ):
         with open(tmp_path / "c/pass-00002.npz", "wb") as file:
             np.save(file, np.eye(2)) if changed is None else np.savez(file, **parts | changed)
         again = MODELS["krylov"]().fit(path, checkpoint=tmp_path / "c")
         assert again.explained_variance_ == pytest.approx(model.explained_variance_, rel=1e-9)
-    for content in ("{", json.dumps({"of": 3}), json.dumps({"of": {}, "seeds": [-1]})):
+    for content in ("{", json.dumps({"of": 3}), json.dumps({"of": {}, "seeds": [-1]}), 100_000 * "["):
         (tmp_path / "c/fit.json").write_text(content)
         with pytest.raises(FileError, match=r"fit.json is damaged. Remove its folder to start anew"):
             PCA(4).fit(path, checkpoint=tmp_path / "c")

@@ -56,7 +56,7 @@ def test_functions_stay_outside():
             encode({"kernel": value}, "parameters", {})
 
 
-def test_what_was_not_written_is_a_key_error():
+def test_what_was_not_written_is_a_value_error():
     for value in [{"record": "Secret", "fields": {}}, {"kernel": "Secret"}, {"array": "x"}]:
-        with pytest.raises(KeyError, match=r"Secret|x"):
+        with pytest.raises(ValueError, match=r"^a: '(Secret|x)'"):
             decode({"a": value}, {})

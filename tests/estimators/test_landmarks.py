@@ -216,6 +216,41 @@ def test_ratios_are_shares_of_all_variance():
 # --------------------------------------------------------------------- hostile data
 
 
+@pytest.mark.parametrize("solver", ["nystroem", "random-features", "dense"])
+@pytest.mark.parametrize(
+    ("kernel", "origin", "spread"), [("rbf", 1, 0), ("rbf", 1, 1e-16), ("rbf", 1, 1e-9), ("linear", 1e15, 1)]
+)
+def test_rows_that_differ_by_rounding_have_no_component(solver, kernel, origin, spread):
+    """Their differences are rounding in kernel values; not so in random features, nor where X is centred."""
+    if (kernel == "linear" and solver != "nystroem") or (solver == "random-features" and spread > 1e-16):
+        return
+    X = origin + spread * np.random.default_rng(0).random((60, 3))
+    gamma = {"gamma": 1.0} if kernel == "rbf" else {}
+    model = KernelPCA(1, kernel=kernel, solver=solver, random_state=0, **gamma)
+    with pytest.warns(UserWarning, match="rank 0"):
+        model.fit(X)
+    assert model.rank_ == 0
+    assert model.explained_variance_ratio_[0] == 0
+    assert not model.certificate_.ok
+    assert not model.transform(X).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_no_ratio_is_larger_than_the_exact_one_but_for_the_rounding_that_is_stated(dtype):
+    """Also where landmarks all but depend on each other."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((60, 2)).astype(dtype)
+        settings = {"kernel": "rbf", "gamma": float(10.0 ** rng.uniform(-4, 1))}
+        model = KernelPCA(
+            3, solver="nystroem", n_landmarks=int(rng.integers(3, 61)), random_state=0, **settings
+        )
+        about = model.fit(X).certificate_.approximation
+        exact = KernelPCA(3, solver="dense", **settings).fit(X.astype(np.float64)).explained_variance_ratio_
+        rounding = (about.below + about.above - about.unexplained) / about.total
+        assert (model.explained_variance_ratio_ <= exact + rounding + 1e-12).all()
+
+
 def test_repeated_rows_give_their_rank():
     rows = np.repeat(X[:3], 40, axis=0)
     for rule in ("rpcholesky", "uniform", "kmeans"):

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -449,6 +450,64 @@ def test_nonsense_that_was_sealed_again_is_refused(tmp_path):
         write_model(path, "PCA", stored.header | {"state": state}, stored.arrays | arrays)
         with pytest.raises(ModelFileError, match=what):
             gramian.load(path)
+
+
+EXPRESSION = 2.5 * kernels.RBF(sigma=2.0) + kernels.Linear().on([0, 2]) * kernels.Polynomial(degree=2) ** 3
+
+
+def test_kernels_inside_of_others_are_checked(tmp_path, monkeypatch):
+    model = KernelPCA(2, kernel=EXPRESSION).fit(X)
+    model.save(tmp_path / "m.gramian")
+    stored = read_model(tmp_path / "m.gramian")
+    inside = [path for path in places(stored.header) if "parameters" in path[2:]]
+    refused = []
+    for path, new in list(product(inside, VALUES))[::5]:
+        case = replace(stored, header=changed(stored.header, path, new))
+        monkeypatch.setattr(loading, "read_model", lambda path, case=case: case)
+        try:
+            twin = gramian.load("m.gramian")
+        except ModelFileError as error:
+            refused.append(str(error))
+            continue
+        assert repr(twin)
+        with suppress(gramian.GramianError):  # of columns that are not there
+            assert np.isfinite(twin.inverse_transform(twin.transform(NEW))).all(), (path, new)
+    assert len(refused) > 50
+    assert all("kernel" in message for message in refused)
+
+
+def test_a_wrong_parameter_of_a_kernel_is_named(tmp_path):
+    model = KernelPCA(2, kernel=EXPRESSION).fit(X)
+    model.save(tmp_path / "m.gramian")
+    stored = read_model(tmp_path / "m.gramian")
+    kernel = ("parameters", "kernel", "parameters")
+    for path, new, what in (
+        ((*kernel, "left", "parameters", "factor"), "2", "kernel: left: factor='2' must be a finite number"),
+        ((*kernel, "right"), 7, "kernel: 7 is no kernel object"),
+        ((*kernel, "right", "parameters", "right", "parameters", "exponent"), -1, "exponent=-1 must be"),
+    ):
+        write_model(tmp_path / "m.gramian", "KernelPCA", changed(stored.header, path, new), stored.arrays)
+        with pytest.raises(ModelFileError, match=what):
+            gramian.load(tmp_path / "m.gramian")
+
+
+def test_new_rows_are_mapped_by_one_thing(tmp_path):
+    for options, name, new, what in (
+        ({"kernel": "rbf"}, "kernel_", None, r"X_fit_ has the shape \(30, 8\), not \(m, d\) with m = 8"),
+        ({"kernel": "rbf"}, "X_fit_", None, r"one of X_fit_, landmarks_, feature_map_ belongs.*not \[\]"),
+        (
+            {"kernel": "rbf", "solver": "random-features", "n_landmarks": 20},
+            ("feature_map_", "state", "_offset"),
+            0.5,
+            "n_features_out_ is 20, not 19",
+        ),
+    ):
+        KernelPCA(2, random_state=0, **options).fit(X).save(tmp_path / "m.gramian")
+        stored = read_model(tmp_path / "m.gramian")
+        path = ("state", *([name] if isinstance(name, str) else name))
+        write_model(tmp_path / "m.gramian", "KernelPCA", changed(stored.header, path, new), stored.arrays)
+        with pytest.raises(ModelFileError, match=what):
+            gramian.load(tmp_path / "m.gramian")
 
 
 def test_values_deep_inside_of_others_are_refused(tmp_path, monkeypatch):

@@ -215,6 +215,21 @@ def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
     assert "_seen" not in vars(unseen)
 
 
+def test_a_stream_of_too_few_rows_is_saved_and_continues(tmp_path):
+    path = tmp_path / "m.gramian"
+    for settings in ({}, {"solver": "frequent-directions", "sketch_size": 6}):
+        whole = streamed(PCA(5, **settings), [X[:3], X[3:]])
+        PCA(5, **settings).partial_fit(X[:3]).save(path)
+        model = gramian.load(path)
+        with pytest.raises(DataError, match="3 rows were seen, and at least 5 are needed"):
+            model.transform(X)
+        model.save(path)
+        model = gramian.load(path).partial_fit(X[3:])
+        np.testing.assert_array_equal(model.explained_variance_, whole.explained_variance_)
+    with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet"):
+        PCA(5).save(path)
+
+
 def test_no_batch_is_kept_alive(array_kind):
     for settings in ({}, {"solver": "frequent-directions", "sketch_size": 4}):
         batch = array_kind.make(X)
@@ -242,6 +257,9 @@ def test_refused_batches_leave_the_stream_as_it_was():
     ):
         with pytest.raises(DataError, match=said):
             model.partial_fit(batch)
+    huge = np.where(np.arange(8) == 3, 1e200, X[:3])
+    with pytest.raises(DataError, match=r"column 3 is .*e\+199, .* The model is as it was"):
+        model.partial_fit(pd.DataFrame(huge, columns=list("abcdefgh")))
     assert_same_model(model.partial_fit(rest), PCA(2, solver="covariance").fit(X))
     for fresh in (PCA(), PCA(2, solver="frequent-directions", sketch_size=4)):
         with pytest.raises(DataError, match="contains NaN"):
@@ -249,6 +267,33 @@ def test_refused_batches_leave_the_stream_as_it_was():
     assert not hasattr(fresh, "n_features_in_")
     with pytest.raises(DataError, match="X has 3 features, but PCA is expecting 8"):
         PCA().partial_fit(X).partial_fit(X[:, :3])
+
+
+def test_a_batch_that_raises_changes_no_attribute():
+    nan, huge = np.where(np.eye(8) == 1, np.nan, 0.0), np.full((2, 8), [[-1e200], [1e200]])
+    sketch = {"solver": "frequent-directions", "sketch_size": 4}
+    for settings in ({}, sketch, {"center": False}, {"scale": np.full(8, 1e-3)}, {"forgetting": 0.5}):
+        streams = [
+            PCA(2, **settings),
+            PCA(2, **settings).partial_fit(X[:1]),
+            PCA(2, **settings).partial_fit(X),
+        ]
+        streams += [PCA(2, **settings).fit(X[:30]), PCA(2, **settings).partial_fit(X)]
+        assert streams[-1].rank_ == 2  # it has been looked at
+        for model, (batch, said) in product(
+            streams,
+            ((nan, "contains NaN"), (X[:, :3], "3 features"), (huge, "exceeds what float64 can hold")),
+        ):
+            if batch.shape[1] == 3 and "n_features_in_" not in vars(model):
+                continue
+            before = dict(vars(model))
+            with pytest.raises(DataError, match=said):
+                model.partial_fit(batch)
+            assert vars(model).keys() == before.keys()
+            assert all(vars(model)[name] is before[name] for name in before)
+    # Divided by their spread, such rows have variances of 1.
+    scaled = streamed(PCA(1, scale="unit"), [X, huge])
+    assert scaled.total_variance_ == pytest.approx(8)
 
 
 def test_parameters_that_a_stream_cannot_have():
@@ -316,11 +361,6 @@ def test_fit_starts_afresh_and_is_gone_on_from_where_it_holds_everything():
         rtol=1e-9,
         atol=1e140,
     )
-    for model, data in ((PCA(2), X), (PCA(), X.astype(np.float32))):
-        with pytest.raises(
-            ParameterError, match=r"partial_fit can go on only from all .* in place of fit\(X\)"
-        ):
-            model.fit(data).partial_fit(data)
 
 
 def test_a_covariance_that_does_not_fit_names_what_does():
@@ -507,3 +547,20 @@ def test_a_sketch_of_rows_of_any_size_is_saved_and_goes_on(tmp_path):
     one = np.full((1, 30), 1e-150)
     model = streamed(PCA(1, **settings), [np.zeros((2, 30)), one * data[:1], 3e-5 * one])
     assert model.explained_variance_[0] > 0
+
+
+@pytest.mark.parametrize("batches", [1, 2, 40])
+def test_a_column_whose_squares_vanish_beside_others_is_not_called_constant(batches):
+    """Whatever hides it: one batch, a batch of larger numbers, or means that differ by too little."""
+    X = np.random.default_rng(0).standard_normal((40, 3)) * [1e150, 1e-150, 1.0]
+    X[:, 2] = 0.1  # is constant
+    model = PCA(2, scale="unit")
+    for part in np.array_split(X, batches):
+        model.partial_fit(part)
+    with pytest.raises(DataError, match="Column 1 varies too little, in itself or beside the other columns"):
+        _ = model.components_
+    constant = PCA(2, scale="unit")
+    for part in np.array_split(X[:, [0, 2]], batches):
+        constant.partial_fit(part)
+    with pytest.warns(RankWarning):
+        np.testing.assert_array_equal(constant.constant_features_, [1])

@@ -3,7 +3,8 @@
 import pytest
 
 from gramian import DataError, InputTypeError
-from gramian.faces.names import LONGEST_NAME, person_name, shown
+from gramian.checks import shown
+from gramian.faces.names import LONGEST_NAME, person_name
 
 
 def test_names_of_people():
@@ -71,13 +72,3 @@ def test_a_joiner_stands_between_letters_that_it_joins():
 def test_marks_alone_are_no_name():
     with pytest.raises(DataError, match=r"The name '\\u0301\\u0302' has no letter. Give at least one"):
         person_name("\u0301\u0302")
-
-
-def test_what_can_be_seen_is_shown_as_it_is():
-    for name in ["Anna Maria", "王小明", "محمد\u200cعلی", "Пётр", "👩🏽\u200d🔬", "\ufffd"]:
-        assert shown(name) == name
-
-
-def test_everything_is_shown_on_one_line():
-    assert shown("\x1b[31mred\nfake  line\u202e\udcff") == r"\x1b[31mred\nfake  line\u202e\udcff"
-    assert shown(5) == "5"

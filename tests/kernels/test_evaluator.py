@@ -63,6 +63,22 @@ def test_any_number_of_other_rows():
             np.testing.assert_allclose(K[:9, picked], tile, rtol=1e-12, atol=1e-14, err_msg=repr((m, kernel)))
 
 
+def test_rows_beside_themselves_take_half_of_the_tiles(kernel, monkeypatch):
+    X, tiles = rows(600), []
+    bound = kernel.bind(X)
+    real = type(bound).tile
+    monkeypatch.setattr(type(bound), "tile", lambda self, *given: tiles.append(1) or real(self, *given))
+    grams = []
+    for Y in (None, X, X.copy()):
+        tiles.clear()
+        grams.append((kernel.gram(X, Y), len(tiles)))
+    (alone, few), (beside, as_few), (other, many) = grams
+    assert few == as_few < many
+    assert np.array_equal(alone, beside)
+    assert np.array_equal(beside, beside.T)
+    np.testing.assert_allclose(beside, other, rtol=1e-12, atol=1e-12 * np.abs(other).max())
+
+
 def test_every_entry_is_that_of_its_pair():
     for kernel in KERNELS:
         X, Y = rows(11), rows(6, seed=1)

@@ -54,6 +54,28 @@ def test_everything_is_that_of_the_definition(n, storage):
     assert operator.mean == pytest.approx(K.mean(), rel=1e-13)
 
 
+@pytest.mark.parametrize("more", [1, 5])
+def test_means_are_those_of_float64_once_a_promoted_matrix_has_been_multiplied(more):
+    """Tiles filled in float32 have sums of seven digits, which scores of new rows would be centred by."""
+    X = np.random.default_rng(0).standard_normal((500, 3))
+    kernel = RBF(sigma=3.0)
+    source = KernelSource(kernel.bind(X, 1e-10), X)
+    single = source.single()
+    tiles = TileMatrix(len(X), single, np.empty(0), np.float32, share=0.0, exact=source)
+    bounds = {"relative": single.relative, "absolute": single.absolute, "center": True, "psd": True}
+    operator = CenteredKernelOperator(tiles, source.diagonal, **bounds)
+    K = kernel.gram(X)
+    assert np.abs(operator.row_means - K.mean(axis=1)).max() > 1e-9
+    V = np.random.default_rng(1).standard_normal((len(X), more))
+    exact = operator.promoted()
+    for _ in range(2):
+        np.testing.assert_allclose(exact.matmat(V), centred(K) @ V, atol=1e-11)
+    for one in (operator, exact):
+        np.testing.assert_allclose(one.row_means, K.mean(axis=1), rtol=1e-14)
+        assert one.mean == pytest.approx(K.mean(), rel=1e-14)
+        assert one.trace() == pytest.approx(np.trace(centred(K)), rel=1e-13)
+
+
 def test_without_centring_it_is_the_matrix_itself():
     K = gram(300)
     operator = operator_of(K, center=False)

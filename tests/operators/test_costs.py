@@ -69,6 +69,6 @@ def test_a_pass_over_a_file_costs_what_unpacking_it_takes(tmp_path):
             file.create_dataset("x", data=np.zeros((4000, 300)), chunks=(100, 300), compression=packed)
         stored = scan(path).open(8 << 20).values
         found[packed] = PCA(3, solver="krylov").plan(stored).seconds
-    assert found["gzip"] > 3 * found[None]
+    assert found["gzip"] > 2.5 * found[None]
     half = stored.picked(columns=range(0, 300, 2))
     assert PCA(3, solver="krylov").plan(half).seconds > 0.7 * found["gzip"]

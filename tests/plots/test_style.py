@@ -1,9 +1,13 @@
 """How figures are written, and that nothing is imported before."""
 
 import builtins
+import itertools
+import json
+import re
 import subprocess
 import sys
 
+import altair as alt
 import numpy as np
 import pytest
 
@@ -11,7 +15,8 @@ import gramian
 from gramian import plots
 from gramian.errors import MissingExtraError, ParameterError
 from gramian.plots.labels import Room
-from gramian.plots.style import limits
+from gramian.plots.style import OF_OBJECTS, drawable, limits
+from gramian.rows.table import Table
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
 
@@ -88,3 +93,84 @@ def test_an_axis_has_room_whatever_the_numbers():
     assert limits([], [np.nan]) == [-1.0, 1.0]
     low, high = limits([-1e150, 1e150])
     assert low < -1e150 < 1e150 < high
+
+
+# ------------------------------------------------ text of the user in figures
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "</SCRIPT x",
+    "<!--<script>",
+    "a\u2028b\u2029",
+    "tab\t\x01\x0b\x1b[31m",
+    "\ufffe\uffff\ufdd0",
+    "half \udcff\ud800",
+    "PC1.a[0]:Q",
+    *sorted(OF_OBJECTS),
+]
+
+
+def charts(names):
+    """Every figure that has names of columns, of rows, or labels."""
+    X = np.random.default_rng(0).normal(size=(3 * len(names), len(names)))
+    labels = np.array(names * 3, dtype=object)
+    table = Table(X, tuple(names), row_names=tuple(names * 3))
+    model = gramian.PCA(3).fit(table)
+    yield plots.scores(model, table, color=labels, linked=True)
+    for name in names:
+        yield plots.scores(model, table, color=name)
+    yield plots.biplot(model, table, color=labels)
+    yield plots.correlation_circle(model, table)
+    yield from (plots.loadings(model, kind=kind, position=names[0]) for kind in ("bars", "heat", "lines"))
+    yield plots.face_scores(dict.fromkeys(names, X[:, 0]), {names[0]: 0.5}, title=names[1])
+    yield plots.whitening(gramian.Whitener(n_components=2).fit(table), table)
+    pair = Table(X[:, :2], tuple(names[:2]))
+    yield plots.kernel_contours(gramian.KernelPCA(2, kernel="rbf").fit(pair), pair, color=labels)
+
+
+def texts(part):
+    """Every text in a specification."""
+    if isinstance(part, dict):
+        part = [*part, *part.values()]
+    if isinstance(part, list):
+        return list(itertools.chain.from_iterable(map(texts, part)))
+    return [part] if isinstance(part, str) else []
+
+
+def fields(part):
+    """What a specification says is a column of its data."""
+    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+    own = {part["field"]} if isinstance(part, dict) and isinstance(part.get("field"), str) else set()
+    return own.union(*map(fields, parts))
+
+
+def test_no_text_of_the_user_is_more_than_text_in_a_figure():
+    plain = [f"name {place}" for place in range(len(HOSTILE))]
+    for chart, same in zip(charts(HOSTILE), charts(plain), strict=True):
+        spec = chart.to_dict()
+        page = json.dumps(spec, ensure_ascii=False)
+        assert not re.search("</script|<script|<!--", page, re.IGNORECASE)
+        found = texts(spec)
+        assert all(drawable(text) == text for text in found)
+        assert all(text.isprintable() for text in found)
+        assert not OF_OBJECTS.intersection(found)
+        assert fields(spec) == fields(same.to_dict())
+
+
+def test_figures_of_hostile_text_are_drawn(tmp_path):
+    """The program that draws would end the process."""
+    model = gramian.PCA(2).fit(np.random.default_rng(0).normal(size=(20, 3)))
+    hostile = (HOSTILE * 2)[:20]
+    chart = plots.scores(model, np.eye(20, 3), color=hostile, names=hostile).properties(title=HOSTILE[4])
+    for kind in ("svg", "png", "html"):
+        chart.save(tmp_path / f"a.{kind}")
+    page = (tmp_path / "a.html").read_text()
+    assert "alert(1)" in page
+    assert len(re.findall("</script>", page)) == page.count("<script")
+    alone = alt.hconcat(chart, plots.scree(model))  # Altair's own from here on
+    assert not re.search("</script|<!--", json.dumps(alone.to_dict()), re.IGNORECASE)
+
+
+def test_ordinary_text_in_figures_stays_as_it_is():
+    for name in ["a < b", "<b>", "x</y", "Größe (µm)", "长度", "constructors", "a'b\"c\\d", "100 %", ""]:
+        assert drawable(name) == name

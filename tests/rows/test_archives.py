@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
-from gramian.rows.scan import scan
+from gramian.rows.scan import Scan, scan
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 Y = np.array(["u", "v", "u", "w"])
@@ -277,6 +277,39 @@ def test_numbers_in_other_files_are_not_read(tmp_path):
         file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
     with pytest.raises(DataError, match="/X keeps its numbers in other files"):
         scan(tmp_path / "x.h5").read()
+
+
+def moved_elsewhere(path, part, how, elsewhere):
+    """Move a part of a file to another one, as HDF5 has three ways to do."""
+    with h5py.File(path, "a") as file, h5py.File(elsewhere, "w") as other:
+        file.copy(file[part], other, "part")
+        shape, kind = other["part"].shape, other["part"].dtype
+        del file[part]
+        if how == "link":
+            file[part] = h5py.ExternalLink(str(elsewhere), "/part")
+        elif how == "external":
+            file.create_dataset(part, shape, kind, external=[(str(elsewhere), 0, h5py.h5f.UNLIMITED)])
+        else:
+            layout = h5py.VirtualLayout(shape, kind)
+            layout[:] = h5py.VirtualSource(str(elsewhere), "part", shape)
+            file.create_virtual_dataset(part, layout)
+
+
+@pytest.mark.parametrize("how", ["external", "virtual", "link"])
+def test_no_part_of_an_annotated_matrix_is_read_from_another_file(tmp_path, how):
+    path = tmp_path / "x.h5ad"
+    dense, texts = ("X", "obs/depth"), ("obs/_index", "var/_index", "obs/kind/categories")
+    for part in (*dense, "obs/kind/codes", "X/data", "X/indices", "X/indptr", *texts):
+        if how == "external" and part in texts:  # HDF5 keeps no text of any length in external files
+            continue
+        write_h5ad(path, sparse.csr_matrix(X) if "/" in part and part.startswith("X") else X)
+        moved_elsewhere(path, part, how, tmp_path / "secret")
+        for read in (Scan.read, lambda asked: asked.open(1)):
+            for label in ("kind", "depth"):
+                if part.startswith("obs/") and label not in part and "_index" not in part:
+                    continue
+                with pytest.raises(DataError, match=r"in other files, which are not|is a link, which is not"):
+                    read(scan(path, label=label))
 
 
 def test_of_a_large_dataset_only_the_rows_asked_for_are_read(tmp_path, monkeypatch):

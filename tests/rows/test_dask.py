@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA, Whitener
-from gramian.errors import DataError, InputTypeError
+from gramian.errors import DataError, InputTypeError, ParameterError
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 
@@ -50,6 +50,13 @@ def test_lengths_that_are_not_known_are_counted_and_chunks_of_integers_taken():
     found = PCA(3).fit(unknown)
     np.testing.assert_allclose(found.explained_variance_, PCA(3).fit(unknown.compute()).explained_variance_)
     assert np.isnan(found.transform(unknown).shape[0])
+    rows = unknown.compute()
+    for options in ({"solver": "full"}, {"solver": "krylov", "random_state": 0}, {"whiten": True}):
+        model, expected = PCA(3, **options), PCA(3, **options).fit(rows)
+        np.testing.assert_allclose(model.fit_transform(unknown), expected.transform(rows), atol=1e-8)
+        assert model.score(unknown) == pytest.approx(PCA(3).fit(rows).score(rows))
+    with pytest.raises(ParameterError, match=f"n_components=13 but {len(rows)} rows x 12 columns"):
+        PCA(13).fit(unknown)
 
 
 def test_what_is_no_table_is_refused():

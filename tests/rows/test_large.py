@@ -1,9 +1,12 @@
 """Files larger than memory: copied to disk in blocks, and equal to what the whole reader gives."""
 
 import gzip
+import itertools
 import pickle
 import resource
+import sys
 import tempfile
+import threading
 import zipfile
 
 import numpy as np
@@ -109,58 +112,110 @@ def test_a_text_in_blocks_is_the_text_as_a_whole(options, tmp_path):
     both(path, **(aside | options))
 
 
+@pytest.mark.parametrize("shape", [(N, 3), (90, 130)], ids=["tall", "wide"])
 @pytest.mark.parametrize(
     "form",
     ["gz", "late float", "late text", "late names", "decimal", "thousands", "cp1252", "utf-16", "comments",
-     "spaces", "no header", "one short", "empty last", "crlf", "marks", "true"],
+     "spaces", "no header", "one short", "empty last", "crlf", "marks", "true", "holes", "late quotes"],
 )  # fmt: skip
-def test_what_only_the_whole_text_decides(form, tmp_path):
-    X, path, options = numbers(), tmp_path / "x.csv", {}
+def test_what_only_the_whole_text_decides(form, shape, tmp_path):
+    N, X, path, options = shape[0], numbers(*shape), tmp_path / "x.csv", {}
     late = [i > 0.8 * N for i in range(N)]
+    names = ["a", "b", "c", *(f"c{j}" for j in range(3, shape[1]))]
+    head = ",".join(names)
     plain = [list(map(str, row)) for row in X]
-    content = text(plain).encode()
+    content = text(plain, head).encode()
     if form == "gz":
         path = tmp_path / "x.csv.gz"
         content = gzip.compress(content[:9000]) + gzip.compress(content[9000:])
     elif form == "late float":
-        content = text([(i + 0.5 * late[i], *row) for i, row in enumerate(plain)], "i,a,b,c").encode()
+        content = text([(i + 0.5 * late[i], *row) for i, row in enumerate(plain)], f"i,{head}").encode()
     elif form == "late text":  # labels that look like numbers at first
         codes = ["x" if late[i] else "01" for i in range(N)]
-        content = text([(*row, code) for row, code in zip(plain, codes, strict=True)], "a,b,c,code").encode()
+        content = text(
+            [(*row, code) for row, code in zip(plain, codes, strict=True)], f"{head},code"
+        ).encode()
         options = {"label": "code"}
     elif form == "late names":
-        content = text([(f"u{i}" if i > 90 else i, *row) for i, row in enumerate(plain)], "n,a,b,c").encode()
+        content = text(
+            [(f"u{i}" if i > 0.1 * N else i, *row) for i, row in enumerate(plain)], f"n,{head}"
+        ).encode()
     elif form == "decimal":
         cells = [[x.replace(".", ",") if late[i] else str(i) for x in row] for i, row in enumerate(plain)]
-        content = text(cells, "a;b;c", ";").encode()
+        content = text(cells, ";".join(names), ";").encode()
     elif form == "thousands":
         cells = [[f'"{i * 1001:,}"' if late[i] else i % 900, *row] for i, row in enumerate(plain)]
-        content = text(cells, "i,a,b,c").encode()
+        content = text(cells, f"i,{head}").encode()
     elif form == "cp1252":
         rows = [("é" if late[i] else f"e{i}", *row) for i, row in enumerate(plain)]
-        content, options = text(rows, "name,a,b,c").encode("cp1252"), {"label": "name"}
+        content, options = text(rows, f"name,{head}").encode("cp1252"), {"label": "name"}
     elif form == "utf-16":
-        content = text(plain).encode("utf-16")
+        content = text(plain, head).encode("utf-16")
     elif form == "comments":
-        content = b"# of a machine\n#a,b,c\n" + text(plain, None).encode()
+        content = f"# of a machine\n#{head}\n".encode() + text(plain, None).encode()
     elif form == "spaces":
-        content = text(plain, "a b c", "   ").encode()
+        content = text(plain, " ".join(names), "   ").encode()
     elif form == "no header":
         content, options = text(plain, None).encode(), {"columns": "2,0"}
     elif form == "one short":
-        content = text([(f"r{i}", *row) for i, row in enumerate(plain)]).encode()
+        content = text([(f"r{i}", *row) for i, row in enumerate(plain)], head).encode()
     elif form == "empty last":
-        content = text([(*row, "") for row in plain], "a,b,c,").encode()
+        content = text([(*row, "") for row in plain], f"{head},").encode()
     elif form == "crlf":
-        content = text(plain, end="\r\n").encode()
+        content = text(plain, head, end="\r\n").encode()
     elif form == "marks":
         cells = [("-999" if late[i] else row[0], *row[1:]) for i, row in enumerate(plain)]
-        content, options = text(cells).encode(), {"na_values": -999.0, "missing": "mean"}
+        content, options = text(cells, head).encode(), {"na_values": -999.0, "missing": "mean"}
+    elif form == "holes":
+        cells = [["" if (i + j) % 7 == 0 else x for j, x in enumerate(row)] for i, row in enumerate(plain)]
+        content, options = text(cells, head).encode(), {"missing": "mean"}
+    elif form == "late quotes":
+        cells = [[f'"{x}"' if late[i] else x for x in row] for i, row in enumerate(plain)]
+        content = text(cells, head).encode()
     else:
-        content = text([(str(late[i]), *row) for i, row in enumerate(plain)], "late,a,b,c").encode()
+        content = text([(str(late[i]), *row) for i, row in enumerate(plain)], f"late,{head}").encode()
     path.write_bytes(content)
     assert both(path, **options) == ""
     both(path, Expected(("c", "a")), **({} if form in ("no header", "late text", "cp1252") else options))
+
+
+def test_a_wide_text_is_refused_as_the_whole_one_is(tmp_path):
+    rows = [list(map(str, row)) for row in numbers(40, 130)]
+    path = tmp_path / "x.csv"
+    for place, cells in ((30, rows[30][:-1]), (31, [*rows[31], "1"]), (35, [*rows[35][:-1], "slip"])):
+        path.write_text(
+            text([*rows[:place], cells, *rows[place + 1 :]], ",".join(f"c{j}" for j in range(130)))
+        )
+        assert (f"line {place + 2}" if place < 35 else f"'slip' in row {place}") in both(path)
+
+
+@pytest.mark.parametrize("kind", ["plain", "named", "decimal", "parquet", "arrow"])
+def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
+    n, d, calls = 16, 900, []
+    suffix = kind if kind in ("parquet", "arrow") else "csv"
+    for rows in (n, 2 * n):
+        frame = pandas.DataFrame(numbers(2 * n, d)[:rows], [f"r{i}" for i in range(rows)])
+        frame.columns, path = [f"c{j}" for j in range(d)], tmp_path / f"{rows}.{suffix}"
+        if kind == "parquet":
+            frame.to_parquet(path, index=False, row_group_size=8)
+        elif kind == "arrow":
+            feather.write_feather(frame.reset_index(drop=True), path, chunksize=8)
+        elif kind == "decimal":
+            frame.to_csv(path, sep=";", decimal=",")
+        else:
+            frame.to_csv(path, index=kind == "named")
+        count = itertools.count()
+        for place in (sys, threading):
+            place.setprofile(lambda _, event, *__, count=count: "call" in event and next(count))
+        try:
+            values = scan(path).open(LIMIT).values
+        finally:
+            for place in (sys, threading):
+                place.setprofile(None)
+        assert isinstance(values, OnDisk)
+        assert np.array_equal(values[:], frame.to_numpy())
+        calls.append(next(count))
+    assert calls[1] - calls[0] < n * d
 
 
 @pytest.mark.parametrize("kind", ["parquet", "folder", "feather", "arrow"])
@@ -352,3 +407,42 @@ def test_models_map_files_larger_than_memory(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "370kB")
     assert PolynomialMap(2).fit(tmp_path / "x.npy").kernel_error_.maximum == mapper.kernel_error_.maximum
     assert np.array_equal(mapper.transform(tmp_path / "x.npy"), expected[1])
+
+
+def table_file(folder, kind, X):
+    """Write a table as a file of a kind, or as .npy of a dtype."""
+    path = folder / f"x.{kind if kind in ('h5', 'zarr', 'parquet', 'csv') else 'npy'}"
+    if kind == "h5":
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file.create_dataset("x", data=X.astype("u1"), chunks=(100, X.shape[1]))
+    elif kind == "zarr":
+        pytest.importorskip("zarr").save_array(path, X.astype("u1"))
+    elif kind == "parquet":
+        pandas.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]).to_parquet(path, row_group_size=500)
+    elif kind == "csv":
+        np.savetxt(path, X, "%d", ",")
+    else:
+        np.save(path, X > 50 if kind == "?" else X.astype(kind))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["?", "u1", "i2", "f4", "f8", "h5", "zarr", "parquet", "csv"])
+def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
+    # In blocks this takes 17.5 MB; as float32 the table takes 5 MB, and as float64 twice that.
+    X = np.random.default_rng(0).integers(0, 100, (5000, 250))
+    path, fitting, whole = table_file(tmp_path, kind, X), [], []
+    for limit in np.geomspace(14e6, 90e6, 7 if kind in ("csv", "parquet") else 24).astype(int).tolist():
+        model = PCA(5, memory_limit=limit)
+        rows = model._rows_to_fit(path)
+        try:
+            assert model.plan(rows).bytes + rows.held <= limit
+            fitting.append(True)
+        except MemoryLimitError:
+            fitting.append(False)
+        whole.append(not rows.is_stored)
+        assert rows.is_stored or 4 * rows.held <= limit
+    assert fitting == sorted(fitting)
+    assert whole == sorted(whole)
+    assert (fitting[0], whole[0], fitting[-1], whole[-1]) == (False, False, True, True)
+    # As a whole the table would leave too little for any route.
+    assert PCA(5, memory_limit=21_000_000, random_state=0).fit(path).n_components_ == 5

@@ -1,12 +1,17 @@
 """What is known of a table before its columns have a use."""
 
 import io
+import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
+from scipy import sparse
 
 from gramian.errors import DataError, FileError
 from gramian.rows.preview import FIRST, MOST, WIDEST, preview
+from gramian.rows.scan import Scan, scan
 
 
 def seen(text):
@@ -45,6 +50,31 @@ def test_arrays_have_columns_by_position(dtype):
     assert [column.distinct for column in found.columns] == [len(np.unique(column)) for column in values.T]
     assert len(found.columns[0].first) == FIRST
     assert seen(npy(np.zeros((3, 4, 5)))) is None
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_sparse_matrices_have_columns_like_dense_ones(form):
+    values = sparse.random(30, 2 * MOST, 0.3, format=form, random_state=0)
+    stream = io.BytesIO()
+    sparse.save_npz(stream, values)
+    assert seen(stream.getvalue()) == seen(npy(values.toarray()))
+
+
+def test_columns_of_lists_and_structures_are_text_that_needs_a_use():
+    for column in (
+        pa.array([[1.0, 2.0], [3.0], None, [3.0]]),
+        pa.array([[1, 2], [3, 4], None, [3, 4]], pa.list_(pa.int64(), 2)),
+        pa.array([{"x": 1}, {"x": 2}, None, {"x": 2}]),
+        pa.array([[("a", 1)], [("b", 2)], None, [("b", 2)]], pa.map_(pa.string(), pa.int64())),
+    ):
+        stream = io.BytesIO()
+        pa.parquet.write_table(pa.table({"odd": column, "x": [1.0, 2.0, 3.0, 4.0]}), stream)
+        odd, _ = seen(stream.getvalue()).columns
+        assert (odd.kind, odd.missing, odd.distinct) == ("text", 1, 2)
+        for read in (Scan.read, lambda asked: asked.open(1)):
+            with pytest.raises(DataError, match=rf"'odd' \({re.escape(str(column.type).split('<')[0])}"):
+                read(scan(io.BytesIO(stream.getvalue())))
+            assert read(scan(io.BytesIO(stream.getvalue()), drop="odd")).values.shape == (4, 1)
 
 
 def test_much_and_strange_is_told_in_short():

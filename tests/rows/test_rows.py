@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramian import PCA, Whitener
 from gramian.arrays import as_float64, to_numpy
 from gramian.errors import DataError, InputTypeError
 from gramian.rows import Block, Rows, SparseRows, as_rows
@@ -292,6 +293,16 @@ def test_what_is_no_table_of_numbers(values, message):
         as_rows(values, estimator="KernelPCA", minimum=2)
 
 
+def test_an_integer_beyond_float64_is_named():
+    values = [[1, 2], [3, 4], [5, 10**400]]
+    for make in (list, pd.DataFrame, lambda x: np.array(x, dtype=object)):
+        with pytest.raises(DataError, match=r"integer that float64 cannot hold.*row 2, column 1\. Divide"):
+            as_rows(make(values))
+    with pytest.raises(DataError, match=r"integer that float64 cannot hold.*row 0, column 1\."):
+        as_rows([1, 10**400])
+    np.testing.assert_array_equal(as_rows([[2**64], [10**300]]).in_memory(), [[2.0**64], [1e300]])
+
+
 def test_objects_that_are_no_numbers_are_a_type_error():
     with pytest.raises(InputTypeError, match=r"float.* argument must be"):
         as_rows(np.array([[{}, 1], [2, 3]], dtype=object))
@@ -384,6 +395,28 @@ def test_torch_dtypes():
 
 
 # ------------------------------------------------------------ sparse matrices
+
+
+def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():
+    table = pd.DataFrame([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]], columns=["a", "b", "sparse"], index=["r", "s"])
+    for kind in (float, np.float32, int, bool):
+        values = table.astype(kind)
+        rows = as_rows(values.astype(pd.SparseDtype(kind, kind(0))))
+        assert rows.is_sparse
+        assert rows.feature_names == ("a", "b", "sparse")
+        assert rows.row_names == ("r", "s")
+        np.testing.assert_array_equal(rows.in_memory().toarray(), values)
+    for fill in (1.0, np.nan):
+        rows = as_rows(table.astype(pd.SparseDtype(float, fill)))
+        assert not rows.is_sparse
+        assert rows.feature_names == ("a", "b", "sparse")
+        np.testing.assert_array_equal(rows.in_memory(), table)
+    sparse_frame = table.astype(pd.SparseDtype(float, 0.0))
+    with pytest.raises(DataError, match=r"Pass X\.toarray\(\), of a frame X\.sparse\.to_dense\(\)"):
+        Whitener().fit(sparse_frame)
+    model = PCA(1).fit(sparse_frame)
+    assert model.feature_names_in_.tolist() == ["a", "b", "sparse"]
+    np.testing.assert_allclose(model.transform(sparse_frame), model.transform(table), atol=1e-12)
 
 
 def test_every_sparse_format_becomes_csr_in_float64():

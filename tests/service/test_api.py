@@ -2,16 +2,19 @@
 
 import io
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from scipy import sparse
+from scipy.io import savemat
 
 import gramian
 from gramian import PCA
 from gramian.faces import Gallery, identify
-from served import BINARY, CSV, FACES, NPY, X, client_of, npy, until
+from served import BINARY, CSV, FACES, NPY, Limits, X, client_of, npy, serving, until
 
 NEW = X[:4] + 0.25
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -201,6 +204,40 @@ def test_a_fit_from_its_plan_to_its_model(client):
     assert saved[8:9] == b"{"
 
 
+def test_files_of_arrays_are_told_from_their_content(client):
+    kept, values = {}, np.where(X > 0, X, 0)
+    for name, write in (
+        ("npy", lambda file: np.save(file, values)),
+        ("csc", lambda file: sparse.save_npz(file, sparse.csc_matrix(values))),
+        ("mat4", lambda file: savemat(file, {"X": values}, format="4")),
+        ("mat5", lambda file: savemat(file, {"X": values}, format="5")),
+    ):
+        stream = io.BytesIO()
+        write(stream)
+        got = client.post("/api/v1/data?draft=true", content=stream.getvalue(), headers=BINARY)
+        assert got.status_code == 201, got.text
+        facts = got.json()["facts"]
+        assert (facts["rows"], facts["columns"], facts["problem"]) == (60, 5, None)
+        kept[name] = got.json()["id"]
+    fit = {"data": kept["csc"], "parameters": {"n_components": 2}}
+    job = client.post("/api/v1/jobs", json=fit).json()["id"]
+    until(lambda: client.get(f"/api/v1/jobs/{job}").json()["state"] == "done")
+    model = client.get(f"/api/v1/jobs/{job}/result").json()["id"]
+    expected = PCA(2).fit_transform(values)
+    for data in kept.values():
+        got = client.post(f"/api/v1/models/{model}/transform?data={data}")
+        assert got.status_code == 200, got.text
+        np.testing.assert_allclose(got.json()["values"], expected, atol=1e-6)
+    for place in ("figures/scores", "report", "code"):
+        assert client.get(f"/api/v1/models/{model}/{place}?data={kept['csc']}").status_code == 200
+    fit |= {"estimator": "KernelPCA", "parameters": {"kernel": "rbf", "gamma": 0.05, "n_components": 2}}
+    job = client.post("/api/v1/jobs", json=fit).json()["id"]
+    until(lambda: client.get(f"/api/v1/jobs/{job}").json()["state"] == "done")
+    model = client.get(f"/api/v1/jobs/{job}/result").json()["id"]
+    got = client.post(f"/api/v1/models/{model}/reconstruct?data={kept['csc']}")
+    assert (got.status_code, "does not go back to rows" in got.json()["error"]) == (422, True)
+
+
 def test_a_fit_that_cannot_be_is_refused_at_once(client):
     data = client.post("/api/v1/data", content=npy(X), headers=NPY).json()["id"]
     for fit, word in (
@@ -237,6 +274,34 @@ def test_a_fit_is_cancelled_and_others_wait_their_turn(client):
     until(lambda: client.get(f"/api/v1/jobs/{again['id']}").json()["state"] == "done")
 
 
+def test_head_is_get_without_a_body(client, ids):
+    data = client.post("/api/v1/data?label=kind", content=table_csv(X), headers=CSV).json()["id"]
+    fit = {"data": data, "parameters": {"n_components": 1}}
+    job = client.post("/api/v1/jobs", json=fit).json()["id"]
+    until(lambda: client.get(f"/api/v1/jobs/{job}").json()["state"] == "done")
+    model = f"/api/v1/models/{ids['pca']}"
+    places = [
+        "/",
+        "/healthz",
+        "/docs",
+        "/static/page.css",
+        "/api/v1",
+        "/api/v1/openapi.json",
+        "/api/v1/models",
+    ]
+    places += [model, f"{model}/file", f"{model}/components", f"/api/v1/jobs/{job}/events"]
+    for place in (*places, "/nowhere", f"/api/v1/models/{32 * '0'}"):
+        head, got = client.head(place), client.get(place)
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        varies = ("date", "set-cookie")
+        assert {name: value for name, value in head.headers.items() if name not in varies} == {
+            name: value for name, value in got.headers.items() if name not in varies
+        }
+    assert client.head(f"{model}/transform").status_code == 405
+    text = client.get("/metrics").text
+    assert 'gramian_requests_total{method="HEAD",route="/api/v1/models/{id}/file",status="200"}' in text
+
+
 def test_what_watches_and_what_explains(client, ids):
     assert client.get("/healthz").json() == {"status": "ok"}
     client.post(f"/api/v1/models/{ids['pca']}/transform", json=NEW.tolist())
@@ -248,3 +313,17 @@ def test_what_watches_and_what_explains(client, ids):
     assert client.get("/").status_code == 200
     assert "<h1>" in client.get("/").text
     assert client.get("/api/v1").json()["keeps_models"] is False
+
+
+def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv")
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write("a,b\n1,x\n")
+    except OSError:
+        pytest.skip("names are UTF-8 here")
+    with serving(path, limits=Limits(workers=1)) as server, client_of(server) as somebody:
+        (item,) = somebody.get("/api/v1/data").json()
+        assert item["name"] == "\\udcff.csv"
+        assert item["facts"]["problem"].startswith("\\udcff.csv has 1 column")
+        assert somebody.get(f"/data/{item['id']}").status_code == 200

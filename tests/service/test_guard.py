@@ -156,7 +156,7 @@ def test_paths_are_no_paths(client, server, files):
     for name in ("../../x", "/etc/passwd", "a\0b", "\N{PILE OF POO}"):
         got = client.post(f"{API}/data", params={"name": name}, content=b"a,b\n1,2\n3,5\n", headers=CSV)
         assert got.json()["name"] == name
-    made = re.compile(r"[0-9a-f]{32}(-[0-9a-f]{8})?\.(csv|gramian|json|npy)")
+    made = re.compile(r"[0-9a-f]{32}(-[0-9a-f]{8})?(\.(csv|gramian|json|npy|facts))?")
     kept = [path.name for path in server.app.state.gramian.visitors.folder.glob("*/*")]
     assert kept
     assert all(map(made.fullmatch, kept))
@@ -198,7 +198,7 @@ def test_too_large_and_too_slow_and_too_much(monkeypatch):
             assert other.post(f"{API}/data", content=big, headers=CSV).status_code == 413
         with client_of(server) as third:
             got = third.post(f"{API}/data", content=rows, headers=CSV)
-            assert (got.status_code, got.headers["Retry-After"]) == (429, "60")
+            assert (got.status_code, got.headers["Retry-After"]) == (429, "10")
             # Few bytes that take more memory than a request has.
             stream = io.BytesIO()
             pa.parquet.write_table(pa.table({"a": np.zeros(20_000_000), "b": np.zeros(20_000_000)}), stream)
@@ -217,6 +217,15 @@ def test_too_large_and_too_slow_and_too_much(monkeypatch):
         assert client.get("/healthz").status_code == 200
 
 
+def test_answers_do_not_wait_for_acknowledgements(server, client):
+    client.get("/healthz")
+    connections = server.server_state.connections
+    assert connections
+    for connection in list(connections):
+        found = connection.transport.get_extra_info("socket")
+        assert found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_worker_that_dies(server, client, ids):
     place = f"{API}/models/{ids['pca']}/transform"
     pool = server.app.state.gramian.quick
@@ -228,18 +237,25 @@ def test_a_worker_that_dies(server, client, ids):
 
 
 def test_the_token(monkeypatch):
-    monkeypatch.setenv("GRAMIAN_TOKEN", "s3cret")
+    monkeypatch.setenv("GRAMIAN_TOKEN", "s3cret-s3cret-s3cret")
     with serving(limits=Limits(workers=0)) as server, client_of(server) as client:
-        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Cookie": "gramian_pass=s3cret"}):
+        for headers in (
+            {},
+            {"Authorization": "Bearer wrong"},
+            {"Cookie": f"gramian_pass_{port_of(server)}=s3cret-s3cret-s3cret"},
+        ):
             for place in (f"{API}/models", "/metrics", "/docs"):
                 assert client.get(place, headers=headers).status_code == 401
         assert client.get("/healthz").status_code == 200
-        assert client.get(f"{API}/models", headers={"Authorization": "Bearer s3cret"}).status_code == 200
+        assert (
+            client.get(f"{API}/models", headers={"Authorization": "Bearer s3cret-s3cret-s3cret"}).status_code
+            == 200
+        )
         assert client.post(f"{API}/login", json={"token": "wrong"}).status_code == 401
-        got = client.post(f"{API}/login", json={"token": "s3cret"})
+        got = client.post(f"{API}/login", json={"token": "s3cret-s3cret-s3cret"})
         cookie = got.headers["set-cookie"]
         assert "HttpOnly; SameSite=Strict" in cookie
-        assert "s3cret" not in cookie
+        assert "s3cret-s3cret-s3cret" not in cookie
         assert client.get(f"{API}/models").status_code == 200
         # With a token the address may be written out; a name that is not ours may not.
         assert client.get("/healthz", headers={"Host": "192.0.2.7:80"}).status_code == 200

@@ -16,6 +16,7 @@ from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.plots.drawable import drawable
 from gramian.report.survey import survey
+from gramian.service import looks
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
@@ -207,6 +208,11 @@ def test_a_width_and_a_kernel(visitor, beside):
         got = visitor.post(f"{API}/kernels", json={"expression": wrong})
         assert (got.status_code, word in got.json()["error"]) == (422, True), got.text
     assert visitor.post(f"{API}/kernels", json={"expression": "x" * 1001}).status_code == 422
+
+
+def test_a_search_for_a_counter_example_ends_at_its_time_limit():
+    answer = looks.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
+    assert "It ended at its time limit" in answer["text"]
 
 
 @pytest.mark.walk

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from gramian.errors import FileError
-from gramian.store import atomic_folder, finish_folder
+from gramian.store import atomic_folder, finish_folder, readable_file
 from gramian.store.atomic import LIST, READY, WRITING
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -192,14 +192,104 @@ def test_permissions_of_old_files_stay(folder):
     assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == 0o600
 
 
-def test_a_list_of_somebody_else_moves_nothing_outside(folder):
+def unfinished(folder, plan, files=()):
+    """A replacement that waits to be finished, with any list."""
     (folder / READY).mkdir()
+    for name in files:
+        (folder / READY / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / READY / name).write_bytes(b"new")
+    (folder / READY / LIST).write_text(plan if isinstance(plan, str) else json.dumps(plan))
+
+
+def everything(place):
+    """Every file and link below a place, with its content or target."""
+    return {
+        path: os.readlink(path) if path.is_symlink() else path.read_bytes()
+        for path in sorted(place.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }
+
+
+HOSTILE = ["../victim", "/victim", "parts/../../victim", "./../victim", "..", "out/victim", "a\\b", "C:x"]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "", 7, None])
+@pytest.mark.parametrize("key", ["remove", "move", "last"])
+def test_a_list_of_somebody_else_moves_and_removes_nothing(folder, key, name):
+    if key == "last" and name is None:
+        pytest.skip("a list without a last file is one of ours")
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (outside / "victim").write_bytes(b"mine")
     (folder.parent / "victim").write_bytes(b"mine")
-    plan = {"remove": ["../victim"], "move": [], "last": None}
-    (folder / READY / LIST).write_text(json.dumps(plan))
-    with pytest.raises(FileError, match=r"was not written by gramian: it names \.\./victim"):
+    (folder / "out").symlink_to(outside)
+    name = os.fspath(folder.parent / "victim") if name == "/victim" else name
+    plan = {"remove": ["a.csv"], "move": ["b.csv"], "last": None}
+    plan[key] = name if key == "last" else [*plan[key], name]
+    unfinished(folder, plan, files=["b.csv"])
+    before = everything(folder.parent)
+    for write_into in (finish_folder, lambda place: write(place, NEW, OLD)):
+        with pytest.raises(FileError, match=r"ready\.tmp was not written by gramian: .* Remove it\."):
+            write_into(folder)
+        assert everything(folder.parent) == before
+
+
+@pytest.mark.parametrize("plan", ["", "[]", "{", "{}", '{"remove": 1, "move": [], "last": null}', 5000 * "["])
+def test_a_list_that_is_none_is_an_error(folder, plan):
+    unfinished(folder, plan)
+    with pytest.raises(FileError, match="was not written by gramian"):
         finish_folder(folder)
-    assert (folder.parent / "victim").exists()
+
+
+@pytest.mark.parametrize("link", [READY, WRITING, f"{READY}/{LIST}", f"{READY}/a.csv", f"{READY}/sub"])
+@pytest.mark.parametrize("to", ["folder", "file"])
+def test_links_in_place_of_unfinished_files_are_not_followed(folder, link, to):
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    plan = {"remove": [], "move": ["a.csv", "sub/x"], "last": None}
+    for name in ("a.csv", "x"):
+        (outside / name).write_bytes(b"mine")
+    (outside / LIST).write_text(json.dumps(plan))
+    if link.startswith(f"{READY}/"):
+        unfinished(folder, plan)
+        (folder / link).unlink(missing_ok=True)
+    (folder / link).symlink_to(outside if to == "folder" else outside / LIST)
+    before = everything(folder.parent)
+    if to == "folder" and link.endswith(LIST):
+        finish_folder(folder)  # a folder is no list
+        assert everything(outside) == {path: before[path] for path in everything(outside)}
+        return
+    with pytest.raises(FileError, match=r"link.* Remove it\."):
+        finish_folder(folder)
+    assert everything(folder.parent) == before
+
+
+def test_a_link_to_a_folder_is_never_written_through(folder):
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (outside / "1.png").write_bytes(b"mine")
+    (folder / "more").symlink_to(outside)
+    before = everything(folder.parent)
+    with pytest.raises(FileError, match="more is a link, and files in it would be replaced"):
+        write(folder, {"more/1.png": b"new"})
+    assert everything(folder.parent) == before
+
+
+def test_a_reader_takes_a_complete_file_and_moves_nothing(folder):
+    for files, place in ([], folder), (["a.csv", "b.csv"], folder / READY):
+        unfinished(folder, {"remove": [], "move": list(files), "last": None}, files)
+        before = everything(folder)
+        assert readable_file(folder, "a.csv") == folder / "a.csv"
+        assert readable_file(folder, "b.csv") == place / "b.csv"
+        assert everything(folder) == before
+        finish_folder(folder)
+
+
+def test_a_reader_takes_nothing_from_behind_a_link(folder):
+    (folder.parent / "outside").mkdir()
+    (folder.parent / "outside" / "b.csv").write_bytes(b"mine")
+    (folder / READY).symlink_to(folder.parent / "outside")
+    assert readable_file(folder, "b.csv") == folder / "b.csv"
 
 
 def test_a_file_in_place_of_the_folder(tmp_path):

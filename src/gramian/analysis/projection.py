@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.whitening import divided, multiplied
-from gramian.arrays import from_numpy, numpy_dtype, to_dtype, to_numpy
+from gramian.arrays import from_numpy, numpy_dtype, require_range, to_dtype, to_numpy
 from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray
 from gramian.rows import Rows
@@ -43,18 +43,25 @@ class LinearProjection:
         return CenteredRows(rows, self.center, self.divisor, 0, np.zeros(1), 0.0)
 
     def scores(self, rows: Rows) -> Any:
-        """Return the scores of rows, shape (n, k); a NaN or infinite entry is refused."""
+        """Return the scores of rows, shape (n, k).
+
+        Raises
+        ------
+        DataError
+            For NaN and infinity, and where a score is beyond the range of the rows' dtype.
+        """
         view = self.centered(rows)
         # One memory layout, so that a model read from a file gives the same bits.
         W = np.ascontiguousarray(to_numpy(self.directions).T, dtype=view.arithmetic)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = view.times(from_numpy(W, rows.like))
+            scores = to_dtype(view.times(from_numpy(W, rows.like)), rows.dtype)
             finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
         if not finite:
             rows.require_finite()
-        scores = to_dtype(scores, rows.dtype)
         scores[:, self.rank :] = 0
+        if not finite:  # or only their sum is beyond the range
+            require_range(scores, "Scores")
         return self.whitened(scores)
 
     def whitened(self, scores: Any) -> Any:
@@ -62,18 +69,26 @@ class LinearProjection:
         return scores if self.deviations is None else divided(scores, self.deviations)
 
     def back(self, scores: Any) -> Any:
-        """Return ``center + divisor * (scores . directions)``, shape (n, d)."""
+        """Return ``center + divisor * (scores . directions)``, shape (n, d).
+
+        Raises
+        ------
+        DataError
+            Where a row is beyond the range of the scores' dtype.
+        """
         dtype = numpy_dtype(scores)
 
         def like(values: Any) -> Any:
             return from_numpy(np.ascontiguousarray(values, dtype=dtype), scores)
 
-        if self.deviations is not None:
-            scores = multiplied(scores, self.deviations)
-        rows = scores @ like(to_numpy(self.directions))
-        if self.divisor is not None:
-            rows = rows * like(self.divisor)[None, :]
-        return rows + like(self.center)[None, :]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.deviations is not None:
+                scores = multiplied(scores, self.deviations)
+            rows = scores @ like(to_numpy(self.directions))
+            if self.divisor is not None:
+                rows = rows * like(self.divisor)[None, :]
+            rows = rows + like(self.center)[None, :]
+        return require_range(rows, "Rows of these scores")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from gramian.arrays import (
     namespace,
     numpy_dtype,
     power_of_two,
+    require_range,
     to_dtype,
     to_float64,
     to_numpy,
@@ -494,7 +495,16 @@ class Whitening:
         Parameters
         ----------
         Z : array of shape (n, k) or (n, d)
+
+        Raises
+        ------
+        DataError
+            Where a row is beyond the range of the values' dtype.
         """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return require_range(self._undone(Z), "Rows of these whitened values")
+
+    def _undone(self, Z: Any) -> Any:
         dtype = numpy_dtype(Z)
 
         def like(values: Any, kind: Any = np.float64) -> Any:

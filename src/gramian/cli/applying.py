@@ -181,6 +181,7 @@ class _Place:
         check_place(Path(out))
         check_not_input(out, *inputs)
         pictures.check_picture_folder(Path(out), reconstruction.LIST)
+        check_not_input(out, *inputs, replaced=list(Path(out).rglob("*")))
 
     def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:
         table = read_new_data(data, reading, self.fitted, limit, engine)

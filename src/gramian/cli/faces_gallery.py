@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.checks import counted
+from gramian.checks import counted, shown
 from gramian.cli.faces_options import (
     FacesModel,
     Far,
@@ -26,7 +26,7 @@ from gramian.cli.options import JsonFlag, argument, asked, option, spread, switc
 from gramian.cli.outputs import answer, check_file
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
-from gramian.faces.names import person_name, shown
+from gramian.faces.names import person_name
 
 SHOWN = 3
 Skipped = tuple[str, str]

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-from gramian.checks import counted
+from gramian.checks import counted, shown
 from gramian.cli.faces_options import (
     FacesData,
     FacesModel,
@@ -20,7 +20,6 @@ from gramian.cli.options import JsonFlag, Seed, argument, asked, out, spread
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
-from gramian.faces.names import shown
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 SHOWN = 23

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gramian.checks import shown
 from gramian.cli.inputs import read_model
 from gramian.cli.options import argument, asked, option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
-from gramian.faces.names import shown
 
 FacesData = Annotated[
     str,

@@ -53,18 +53,20 @@ def fit(
     the plan and the certificate are printed, and nothing is written.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.report.results import check_folder, write_results
+    from gramian.report.results import check_folder, own_files, write_results
     from gramian.store import remove_checkpoint
 
     made = estimator(model)
     to_folder = out is not None and not is_model_file(out)
     _check_writing(model, writing, to_folder)
     if out is not None:
-        check_not_input(out, *reading.inputs(data))
+        inputs = reading.inputs(data)
         if to_folder:
             check_place(Path(out))
             check_folder(Path(out))
+            check_not_input(out, *inputs, replaced=[Path(out) / name for name in own_files(Path(out))])
         else:
+            check_not_input(out, *inputs)
             check_file(out)
     limit = memory_limit_bytes(model.memory_limit)
     keep = writing.checkpoint is not None and model.kernel is None

@@ -3,7 +3,6 @@
 import math
 import os
 import sys
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from gramian.checks import amount
 from gramian.cli.options import Engine, Reading
 from gramian.cli.progress import progress, say
-from gramian.errors import FileError, MemoryLimitError, ParameterError
+from gramian.errors import MemoryLimitError, ParameterError
 
 HERE = Engine()
 
@@ -120,21 +119,28 @@ def refuse_folder(table: Any, out: str) -> None:
 
 def model_path(model: str) -> Path:
     """Return the model file that is meant: the one in it, for a folder written by fit."""
-    from gramian.store import finish_folder
+    from gramian.store import readable_file
 
     path = Path(model)
-    inside = path / "model.gramian"
     if not os.path.isdir(path):
         return path
-    # What a fit left that was killed while it replaced files; who may not write there reads what is there.
-    with suppress(FileError):
-        finish_folder(path)
+    inside = readable_file(path, "model.gramian")
     return inside if os.path.exists(inside) else path
 
 
 def read_model(model: str) -> Any:
-    """Open a saved model."""
+    """Open a saved model.
+
+    Raises
+    ------
+    GramianError
+        For a stream of too few rows, which is no model yet.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
     from gramian.loading import load
 
     with progress(f"reading {model}"):
-        return load(model_path(model))
+        fitted = load(model_path(model))
+        check_is_fitted(fitted)
+        return fitted

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gramian.checks import check_number
 from gramian.cli.inputs import read_table
 from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, asked, help_alone, spread
 from gramian.cli.outputs import answer
@@ -11,6 +12,7 @@ from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 NOT_A_KERNEL = 1
+TIME_LIMIT = 30.0  # seconds, as long as a server works for a visitor
 
 kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -59,6 +61,9 @@ def kernels_audit(
         "NUMBER", "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]"
     ),
     seed: Seed = 0,
+    time_limit: float | None = asked(
+        "SECONDS", f"End the search after so long, and report what it tried. [{TIME_LIMIT:g}]"
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether a function is a kernel, with proof or counter-example.
@@ -69,6 +74,10 @@ def kernels_audit(
     from gramian.kernels.auditing import audit
     from gramian.report.facts import audit_facts
 
+    if time_limit is not None:
+        check_number("--time-limit", time_limit, above=0)
+        if data is not None:
+            raise ParameterError("--time-limit is about the search without DATA. Leave it out.")
     given = as_arguments(reading)
     if data is None and given:
         raise ParameterError(f"{given[0]} is about reading data, and none is given. Name the DATA to test.")
@@ -81,9 +90,10 @@ def kernels_audit(
         if kernel != "precomputed":
             # Names of columns end here, and widths that depend on the data are shown as numbers.
             audited = audited.resolve(rows, table.feature_names)
-    options = {} if value_tol is None else {"value_tol": value_tol}
+    options: dict[str, Any] = {} if value_tol is None else {"value_tol": value_tol}
+    options |= {"n_features": features, "random_state": seed, "time_limit": time_limit or TIME_LIMIT}
     with progress("auditing"):
-        report = audit(audited, rows, n_features=features, random_state=seed, **options)
+        report = audit(audited, rows, **options)
     answer(as_json, audit_facts(report), report)
     if report.valid is False:
         raise typer.Exit(NOT_A_KERNEL)

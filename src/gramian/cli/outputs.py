@@ -3,10 +3,14 @@
 import codecs
 import json
 import os
+import re
+import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from gramian.checks import is_hidden, shown_lines
 from gramian.errors import FileError, ParameterError
 
 TABLES = (".csv", ".parquet", ".npy", ".zarr")
@@ -93,7 +97,16 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     check_out(out, as_json, *inputs)
     if kind == "zarr":
         require_zarr(f"writing {out}")
-    return (sys.stdout.buffer if out == "-" else out), kind
+    if out != "-":
+        return out, kind
+    return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
+
+
+class _Terminal:
+    """Writes a table to a terminal, with control characters as escapes; files and pipes keep them."""
+
+    def write(self, content: bytes) -> None:
+        sys.stdout.write(shown_lines(content.decode("utf-8", "surrogateescape")))
 
 
 def check_out(out: str, as_json: bool, *inputs: str) -> None:
@@ -110,18 +123,42 @@ def check_out(out: str, as_json: bool, *inputs: str) -> None:
         raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
 
 
-def check_not_input(out: str, *inputs: str) -> None:
-    """Refuse to write over what is read.
+def check_not_input(out: str, *inputs: str, replaced: Sequence[Path] = ()) -> None:
+    """Refuse to write over what is read, under whatever name.
+
+    Parameters
+    ----------
+    out : str
+    *inputs : str
+        Files and folders, perhaps with ``::KEY``, and ``-`` for standard input.
+    replaced : sequence of Path
+        Files in the folder ``out`` that may be replaced or removed.
 
     Raises
     ------
     ParameterError
-        If the output is one of the inputs.
+        If an input is the output, one of these files, or a folder of them in the output.
     """
-    for name in inputs:
-        place = name.rpartition("::")[0] if "::" in name and not os.path.exists(name) else name
-        if name != "-" and os.path.exists(place) and os.path.exists(out) and os.path.samefile(place, out):
-            raise ParameterError(f"-o {out} is what is read. Choose another name for the output.")
+    read = {identity for name in inputs if (identity := _identity(name)) is not None}
+    if not read:
+        return
+    if _identity(out) in read:
+        raise ParameterError(f"-o {out} is what is read. Choose another name for the output.")
+    inside = {folder for path in replaced for folder in path.parents if folder.is_relative_to(out)}
+    for path in (*replaced, *(inside - {Path(out)})):
+        if _identity(str(path)) in read:
+            raise ParameterError(f"-o {out} would replace {path}, which is read. Choose another folder.")
+
+
+def _identity(name: str) -> tuple[int, int] | None:
+    """Return what is the same for all names of a file or folder; None for pipes, devices and nothing."""
+    place = name.rpartition("::")[0] if "::" in name and not os.path.exists(name) else name
+    try:
+        about = os.fstat(sys.stdin.fileno()) if name == "-" else os.stat(place)
+    except (AttributeError, OSError, ValueError):  # of standard input too, which may be closed or no file
+        return None
+    mode = about.st_mode
+    return (about.st_dev, about.st_ino) if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
 
 
 def answer(as_json: bool, facts: Any, text: object, file: TextIO | None = None) -> None:
@@ -129,16 +166,25 @@ def answer(as_json: bool, facts: Any, text: object, file: TextIO | None = None) 
     if as_json:
         print_json(facts)
     else:
-        print(text, file=file)
+        print(shown_lines(text), file=file)
 
 
 def print_json(facts: Any) -> None:
-    """Print what is valid JSON in every encoding: names as they are in UTF-8, escaped in any other."""
+    """Print valid JSON in every encoding: names as they are in UTF-8, escaped in any other.
+
+    What could control a terminal is escaped too.
+    """
     from gramian.report.facts import plain
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     readable = codecs.lookup(encoding).name == "utf-8"
-    print(json.dumps(plain(facts), indent=2, ensure_ascii=not readable, allow_nan=False))
+    text = json.dumps(plain(facts), indent=2, ensure_ascii=not readable, allow_nan=False)
+    print(re.sub(r"[^\n -~]", _in_json, text))
+
+
+def _in_json(match: re.Match[str]) -> str:
+    letter = match[0]
+    return json.dumps(letter)[1:-1] if is_hidden(letter, 0) else letter
 
 
 def model_lines(model: Any) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from gramian.faces.names import shown
+from gramian.checks import shown
 
 DELAY = 1.0
 _shown: list["_Line"] = []
@@ -85,7 +85,7 @@ class _Line(logging.Handler):
     def _draw(self) -> None:
         if self.bar is None:
             return
-        text = f"{self._doing} ... {', '.join(filter(None, (self._part, self._said)))}"
+        text = shown(f"{self._doing} ... {', '.join(filter(None, (self._part, self._said)))}")
         self.bar.columns = self._columns[self._total > 0]
         self.bar.update(
             self.bar.task_ids[0], description=text, completed=self._done, total=self._total or None

@@ -1,14 +1,17 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import typer
 
+from gramian.checks import shown
 from gramian.cli.app import app
 from gramian.cli.progress import say
 from gramian.errors import (
@@ -25,7 +28,7 @@ from gramian.errors import (
     shortened,
 )
 
-DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, DATA_ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 
@@ -44,7 +47,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
-            code = _invoke(list(sys.argv[1:] if arguments is None else arguments))
+            with _unwound_by_sigterm() as terminated:
+                code = _invoke(list(sys.argv[1:] if arguments is None else arguments), terminated)
+            if terminated:
+                code = TERMINATED
             sys.stdout.flush()
         except BrokenPipeError:
             lead_nowhere("stdout")
@@ -64,7 +70,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return code
 
 
-def _invoke(arguments: list[str]) -> int:
+def _invoke(arguments: list[str], terminated: list[int]) -> int:
     command = typer.main.get_command(app)
     try:
         code = command.main(args=arguments, prog_name="gramian", standalone_mode=False)
@@ -84,11 +90,36 @@ def _invoke(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except SystemExit as end:
-        # The parser ends the process like this when the reader of its output went away.
+        # Of the parser, when the reader of its output went away, or of a command that has said why.
         return end.code if isinstance(end.code, int) else DATA_ERROR
-    if code == INTERRUPTED:
-        return _fail("interrupted; no file was left half-written.", INTERRUPTED)
+    if terminated or code == INTERRUPTED:
+        word = "terminated" if terminated else "interrupted"
+        return _fail(f"{word}; no file was left half-written.", INTERRUPTED)
     return code if isinstance(code, int) else DONE
+
+
+@contextmanager
+def _unwound_by_sigterm() -> Iterator[list[int]]:
+    """Let SIGTERM end a command as Ctrl-C does, so that temporary files are removed.
+
+    Yields a list, into which the first such signal is put; later ones change nothing.
+    """
+    terminated: list[int] = []
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield terminated
+        return
+
+    def unwind(number: int, frame: object) -> None:
+        if not terminated:
+            terminated.append(number)
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, unwind)
+    try:
+        yield terminated
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fail(message: str, code: int) -> int:
@@ -100,7 +131,7 @@ def _fail(message: str, code: int) -> int:
     say(f"gramian: {first}")
     with suppress(OSError):
         for line in drawn:
-            print(line, file=sys.stderr, flush=True)
+            print(shown(line), file=sys.stderr, flush=True)
     return code
 
 

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.checks import check_choice, check_integer
+from gramian.checks import check_choice, check_integer, shown_lines
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
 from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, asked, only_for, spread, switch
@@ -97,7 +97,7 @@ def select(
     except KeyboardInterrupt:
         # A wrapper keeps what it has found so far.
         if getattr(model, "history_", None):
-            print(model.history_, file=sys.stderr)
+            print(shown_lines(model.history_), file=sys.stderr)
         raise
     names = [str(name) for name in model.get_feature_names_out()]
     if out is not None:

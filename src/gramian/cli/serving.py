@@ -1,6 +1,7 @@
 """The command that shows a page and answers over HTTP: ``serve``."""
 
 import os
+import sys
 import webbrowser
 from typing import Annotated
 
@@ -8,7 +9,6 @@ import typer
 
 from gramian.checks import check_integer
 from gramian.cli.options import option
-from gramian.cli.progress import say
 from gramian.errors import ParameterError
 
 
@@ -28,17 +28,39 @@ def serve(
     port: Annotated[int, option("--port", "NUMBER", "0 takes a free one. [8765]")] = 8765,
     store: Annotated[
         str | None,
-        option("--store", "DIR", "Keep models here, for everybody and for the next time. [nothing is kept]"),
+        option(
+            "--store",
+            "DIR",
+            "Keep models here, for everybody and for the next time: a new or an empty folder, or an earlier "
+            "store. [nothing is kept]",
+        ),
+    ] = None,
+    store_bytes: Annotated[
+        str | None,
+        option("--store-bytes", "SIZE", "The most that models of --store may take, such as 50GB. [10GiB]"),
     ] = None,
     token: Annotated[
         str | None,
         option(
-            "--token", "TEXT", "What visitors must know. GRAMIAN_TOKEN does not show it to others. [none]"
+            "--token",
+            "TEXT",
+            "What visitors must know, 16 characters or more. GRAMIAN_TOKEN hides it from others. [none]",
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
         option("--allow-host", "NAME", "Another name of this machine, as of a proxy; may be repeated."),
+    ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="An HTTPS proxy is in front, which passes on Host, X-Forwarded-Proto and X-Forwarded-For.",
+        ),
+    ] = False,
+    proxy_address: Annotated[
+        list[str] | None,
+        option("--proxy-address", "ADDRESS", "Where that proxy is; may be repeated. [this machine]"),
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
     api_only: Annotated[
@@ -49,29 +71,51 @@ def serve(
 
     On the page: upload data or take an example, see the plan, fit, look at the figures. The routes for
     programs are listed under /docs. Only this machine is answered unless there is a token. Runs until
-    Ctrl-C; standard error has one line of JSON for every request.
+    Ctrl-C; standard error has lines of JSON only, one for every request.
     """
-    from gramian.service import create_app
+    from gramian.arrays import parse_bytes
+    from gramian.service import Limits, create_app
     from gramian.service.listening import Server
-    from gramian.service.logs import log_as_json
+    from gramian.service.logs import LOG, log_as_json
     from gramian.service.settings import is_loopback
 
     check_integer("--port", port, 0, 65535)
     token = token or os.environ.get("GRAMIAN_TOKEN") or None
-    if token is None and not is_loopback(host):
+    opening = [] if is_loopback(host) else [f"--host {host}"]
+    opening += [f"--allow-host {name}" for name in allow_host or ()]
+    opening += ["--behind-proxy"] * behind_proxy + ["--proxy-address"] * bool(proxy_address)
+    if token is None and opening:
         raise ParameterError(
-            f"--host {host} lets other machines in, and there is no token. Give --token or set "
-            "GRAMIAN_TOKEN, or leave --host out to answer this machine only."
+            f"{opening[0]} lets other machines in, and there is no token. Give --token or set "
+            f"GRAMIAN_TOKEN, or leave {opening[0].split()[0]} out to answer this machine only."
         )
+    if store_bytes is not None and store is None:
+        raise ParameterError("--store-bytes is about a store. Give --store DIR too, or leave it out.")
+    most = {} if store_bytes is None else {"store_bytes": parse_bytes(store_bytes, "--store-bytes ")}
     names = [*(allow_host or ()), *([] if host in ("0.0.0.0", "::") else [host])]
-    app = create_app(*(sources or ()), store=store, token=token, hosts=names, api_only=api_only)
-    log_as_json()
+    app = create_app(
+        *(sources or ()),
+        store=store,
+        token=token,
+        hosts=names,
+        behind_proxy=proxy_address or behind_proxy,
+        limits=Limits(**most),
+        api_only=api_only,
+    )
 
     def ready(url: str) -> None:
         known = "" if token is None else " Visitors need the token."
         page = "" if api_only else "open it in a browser, or see "
-        say(f"gramian answers at {url} until Ctrl-C: {page}the routes at {url}docs.{known}")
+        where = f"gramian answers at {url} until Ctrl-C: {page}the routes at {url}docs.{known}"
+        LOG.info(where)
+        print(where, flush=True)
         if not no_open and not api_only:
             webbrowser.open(url)
 
-    Server(app, host, port, ready).listen()
+    server = Server(app, host, port, ready)
+    log_as_json()
+    try:
+        server.listen()
+    except KeyboardInterrupt:
+        LOG.info("stopped")
+        sys.exit(130)  # the last line is JSON, too

@@ -95,6 +95,7 @@ def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, An
         )
     check_place(Path(out))
     check_picture_folder(Path(out), LIST)
+    check_not_input(out, *inputs, replaced=list(Path(out).rglob("*")))
     return "pictures", out
 
 

@@ -36,7 +36,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _num_features, check_is_fitted, validate_data
 
 import gramian
-from gramian.arrays import from_numpy, numpy_dtype, to_dtype
+from gramian.arrays import from_numpy, moved, numpy_dtype, to_dtype
 from gramian.errors import GramianError, RankWarning
 
 __all__ = [
@@ -75,9 +75,10 @@ LEAST_SQUARE = 1.01e-12  # what scikit-learn raises smaller eigenvalues of landm
 class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.PCA`, fitted by :class:`gramian.PCA`.
 
-    ``"randomized"`` and ``"arpack"`` iterate until the answer is certified. ``copy``, ``iterated_power``,
-    ``n_oversamples`` and ``power_iteration_normalizer`` have nothing to do: data are never overwritten, and
-    the iteration measures when it is done.
+    ``"randomized"`` and ``"arpack"`` iterate until the answer is certified, to the last digits where
+    ``n_oversamples`` asks for as many vectors as there are. Otherwise it has nothing to do, nor have
+    ``copy``, ``iterated_power`` and ``power_iteration_normalizer``: data are never overwritten, and the
+    iteration measures when it is done.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -136,8 +137,12 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
         return found * signs[None, :] if scores else True
 
     def _tolerance(self, X: Any) -> float | None:
-        """ARPACK and LAPACK go to the last digits unless they are told otherwise."""
-        if self.tol or self.svd_solver not in ("arpack", "full"):
+        """ARPACK, LAPACK and random vectors of full number go to the last digits unless told otherwise."""
+        least = min(X.shape)
+        all_of_it = (
+            self.svd_solver == "randomized" and (self.n_components or least) + self.n_oversamples >= least
+        )
+        if self.tol or not (self.svd_solver in ("arpack", "full") or all_of_it):
             return self.tol or None
         return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
 
@@ -382,8 +387,8 @@ def _while_better(
     search.set_params(warm_start=True)
     d, forward = _num_features(X), search.direction == "forward"
     before, best = -np.inf, None
-    for moved in range(1, d):
-        search.set_params(n_features_to_select=moved if forward else d - moved).fit(X, y)
+    for steps in range(1, d):
+        search.set_params(n_features_to_select=steps if forward else d - steps).fit(X, y)
         if search.score_ - before < tol:
             break
         before, best = search.score_, search.n_features_to_select_
@@ -423,7 +428,8 @@ def _within_the_rank(model: Any, scores: Any) -> Any:
     count = model.n_components_
     if not model.whiten or getattr(model, "rank_", count) == count:
         return scores
-    return scores * (np.arange(count) < model.rank_)
+    components = model.components_
+    return scores * from_numpy((np.arange(count) < model.rank_).astype(numpy_dtype(components)), components)
 
 
 def _quietly(work: Any, X: Any) -> Any:
@@ -443,7 +449,7 @@ def _forget(model: Any) -> None:
 
 def _like(values: Any, components: Any) -> Any:
     """Values in the kind and dtype of the components, as scikit-learn has them."""
-    return to_dtype(from_numpy(values, components), numpy_dtype(components))
+    return to_dtype(moved(values, components), numpy_dtype(components))
 
 
 # Where scikit-learn's names are that gramian has too.

@@ -51,6 +51,7 @@ FLOOR = 1e-8
 # Rounding of float32 products, relative to the largest eigenvalue, above which float64 is taken.
 SINGLE = 1e-2
 COLUMNS = 20
+ROUNDINGS = 10  # of a random feature
 # Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
 STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 1.2e-9
 
@@ -139,6 +140,8 @@ class Features:
         Largest over least squared length that the basis was divided by.
     scale : float
         An even power of two that kernel values are divided by, where squares would leave float64's range.
+    noise : callable
+        From sums to the size of eigenvalues that the rounding of the functions alone can make.
     """
 
     values: Callable[[Any, Any], None]
@@ -149,6 +152,7 @@ class Features:
     bounds: Callable[[FeatureSums], Approximation]
     spread: float = 1.0
     scale: float = 1.0
+    noise: Callable[[FeatureSums], float] = lambda sums: (ROUNDINGS * EPS) ** 2 * sums.diagonal
 
     def sums(self, rows: Rows) -> FeatureSums:
         """Pass over the rows."""
@@ -203,6 +207,7 @@ def landmark_features(
         lambda sums: landmark_bounds(sums, basis),
         basis.largest / basis.smallest,
         scale,
+        lambda sums: rounding_of_values(sums, basis) ** 2 / basis.smallest,
     )
 
 
@@ -265,9 +270,14 @@ class FeatureProblem(Problem):
         """Sum of all eigenvalues of the exact matrix, or a bound on it."""
         return float(np.trace(self.matrix)) + (self.bounds.unexplained or 0.0)
 
+    @cached_property
+    def noise(self) -> float:
+        """Size of eigenvalues that the rounding of the functions alone can make."""
+        return self.features.noise(self.sums)
+
     def build(self, route: Route) -> SymmetricMatrix:
         """Return the matrix as an operator; what is rounding in the sums is none of its rank."""
-        made = SymmetricMatrix(self.matrix, psd=True)
+        made = SymmetricMatrix(self.matrix, psd=True, noise=self.noise)
         unit = float(np.finfo(np.float32 if self.sums.single else np.float64).eps) / 2
         shape = (self.sums.count, len(self.features.basis))
         rounding = product_tolerance(shape, unit, 1024) + 10 * unit * self.features.spread
@@ -286,7 +296,12 @@ class FeatureProblem(Problem):
 
     def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
         """Return it with how far the eigenvalues are from those of the exact matrix."""
-        return replace(certificate, approximation=self.bounds.scaled(self.features.scale))
+        made = replace(certificate, approximation=self.bounds.scaled(self.features.scale))
+        noise = self.noise * self.features.scale
+        if not made.values.size or made.values[0] > noise:
+            return made
+        why = f"no eigenvalue exceeds what rounding alone can make, {noise:.2g}."
+        return replace(made, ok=False, reasons=(*made.reasons, why))
 
     def coefficients(self, solved: Solved, count: int | None) -> tuple[Components, FloatArray]:
         """Return components, and the coefficients of the functions f in the scores, shape (m, k).
@@ -386,6 +401,12 @@ def feature_costs(
     return SymmetricCosts(rank or m, substitute=made, too_large=too_large)
 
 
+def rounding_of_values(sums: FeatureSums, basis: Basis, unit: float = EPS) -> float:
+    """Bound the Frobenius norm of the error of all kernel values between rows and landmarks."""
+    squares = float(np.trace(sums.squares))
+    return unit * math.sqrt(max(squares, 0.0)) + basis.error * math.sqrt(sums.count * len(basis.vectors))
+
+
 def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:
     """Bound what the projection onto the landmarks' span does to eigenvalues.
 
@@ -403,8 +424,7 @@ def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:
     squares = B.T @ products @ B
     explained = float(np.trace(squares))
     unit = float(np.finfo(np.float32 if sums.single else np.float64).eps)
-    values = math.sqrt(max(float(np.trace(products)), 0.0))
-    E = unit * values + basis.error * math.sqrt(n * m)
+    E = rounding_of_values(sums, basis, unit)
     T = math.sqrt(max(float(np.sum((B.T @ B) * squares)), 0.0))
     rounding = sums.rounding / basis.smallest + 2.0 * T * E + E * E / basis.smallest
     rounding += (basis.loss + 4 * m * EPS) * max(explained, 0.0)

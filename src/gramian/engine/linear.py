@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -24,8 +25,8 @@ from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.operator import Operator
-from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
-from gramian.records import Ask, Components, FloatArray, Spectrum
+from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
+from gramian.records import Ask, BoundKind, Components, FloatArray, Remainder, Spectrum
 from gramian.rows import Rows
 from gramian.rows.device import quick_double
 from gramian.solvers.route import Route
@@ -154,6 +155,77 @@ class LinearProblem(Problem):
         vectors, scores = _directions(solved, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
 
+    def hidden_by_offset(self, solved: Solved, components: Components) -> str:
+        """Say which variances above the tolerance are 0 because the data are far from 0; "" where none is."""
+        spectrum, noise, k = solved.spectrum, solved.operator.noise, components.values.size
+        top = float(spectrum.values.max(initial=0.0))
+        # Otherwise the rank is one of the data.
+        if solved.certificate is None or noise < (1 - 1e-9) * spectrum.rank_tolerance * top:
+            return ""
+        zeroed = spectrum.values[components.rank : k]
+        zeroed = zeroed[zeroed > solved.certificate.tol * top] * self.factor()
+        if not zeroed.size:
+            return ""
+        view = self.data_view()
+        assert view.norms is not None
+        varies = view.norms > 0
+        spread = view.norms[varies] / math.sqrt(self.weight)
+        ratio = float((np.abs(view.mean[varies]) / spread).max())
+        return (
+            f"{zeroed.size} of {k} components have variance 0, although their computed variances reach "
+            f"{zeroed.max():.3g}: the rounding of float64 numbers this far from 0 can make variances of up "
+            f"to {noise * self.factor():.3g} (the mean of a column is {ratio:.1e} times its standard "
+            "deviation). Subtract the offset in a wider type before X becomes float64."
+        )
+
+    def remainder(self, solved: Solved, found: Directions) -> Remainder:
+        """Return how far directions and variances are from the covariance of the rows.
+
+        Notes
+        -----
+        Let S be the scatter matrix, V the r directions with variance, t their eigenvalues, and P the
+        projector on the complement of V. Then ``S - V diag(t) V.T`` is ``P S P``, but for residuals, errors
+        of S and the loss of orthogonality. ``P S P`` is positive semi-definite. Its norm is at most its
+        trace, and at most the largest of the computed eigenvalues beyond r and of what bounds those that were
+        not computed. A positive semi-definite matrix less its diagonal has no larger norm. Directions lifted
+        from the Gram matrix leave ``C.T (I - B B.T) C`` with its vectors B, of the same norm.
+        """
+        spectrum, certificate, view = solved.spectrum, solved.certificate, self.measured()
+        assert certificate is not None
+        k, r, (n, d) = spectrum.values.size, found.components.rank, self.rows.shape
+        top, total = float(spectrum.values.max(initial=0.0)), view.total
+        error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
+        error = 4.0 * error + _rounding_of(found.vectors, solved.operator, top)
+        kind, complete = spectrum.error_kind, certificate.completeness
+        if isinstance(solved.operator, GramOperator) and numpy_dtype(found.vectors) != np.float64:
+            kind = "estimate"
+        trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
+        beyond = math.inf
+        if spectrum.complete and (k == min(n, d) or spectrum.rest.size):
+            beyond = float(spectrum.rest.max(initial=0.0))
+        elif complete is not None:
+            beyond = complete.bound / self.factor()
+        beyond = max(beyond, float(spectrum.values[r:].max(initial=0.0)))
+        if beyond < trace and complete is not None:
+            kind = max(kind, complete.kind, key=get_args(BoundKind).index)
+        root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
+        data = self.data_view()
+        assert data.norms is not None
+        return Remainder(data.norms * 2.0**data.exponent, root, kind)
+
+
+def _rounding_of(vectors: Any, operator: Operator, top: float) -> float:
+    """Bound what the rounding of directions changes ``V diag(t) V.T`` by."""
+    view, terms = operator.centered, 1.0  # type: ignore[attr-defined]
+    unit, size = float(np.finfo(numpy_dtype(vectors)).eps) / 2, math.sqrt(view.total)
+    if isinstance(operator, GramOperator):
+        # An entry is a sum over the rows, of sparse ones before their means are taken off.
+        n = view.rows.shape[0]
+        terms = n if unit < 1e-12 else min(n, CONFIDENCE * math.sqrt(n))
+        size = view.gross if view.rows.is_sparse else size
+    change = terms * unit * size
+    return change * (2.0 * math.sqrt(top) + change)
+
 
 def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[Any, Any]:
     """Directions (d, k) with fixed signs, and the scores (n, k) that the dual routes have for free."""
@@ -179,8 +251,9 @@ def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[
     if scores is None:
         return directions, None
     xp = namespace(scores)
-    scores = scores * from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
-    scores = to_dtype(scores, rows.dtype)
+    with np.errstate(over="ignore"):  # callers that want scores raise an error
+        scores = scores * from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
+        scores = to_dtype(scores, rows.dtype)
     if rank < k:
         device = {} if is_numpy(scores) else {"device": scores.device}
         empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)

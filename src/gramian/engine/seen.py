@@ -78,8 +78,22 @@ class SeenProblem(OfSeen):
         view, matrix = self.measured(), self.seen.moments.squares
         if view.divisor is not None:
             matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
-        error = self.seen.rounding(view, self.degrees)
-        return SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0])
+        error = self.seen.error(view, self.degrees)
+        built = SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0])
+        built.error_kind = self.seen.loss_kind
+        return built
+
+    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+        """Return the certificate, which says where the accuracy was lost before the stream."""
+        view, exact = self.measured(), replace(self.seen, loss=None)
+        lossy = self.seen.error(view, self.degrees) > 2 * exact.error(view, self.degrees)
+        if certificate.ok or not lossy:
+            return certificate
+        why = (
+            "fit discarded components, or set them to 0 as rounding, before partial_fit continued; "
+            "call partial_fit in place of fit to keep all of them."
+        )
+        return replace(certificate, reasons=(*certificate.reasons, why))
 
 
 @dataclass(eq=False)
@@ -121,11 +135,12 @@ class SketchProblem(OfSeen):
         """Build the matrix of the sketch, whose error is what the sketch has lost."""
         built, sketch, view = super().build(route), self.seen.sketch, self.data_view()
         assert sketch is not None
-        lost = sketch.shrunk + sketch.rounding * view.total + self.seen.rounding(view, self.degrees)
+        lost = sketch.shrunk + sketch.rounding * view.total + self.seen.error(view, self.degrees)
         # The sketch is measured in a unit of its own.
         lost = float(np.ldexp(lost, 2 * (self.seen.exponent - self.measured().unit_exponent)))
         built.error_bound += lost
         built.dense_error += lost
+        built.error_kind = self.seen.loss_kind
         return built
 
     def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
@@ -135,7 +150,9 @@ class SketchProblem(OfSeen):
         top, last = float(certificate.values[0]), float(certificate.values[-1])
         bound = last + certificate.set_radius
         gap = bound / last - 1 if last > 0 else np.inf
-        complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
+        complete = certificate.completeness
+        if complete is not None and complete.method == "full decomposition":  # of the sketch, not of the data
+            complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
         tol = ask.tol if np.isfinite(ask.tol) else float(certificate.radii.max()) / top
         return replace(certificate, completeness=complete, tol=tol)
 

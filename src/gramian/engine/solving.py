@@ -6,10 +6,12 @@ import logging
 import math
 import time
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gramian.analysis.certificates import certify, may_have_missed
+from gramian.arrays import blas_threads
 from gramian.checks import duration
 from gramian.engine.planning import Ranked, plan_of, ranked
 from gramian.errors import IndefiniteKernelError
@@ -20,6 +22,8 @@ from gramian.rows.device import memory_told
 from gramian.solvers.route import Found, Route
 
 log = logging.getLogger(__name__)
+
+BRIEF = 0.01  # seconds of a route below which BLAS has one thread
 
 
 class Problem(ABC):
@@ -123,7 +127,9 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         waiting.remove(item)
         log.debug("%s, about %s", item.route.solver, duration(item.cost.seconds), extra={"parts": ("", 0, 0)})
         began = time.perf_counter()
-        with memory_told(getattr(problem, "rows", None)):
+        # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
+        alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
+        with alone, memory_told(getattr(problem, "rows", None)):
             solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
         ran = replace(plan_of(item, waiting, problem.costs, ask), took=time.perf_counter() - began)
         if attempts:

@@ -34,11 +34,17 @@ def _tell_function(value: Any) -> dict[str, Any]:
     return {"function": name}
 
 
+def _make_kernel(told: dict[str, Any]) -> Kernel:
+    kernel = CLASSES[told["kernel"]](**told["parameters"])
+    kernel.check()
+    return kernel
+
+
 KERNELS = Form(
     "kernel",
     lambda value: isinstance(value, Kernel) and not isinstance(value, Callable),
     _tell_kernel,
-    lambda told: CLASSES[told["kernel"]](**told["parameters"]),
+    _make_kernel,
 )
 FUNCTIONS = Form(
     "function",

@@ -127,8 +127,8 @@ class KernelMapper(Transformer):
         rows = as_rows(X, estimator=name, limit=memory_limit_bytes(None), **options)
         if rows.is_sparse:
             raise DataError(
-                f"{name} takes dense data; X is sparse. Pass X.toarray(), or PCA(...).fit_transform(X) "
-                "first: PCA keeps sparse data sparse."
+                f"{name} takes dense data; X is sparse. Pass X.toarray(), of a frame "
+                "X.sparse.to_dense(), or PCA(...).fit_transform(X) first: PCA keeps sparse data sparse."
             )
         return rows
 
@@ -198,7 +198,7 @@ class PolynomialMap(Saved, KernelMapper):
     max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
-        found = polynomial_map(rows.shape[1], **self.get_params())
+        found = polynomial_map(rows.shape[1], **self.get_params(deep=False))
         self.gamma_ = float(found.gamma[0])
         # What transform uses, so that set_params after fit changes nothing until the next fit.
         self._degree, self._coef0 = found.degree, found.coef0
@@ -269,7 +269,7 @@ class TaylorMap(Saved, KernelMapper):
     max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
-        options = self.get_params()
+        options = self.get_params(deep=False)
         origin = column_means(rows) if options.pop("center") else np.zeros(rows.shape[1])
         found = taylor_map(rows.shape[1], origin=origin, **options)
         self.gamma_, self.origin_, self._order = found.gamma, origin, found.order
@@ -342,8 +342,13 @@ class RandomFourierMap(Saved, KernelMapper):
     orthogonal: bool = True
     random_state: Any = None
 
+    def check_restored(self) -> None:
+        """Raise a ValueError unless the map has as many features as the file says."""
+        if len(self.feature_map_) != self.n_features_out_:
+            raise ValueError(f"n_features_out_ is {self.n_features_out_}, not {len(self.feature_map_)}")
+
     def _learn(self, rows: Rows) -> None:
-        options, origin = self.get_params(), column_means(rows)
+        options, origin = self.get_params(deep=False), column_means(rows)
         rng = generators(options.pop("random_state"))[0]
         found = fourier_map(rows.shape[1], rng=rng, origin=origin, **options)
         self.gamma_, self.origin_, self.frequencies_ = found.gamma, origin, found.frequencies

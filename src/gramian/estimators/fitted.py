@@ -70,6 +70,7 @@ def remember(
     of: str,
     spectrum: Spectrum,
     told: bool = False,
+    hidden: str = "",
 ) -> None:
     """Set the attributes that tell how a model was computed and what is guaranteed, and warn of what is not.
 
@@ -84,6 +85,8 @@ def remember(
         Whose rank it is, for the warning.
     told : bool
         Whether the user has been told already that there is nothing to find.
+    hidden : str
+        Warning of components that rounding hides, in place of one of the rank.
     spectrum : Spectrum
         In the units of the data.
     """
@@ -94,7 +97,9 @@ def remember(
     model.spectrum_ = replace(spectrum, vectors=None)
     model.certificate_ = solved.certificate
     k, rank = found.values.size, found.rank
-    if rank == 0 and not told:
+    if hidden:
+        warnings.warn(hidden, RankWarning, stacklevel=5)
+    elif rank == 0 and not told:
         warnings.warn(
             f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.",
             RankWarning,
@@ -110,6 +115,17 @@ def remember(
     certificate = solved.certificate
     if certificate is not None and not certificate.ok and rank > 0:
         warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=5)
+
+
+def remember_parameters(model: Any, *names: str) -> None:
+    """Store parameters that ``transform`` uses, so that ``set_params`` acts at the next fit only."""
+    values = {name: getattr(model, name) for name in names}
+    model._fit_parameters = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+
+
+def parameter_at_fit(model: Any, name: str) -> Any:
+    """Return a parameter's value at the time of the fit; of an older model file, the one in the file."""
+    return vars(model).get("_fit_parameters", {}).get(name, getattr(model, name))
 
 
 def on_device(model: Any, like: Any) -> None:

@@ -24,6 +24,8 @@ from gramian.arrays import (
     moved,
     numpy_dtype,
     parallel_map,
+    require_range,
+    to_dtype,
     to_float64,
 )
 from gramian.checks import amount, check_choice, duration
@@ -38,7 +40,16 @@ from gramian.errors import (
 )
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember, warn_of_none
+from gramian.estimators.fitted import (
+    InNotebooks,
+    Transformer,
+    held,
+    on_device,
+    parameter_at_fit,
+    remember,
+    remember_parameters,
+    warn_of_none,
+)
 from gramian.estimators.habits import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -72,6 +83,7 @@ from gramian.store import Array, Given
 
 SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
 RULES = ("parallel", "cv")
+MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 BLOCK = 480  # new rows mapped at a time by one worker
 
 
@@ -115,7 +127,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
     random_state : int, RandomState, Generator or None, default=None
-        Start of the iteration and of the probe that certifies it.
+        Start of the iteration and of the probe that certifies it. Rounding depends on threads, as of
+        :class:`PCA`, unless GRAMIAN_DETERMINISTIC=1 is set.
     memory_limit : int, str or None, default=None
         Working memory beside the data and the results; where tiles do not fit they are computed in each pass.
     repair : {"clip"} or None, default=None
@@ -198,7 +211,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
     """
 
     contents: ClassVar = DECOMPOSED | {
-        "kernel_": Given(Kernel),
+        "kernel_": Given(Kernel, equal=("m", "d")),  # a precomputed one has a column for every fitted row
         "X_fit_": Given(Array("m d", sparse=True)),
         "landmarks_?": Given(Array("m d", sparse=True)),
         "landmark_indices_?": Given(Array("m", kinds="i")),
@@ -243,6 +256,19 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
     n_landmarks: int | None = None
     landmarks: Any = "rpcholesky"
     device: str | None = None
+
+    def check_restored(self) -> None:
+        """Raise a ValueError unless there is exactly one thing that new rows are mapped by."""
+        parts = self.X_fit_, getattr(self, "landmarks_", None), getattr(self, "feature_map_", None)
+        there = [name for name, part in zip(MAPPED_BY, parts, strict=True) if part is not None]
+        if len(there) != (self.kernel_ is not None):
+            expected = "none of" if self.kernel_ is None else "one of"
+            raise ValueError(f"{expected} {', '.join(MAPPED_BY)} belongs to its kernel_, not {there}")
+        mapping = parts[-1]
+        if mapping is not None and mapping.n_features_out_ != len(self.projection_coef_):
+            raise ValueError("projection_coef_ has another number of rows than feature_map_ has features")
+        if self.kernel_ is None and len(self.projection_coef_) != self.n_features_in_:
+            raise ValueError("projection_coef_ has another number of rows than the matrix it was fitted on")
 
     # ------------------------------------------------------------------ fit
 
@@ -306,9 +332,11 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         self._fit(X, checkpoint)
         if is_dask(X):
             return self.transform(X)
-        scale = np.sqrt(as_float64(self.eigenvalues_))
-        vectors = self.eigenvectors_
-        return vectors * from_numpy(scale.astype(numpy_dtype(vectors)), vectors)[None, :]
+        scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
+        with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
+            scores = to_float64(vectors) * from_numpy(scale, vectors)[None, :]
+            scores = to_dtype(scores, numpy_dtype(vectors))
+        return require_range(scores, "Scores")
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         if self._approximate:
@@ -345,21 +373,28 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)
 
-    def _bind(self, kernel: Kernel, fitted: Any) -> Evaluator:
-        """The kernel on the fitted rows, its entries accurate enough for ``tol``; the same for new rows."""
-        # Landmarks span what they span about the origin that the kernel has.
-        centered = bool(self.center) and self.landmarks_ is None
-        return kernel.bind(fitted, self._precision(fitted), centered=centered)
+    def _bind(self, kernel: Kernel, rows: Any) -> Evaluator:
+        """The kernel on rows to be fitted, its entries accurate enough for ``tol``."""
+        return kernel.bind(rows, self._precision(rows, self.tol), centered=bool(self.center))
 
-    def _precision(self, fitted: Any) -> float:
+    def _bound(self, fitted: Any) -> Evaluator:
+        """The kernel on the fitted rows or landmarks, as it was when the model was fitted."""
+        # Landmarks span what they span about the origin that the kernel has.
+        centered = self.landmarks_ is None and bool(parameter_at_fit(self, "center"))
+        precision = self._precision(fitted, parameter_at_fit(self, "tol"))
+        kernel: Kernel = self.kernel_
+        return kernel.bind(fitted, precision, centered=centered)
+
+    @staticmethod
+    def _precision(fitted: Any, tol: float | None) -> float:
         """The error of an entry, relative to the largest, that leaves ``tol`` to be reached."""
-        return float(min(1e-9, 0.1 * check_tol(self.tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5))
+        return float(min(1e-9, 0.1 * check_tol(tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5))
 
     def _warn_of_products(self, bound: Evaluator, solved: Solved, fitted: Any) -> None:
         """Say what helps where the products of sparse rows are why a certificate does not hold."""
         error = bound.relative + bound.absolute / (bound.largest or 1.0)
         held = solved.certificate is not None and solved.certificate.ok and solved.spectrum.rank > 0
-        if sparse.issparse(fitted) and not held and error > self._precision(fitted):
+        if sparse.issparse(fitted) and not held and error > self._precision(fitted, self.tol):
             warnings.warn(
                 f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values: rows lie "
                 "many widths of the kernel from 0. Pass X.toarray(), for which differences are summed, or "
@@ -472,6 +507,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
             self._warn_of_products(evaluator, solved, X_fit)
         found = problem.coefficients(solved, target.count)
         remember_features(self, X, rows)
+        remember_parameters(self, "center", "tol")
         self.kernel_ = None if evaluator is None else evaluator.kernel
         self.X_fit_ = None if evaluator is None else rows.owned()
         self.component_choice_ = choice
@@ -533,8 +569,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         else:
             parts = [work(part) for part in slices]
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        scores = scores - from_numpy(map.offset, like)
-        return scores.astype(rows.dtype, copy=False) if is_numpy(scores) else xp.astype(scores, like.dtype)
+        with np.errstate(over="ignore"):
+            scores = to_dtype(scores - from_numpy(map.offset, like), rows.dtype)
+        return require_range(scores, "Scores")
 
     @property
     def _projection(self) -> KernelProjection:
@@ -542,7 +579,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         alpha, weights = as_float64(self.projection_coef_), self._mean_weights
         weights = None if weights is None else as_float64(weights)
         n, k = alpha.shape
-        if not self.center:
+        if not parameter_at_fit(self, "center"):
             return KernelProjection(self._nodes, alpha, np.zeros(k), np.zeros(n))
         if weights is None:
             # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
@@ -564,7 +601,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
             return lambda part: features.evaluate(rows.block(part).dense) @ alpha
         held = sparse.issparse(map.nodes)
         fitted = map.nodes if held else moved(map.nodes, rows.like)
-        evaluator = self._bind(self.kernel_, fitted)
+        evaluator = self._bound(fitted)
         _, right = evaluator.encode(fitted)
         # Sparse factors are NumPy's, wherever the new rows are.
         factors = map.coefficients if held else alpha

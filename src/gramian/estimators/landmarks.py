@@ -24,7 +24,7 @@ from gramian.engine.features import (
 from gramian.engine.seen import with_pass
 from gramian.errors import DataError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
-from gramian.estimators.fitted import on_device, remember
+from gramian.estimators.fitted import on_device, remember, remember_parameters
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_features,
@@ -196,7 +196,7 @@ class ByFeatures(WithPreimages):
                 f"landmarks has {given.shape[1]} columns and X has {rows.shape[1]}. Landmarks are rows like "
                 "those of X."
             )
-        return alike(numpy_rows(given.in_memory()), numpy_rows(rows.block(slice(0, 1)).values))
+        return alike(numpy_rows(given.owned()), numpy_rows(rows.block(slice(0, 1)).values))
 
     def _approximate_target(self: Any, rows: Rows, m: int) -> Target:
         of = "landmarks" if self.solver == "nystroem" else "random features"
@@ -288,7 +288,7 @@ class ByFeatures(WithPreimages):
 
     def _bound_to_all(self: Any, kernel: Kernel, rows: Rows) -> Evaluator:
         # For the precision only the number of rows counts.
-        precision = self._precision(np.broadcast_to(rows.dtype.type(0), rows.shape))
+        precision = self._precision(np.broadcast_to(rows.dtype.type(0), rows.shape), self.tol)
         return kernel.bind(_reaching_as_far(rows), precision)
 
     def _features(self: Any, kernel: Kernel, n: int, dtype: Any, every: Evaluator | None = None) -> Features:
@@ -298,7 +298,7 @@ class ByFeatures(WithPreimages):
             return random_features(made.feature_map_, made.kernel_error_.bound, dtype)
         # As transform does; what a value is off by, is also what it is for all rows.
         landmarks = numpy_rows(self.landmarks_)
-        precision = self._precision(landmarks)
+        precision = self._precision(landmarks, self.tol)
         return landmark_features(lambda nodes: kernel.bind(nodes, precision), landmarks, n, dtype, every)
 
     def _solve_features(
@@ -318,6 +318,7 @@ class ByFeatures(WithPreimages):
         solved = with_pass(solve(problem, replace(ask, solver_rng=solver_rng, probe_rng=probe_rng)), made)
         components, coefficients = problem.coefficients(solved, asked.count)
         mean = sums.mean if self.center else np.zeros(m)
+        remember_parameters(self, "center", "tol")
         self.projection_coef_, self._row_means = coefficients, mean * features.scale
         self._mean_weights = features.basis @ (features.basis.T @ mean)
         self._mean = float(self._row_means @ self._mean_weights)

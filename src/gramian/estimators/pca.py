@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from gramian.arrays import (
     memory_limit_bytes,
     moved,
     namespace,
+    require_range,
 )
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem, Solved, plan, solve, warn_of_cost
@@ -33,7 +35,7 @@ from gramian.engine.seen import (
     sketch_costs,
     with_pass,
 )
-from gramian.errors import ParameterError
+from gramian.errors import MemoryLimitError, ParameterError
 from gramian.estimators.component_choice import (
     Wanted,
     after_the_fit,
@@ -41,7 +43,16 @@ from gramian.estimators.component_choice import (
     settle,
     with_rule,
 )
-from gramian.estimators.fitted import InNotebooks, Transformer, held, on_device, remember, warn_of_none
+from gramian.estimators.fitted import (
+    InNotebooks,
+    Transformer,
+    held,
+    on_device,
+    parameter_at_fit,
+    remember,
+    remember_parameters,
+    warn_of_none,
+)
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
@@ -56,10 +67,11 @@ from gramian.estimators.inputs import (
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
-from gramian.records import Ask, FloatArray, Plan, Target
+from gramian.records import Ask, FloatArray, Plan, Remainder, Target
 from gramian.rows import Rows, as_rows
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
+from gramian.rows.scan import Scan
 from gramian.store import Array, Given, Shown
 
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
@@ -97,7 +109,9 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32),
         and for "frequent-directions" whatever the sketch reaches.
     random_state : int, RandomState, Generator or None, default=None
-        Start of the iteration, of the probe that certifies it, and of rules that draw from the data.
+        Start of the iteration, of the probe that certifies it, and of rules that draw from the data. The same
+        integer gives the same results up to rounding; with the environment variable GRAMIAN_DETERMINISTIC=1
+        the same bits, whatever the number of threads.
     memory_limit : int, str or None, default=None
         Working memory beside the data and the results, in bytes or as text such as "4GB"; None takes
         GRAMIAN_MEMORY_LIMIT or 80 % of the machine's memory.
@@ -184,11 +198,12 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         "_center": Array("d"),
         "_center_rest?": Array("d"),
         "_divisor": Given(Array("d"), "scale"),
+        "_remainder?": Shown((Remainder,), {"columns": "d"}),
         "constant_features_": Array("_", least=0, kinds="iu"),
         "noise_variance_": float,
         "reconstruction_error_": float,
         "total_variance_": float,
-        "_seen?": Shown((Seen,), {"sizes": "d d d d"}),
+        "_seen?": Shown((Seen,), {"sizes": "d d d d d"}),
     }
 
     _habits: ClassVar = {
@@ -229,7 +244,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         -------
         Plan
         """
-        rows = self._rows(X, minimum=2)
+        rows = self._rows_to_fit(X)
         self._sketch_size(rows.shape[1])
         wanted = check_wanted(self, rows)
         return self._plan(rows, wanted, self._ask(rows, wanted.target))
@@ -277,12 +292,26 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         rows, found = self._fit(X, checkpoint)
         if found.scores is None or rows.is_spread:
             return rows.mapped(self._projection().scores, self.n_components_)
-        return self._projection().whitened(found.scores)
+        return self._projection().whitened(require_range(found.scores, "Scores"))
 
-    def _rows(self, X: Any, **options: Any) -> Rows:
-        limit = memory_limit_bytes(self.memory_limit)
+    def _rows(self, X: Any, limit: int | None = None, **options: Any) -> Rows:
+        limit = memory_limit_bytes(self.memory_limit) if limit is None else limit
         rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
         return sent_to(rows, self.device)
+
+    def _rows_to_fit(self, X: Any, **options: Any) -> Rows:
+        """Return rows; of a file in blocks if its table in memory leaves too little for every route."""
+        X = Scan(X) if isinstance(X, Path) else X
+        rows = self._rows(X, minimum=2, **options)
+        if rows.is_stored or not (rows.held and isinstance(X, Scan) and X.repeatable):
+            return rows
+        wanted = check_wanted(self, rows)
+        try:
+            self._plan(rows, wanted, self._ask(rows, wanted.target))
+        except MemoryLimitError:
+            # A table in memory may take a quarter of the limit.
+            return self._rows(X, 4 * rows.held - 1, minimum=2, **options)
+        return rows
 
     def _ask(self, rows: Rows, target: Target) -> Ask:
         """What is asked of the engine, but for random streams, which a plan does not need."""
@@ -307,7 +336,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
-        rows = self._rows(X, minimum=2, in_place=checkpoint is not None)
+        rows = self._rows_to_fit(X, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
         if checkpoint is not None and (size is not None or not rows.is_stored):
             raise ParameterError(
@@ -332,6 +361,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_seen", None)
         self._adopt(rows, problem, *answer)
+        self._remainder = problem.remainder(*answer[:2])
         return rows, answer[1]
 
     def _decompose(
@@ -370,7 +400,14 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         asked = not isinstance(self.n_components, (str, type(None)))
         told = choice is not None and choice.number == 0
         remember(
-            self, found.components, solved, asked=asked, of="the data", spectrum=solved.spectrum, told=told
+            self,
+            found.components,
+            solved,
+            asked=asked,
+            of="the data",
+            spectrum=solved.spectrum,
+            told=told,
+            hidden=problem.hidden_by_offset(solved, found.components),
         )
         self.component_choice_ = choice = after_the_fit(self, choice)
         if choice is not None and isinstance(self.n_components, str):
@@ -379,6 +416,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
 
     def _remember(self, rows: Rows, problem: LinearProblem, found: Directions) -> None:
         components, view, degrees = found.components, problem.data_view(), problem.degrees
+        remember_parameters(self, "whiten")
         self.n_samples_ = rows.shape[0]
         self.components_ = namespace(found.vectors).asarray(found.vectors.T)
         self.explained_variance_ = components.values
@@ -412,7 +450,9 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
-        deviations = np.sqrt(as_float64(self.explained_variance_)) if self.whiten else None
+        deviations = None
+        if parameter_at_fit(self, "whiten"):
+            deviations = np.sqrt(as_float64(self.explained_variance_))
         center = as_float64(self._center)
         return LinearProjection(self.components_, center, self._host_divisor, deviations, self.rank_)
 

@@ -14,7 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
 from gramian.analysis.ridge_map import RidgeMap, learn_map
-from gramian.arrays import as_float64, dense, from_numpy, moved, namespace, to_dtype, to_float64
+from gramian.arrays import (
+    as_float64,
+    dense,
+    from_numpy,
+    moved,
+    namespace,
+    require_range,
+    to_dtype,
+    to_float64,
+)
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
 from gramian.estimators.inputs import check_features, expected_columns
@@ -247,7 +256,8 @@ class WithPreimages:
                 f"nearer to those of the fitted rows, which reach {known:.3g}."
             )
         # In the precision of what came in; residuals are about what is handed back.
-        returned = to_dtype(found, rows.dtype)
+        with np.errstate(over="ignore"):
+            returned = require_range(to_dtype(found, rows.dtype), "Rows of these scores")
         back = self._as_fitted(moved(returned, rows.home))
         if not return_error:
             return back
@@ -266,7 +276,7 @@ class WithPreimages:
         else:
             scores = to_float64(self._mapped(as_rows(fitted)))[:, :r]
         return FeatureSpace(
-            evaluator=self._bind(self.kernel_, fitted),
+            evaluator=self._bound(fitted),
             rows=to_float64(fitted),
             coefficients=from_numpy(map.coefficients[:, :r], like),
             scores=moved(scores, like),

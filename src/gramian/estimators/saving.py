@@ -24,6 +24,7 @@ from gramian.records import (
     Completeness,
     Moments,
     Plan,
+    Remainder,
     Repair,
     Spectrum,
     Step,
@@ -42,6 +43,7 @@ DECOMPOSED: dict[str, Any] = {
     "counted_alleles_?": Array("d", kinds="O"),
     "column_means_?": Given(Array("d")),
     "picture_shape_?": tuple[int, int] | None,
+    "_fit_parameters?": dict,
     "explained_variance_ratio_": Given(Array("k", least=0)),
     "plan_": Plan,
     "attempts_?": tuple[Attempt, ...],
@@ -94,17 +96,31 @@ class Saved:
 
         Raises
         ------
+        NotFittedError
+            Before ``fit`` or ``partial_fit``. A stream of too few rows for a model is saved, and goes on from
+            the file.
         ParameterError
             For a kernel given as a function, which no file can hold.
         """
-        # Here, so that what a file says of a model can be read without scikit-learn.
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
+        self._require_savable()
         arrays: dict[str, Any] = {}
         told = _tell_estimator(self)
         header = {part: encode(told[part], part, arrays) for part in ("parameters", "state")}
         write_model(path, told["estimator"], header, arrays, private=self.private)
+
+    def check_restored(self) -> None:
+        """Raise a ValueError unless the parts of a model from a file belong together."""
+
+    def _require_savable(self) -> None:
+        # Here, so that what a file says of a model can be read without scikit-learn.
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+
+    @classmethod
+    def _contents_of(cls, state: Parts) -> Mapping[str, Any]:
+        """Return the declarations of what a file must hold that holds this."""
+        return cls.contents
 
 
 def restored(kind: str, parameters: Parts, state: Parts) -> Any:
@@ -117,10 +133,12 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
     """
     cls = Saved.known[kind]
     model = cls(**parameters)
-    conform(state, cls.contents)
-    for name in cls.contents:
+    contents = cls._contents_of(state)
+    conform(state, contents)
+    for name in contents:
         if (key := name.removesuffix("?")) in state:
             setattr(model, key, state[key])
+    model.check_restored()
     return model
 
 
@@ -172,6 +190,7 @@ for _record in PLAIN:
     register_record(_record)
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
 register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
+register_record(Remainder, norms=Array("d", least=0), root_loss=Array("", least=0))
 register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))
 
 
@@ -198,8 +217,14 @@ def encode(values: Mapping[str, Any], prefix: str, arrays: dict[str, Any]) -> Pa
 
 
 def decode(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Parts:
-    """Return the values that :func:`encode` wrote; for others it raises what Python does."""
-    return {name: _decode(value, arrays) for name, value in values.items()}
+    """Return the values that :func:`encode` wrote; others raise a ValueError with their name."""
+    decoded = {}
+    for name, value in values.items():
+        try:
+            decoded[name] = _decode(value, arrays)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {error}") from error
+    return decoded
 
 
 def _make_sparse(told: Parts) -> Any:

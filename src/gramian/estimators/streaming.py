@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.table import RULES
-from gramian.arrays import as_float64, numpy_dtype, power_of_two
+from gramian.arrays import as_float64, to_numpy
 from gramian.checks import check_integer, check_number, counted
 from gramian.engine import plan
 from gramian.engine.seen import FREQUENT_DIRECTIONS, problem_of, scatter_costs, sketch_costs
-from gramian.errors import ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.estimators.component_choice import check_wanted
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
@@ -30,11 +31,10 @@ from gramian.estimators.inputs import (
 from gramian.estimators.saving import register_record
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import require_counts
-from gramian.operators.seen import Seen, blur_of, empty_like, merged, seen_of, sketched
-from gramian.records import Moments
+from gramian.operators.seen import Seen, merged, seen_of, seen_of_components, sketched
 from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
-from gramian.store import Array
+from gramian.store import Array, Given
 
 # What is known of a stream before anything is decomposed.
 AT_ONCE = {
@@ -47,9 +47,23 @@ AT_ONCE = {
     "_seen",
 }
 LEAST_SKETCH = 20
+FIXED = (
+    "center, sketch_size, and whether solver is 'frequent-directions', cannot change within a "
+    "stream. Set them back, or start again with a fresh model."
+)
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
-register_record(Seen, kind=Array("_ _"), squared_weights=Array("", least=0))
+register_record(
+    Seen,
+    kind=Array("_ _"),
+    squared_weights=Array("", least=0),
+    loss=Given(Array("d", least=0)),
+    hidden=Array("_", least=0, kinds="iu"),
+)
+
+
+class TooFewRowsError(DataError, NotFittedError):
+    """A stream has too few rows, or rows of too little weight, for a model."""
 
 
 class Streaming:
@@ -65,6 +79,9 @@ class Streaming:
         is there after two rows (or as many as ``n_components`` asks for), and is computed when it is first
         asked for, so that a batch costs one pass over it and no decomposition.
 
+        After :meth:`fit` the batch is merged with the components that fit kept. What it discarded is an error
+        of the covariance, at most the largest discarded eigenvalue, and ``certificate_`` includes it.
+
         Parameters
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
@@ -76,13 +93,13 @@ class Streaming:
         Raises
         ------
         DataError
-            NaN or infinity, or other columns than before; nothing of the batch is taken in then.
+            NaN or infinity, other columns than before, or a variance beyond float64; nothing of the batch is
+            taken in then.
         MemoryLimitError
             When the matrix of ``n_features x n_features`` numbers does not fit into ``memory_limit``.
         ParameterError
-            After a :meth:`fit` that did not keep all components in float64, from which alone the covariance
-            is known; for a solver that needs the rows again ("full", "gram"), and for a rule that draws from
-            the data.
+            For a solver that needs the rows again ("full", "gram"), for a rule that draws from the data, and
+            after :meth:`fit` by an older gramian.
 
         Examples
         --------
@@ -97,14 +114,15 @@ class Streaming:
         """
         refuse_metadata(self, metadata)
         before: Seen | None = self.__dict__.get("_seen")
-        if before is None and "components_" in self.__dict__:
-            before = self._seen_by_fit()
-        rows = self._rows(X, expected=None if before is None else expected_columns(self))
-        if before is not None:
+        fitted = before is None and "components_" in self.__dict__
+        begun = fitted or before is not None
+        rows = self._rows(X, expected=expected_columns(self) if begun else None)
+        if begun:
             check_features(self, X, rows)
         self._check_stream(rows, before)
-        seen = self._merged(before, rows)
-        if before is None:
+        seen = self._merged(self._seen_by_fit() if fitted else before, rows)
+        self._require_finite_variance(seen)
+        if not begun:
             remember_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
         self._seen, self.n_samples_ = seen, seen.rows
@@ -125,6 +143,20 @@ class Streaming:
             self._settle_stream()
         return "components_" in self.__dict__
 
+    def _require_savable(self) -> None:
+        if "_seen" in self.__dict__:
+            try:
+                self._require_enough(self._seen)
+            except TooFewRowsError:
+                return  # the stream alone is saved
+        check_is_fitted(self)
+
+    @classmethod
+    def _contents_of(cls, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "_seen" not in state or "components_" in state:
+            return cls.contents
+        return {name: hint for name, hint in cls.contents.items() if name.removesuffix("?") in AT_ONCE}
+
     @property
     def _decomposed(self) -> set[str]:
         return {name.removesuffix("?") for name in type(self).contents} - AT_ONCE
@@ -136,10 +168,7 @@ class Streaming:
         size = self._sketch_size(d, before)
         kept = None if before is None else (before.centered, before.sketch and before.sketch.size)
         if kept not in (None, (bool(self.center), size)):
-            raise ParameterError(
-                "center, sketch_size, and whether solver is 'frequent-directions', cannot change within a "
-                "stream. Set them back, or start again with a fresh model."
-            )
+            raise ParameterError(FIXED)
         if self.solver in ("full", "gram"):
             raise ParameterError(
                 f"solver={self.solver!r} needs all rows at once, and partial_fit lets them go. Take "
@@ -152,7 +181,7 @@ class Streaming:
                 f"Ask for at most {d}, or a fraction such as 0.95."
             )
         # As if rows enough had been seen.
-        seen = rows.shape[0] + (0 if before is None else before.rows)
+        seen = rows.shape[0] + self.__dict__.get("n_samples_", 0)
         enough = SeenRows(dtype=rows.dtype, count=max(seen, d + 2), columns=d, kind=rows.home)
         wanted = check_wanted(self, enough)
         rule = None if wanted.rule is None else RULES[wanted.rule]
@@ -209,26 +238,29 @@ class Streaming:
         return size
 
     def _seen_by_fit(self) -> Seen:
-        """Return what fit saw, where its components hold the whole covariance."""
-        n, d, k = self.n_samples_, self.n_features_in_, self.n_components_
-        double = numpy_dtype(self.components_) == np.float64
-        if k < min(n, d) or not double or self.solver == FREQUENT_DIRECTIONS:
-            kept = f"{k} of {min(n, d)} components" if k < min(n, d) else "components of seven digits"
-            raise ParameterError(
-                f"fit has kept {kept}, and partial_fit can go on only from all of them in float64 "
-                "(n_components=None). Call partial_fit(X) in place of fit(X), on a fresh model "
-                "(sklearn.base.clone)."
-            )
+        """Return what fit kept of its rows, with a bound on what it discarded."""
         center = as_float64(self._center)
         # Without centring nothing is left out of the mean; older files always lack this.
         centered = "_center_rest" in self.__dict__ or bool(center.any())
-        A = as_float64(self.singular_values_)[:, None] * as_float64(self.components_)
-        A = A if self._divisor is None else A * as_float64(self._divisor)
-        exponent = power_of_two(max(float(np.abs(A).max()), float(np.abs(center).max()) * 2.0**-1000))
-        rest = as_float64(self.__dict__.get("_center_rest", np.zeros(d)))
-        A, center, rest = (np.ldexp(part, -exponent) for part in (A, center, rest))
-        moments, kind = Moments(n, center, A.T @ A, rest), empty_like(self.components_)
-        return Seen(n, 1, centered, moments, float(n), exponent, kind, blur=blur_of(moments))
+        if centered != bool(self.center):
+            raise ParameterError(FIXED)
+        if "_remainder" not in self.__dict__:
+            raise ParameterError(
+                "This model was saved by an older gramian, and lacks what partial_fit continues from. Call "
+                "partial_fit(X) in place of fit(X), on a fresh model (sklearn.base.clone)."
+            )
+        rest = as_float64(self.__dict__.get("_center_rest", np.zeros(len(center))))
+        return seen_of_components(
+            self.n_samples_,
+            as_float64(self.singular_values_)[:, None] * as_float64(self.components_),
+            (center, rest),
+            self._remainder,
+            divisor=None if self._divisor is None else as_float64(self._divisor),
+            constant=to_numpy(self.constant_features_),
+            centered=centered,
+            like=self.components_,
+            size=self._sketch_size(self.n_features_in_),
+        )
 
     def _merged(self, before: Seen | None, rows: Rows) -> Seen:
         began = time.perf_counter()
@@ -243,6 +275,26 @@ class Streaming:
             seen = seen if before is None else merged(before, seen, forgetting)
         earlier = 0.0 if before is None else before.seconds
         return replace(seen, seconds=earlier + time.perf_counter() - began)
+
+    def _require_finite_variance(self, seen: Seen) -> None:
+        """Raise for a batch with which a variance leaves float64, since no later look would succeed."""
+        if isinstance(self.scale, str):
+            return  # such variances are of the size of 1, or of a standard deviation
+        squares, count = seen.column_squares, seen.moments.count
+        degrees = count - seen.degrees_lost(self.ddof)
+        divisor = 1.0 if self.scale is None else np.asarray(self.scale, dtype=np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            # Sums of squares have to be in range too.
+            norms = np.ldexp(np.sqrt(squares), seen.exponent) / divisor
+            finite = bool(np.isfinite((norms**2).sum() / (min(degrees, 1.0) if degrees > 0 else 1.0)))
+        if not finite:
+            column = int(np.argmax(norms))
+            deviation = float(np.ldexp(np.sqrt(squares[column] / count), seen.exponent))
+            raise DataError(
+                f"With this batch the standard deviation of column {column} is {deviation:.3g}, and "
+                "its square exceeds what float64 can hold. The model is as it was. Remove such values, "
+                "or start again with a fresh model and multiply all rows by a small number first."
+            )
 
     def _settle_stream(self) -> None:
         """Decompose what was seen and set every attribute."""
@@ -261,12 +313,12 @@ class Streaming:
         name = f"This {type(self).__name__} instance is not fitted yet:"
         if seen.rows < least:
             why = f" for n_components={count}" if least > 2 else ""
-            raise NotFittedError(
+            raise TooFewRowsError(
                 f"{name} {counted(seen.rows, 'row was', 'rows were')} seen, and at least {least} are needed"
                 f"{why}. Call partial_fit with more."
             )
         if not seen.effective > self.ddof * (1 + 1e-9):
-            raise NotFittedError(
+            raise TooFewRowsError(
                 f"{name} with forgetting={self.forgetting!r} the rows weigh as much as {seen.effective:.3g} "
                 f"equal ones, and more than ddof={self.ddof} are needed. Give larger batches or forget less."
             )

@@ -24,7 +24,13 @@ from gramian.analysis.whitening import (
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.estimators.fitted import InNotebooks, Transformer, on_device
+from gramian.estimators.fitted import (
+    InNotebooks,
+    Transformer,
+    on_device,
+    parameter_at_fit,
+    remember_parameters,
+)
 from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
 from gramian.estimators.pca import PCA
@@ -243,6 +249,7 @@ class Whitener(Saved, InNotebooks, Transformer):
     def _remember(self, pca: PCA, n: int) -> None:
         """Keep what the decomposition found, as the map that it makes without regularization."""
         k = pca.n_components_ if self.n_components is not None else min(pca.n_components_, n - 1)
+        remember_parameters(self, "method")
         self.components_ = orthonormal_rows(pca.components_[:k, :])
         self.eigenvalues_ = as_float64(pca.explained_variance_)[:k]
         self.explained_variance_ratio_ = as_float64(pca.explained_variance_ratio_)[:k]
@@ -289,7 +296,7 @@ class Whitener(Saved, InNotebooks, Transformer):
             as_float64(self._deviations),
             self._rest,
             host(self._correction),
-            self.method in ("zca", "zca-cor"),
+            parameter_at_fit(self, "method") in ("zca", "zca-cor"),
             host(self._triangle),
         )
 
@@ -346,14 +353,15 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     @property
     def _reduces(self) -> bool:
-        return self.method in ("pca", "pca-cor")
+        return parameter_at_fit(self, "method") in ("pca", "pca-cor")
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
         if rows.is_sparse:
             raise DataError(
                 "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
-                "Pass X.toarray(), or use PCA(whiten=True), which takes sparse data."
+                "Pass X.toarray(), of a frame X.sparse.to_dense(), or use PCA(whiten=True), which takes "
+                "sparse data."
             )
         return sent_to(rows, self.device)
 

@@ -1,19 +1,14 @@
-"""Names of people: which can be stored, and how a text of unknown origin is shown on a line."""
+"""Names of people: which can be stored."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import Any
 
+from gramian.checks import is_hidden, shown
 from gramian.errors import DataError, InputTypeError
 
 LONGEST_NAME = 200
-# Drawn as nothing although they count as letters, marks or symbols, by which one name could pass for another.
-BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
-JOINERS = "\u200c\u200d"
-# Scripts that need joiners and variation selectors begin here: Arabic, those of India, Chinese, emoji.
-# Among Latin, Greek and Cyrillic letters nobody would see them.
-JOINED = "\u0600"
 
 
 def person_name(name: Any) -> str:
@@ -42,7 +37,7 @@ def person_name(name: Any) -> str:
             "stored. Shorten it."
         )
     for place, letter in enumerate(normal):
-        if letter == "\ufffd" or _is_hidden(normal, place):
+        if letter == "\ufffd" or is_hidden(normal, place):
             raise DataError(
                 f"The name {normal!a} holds the character {letter!a}, which no line of text can show. "
                 "Leave it out."
@@ -50,34 +45,3 @@ def person_name(name: Any) -> str:
     if all(unicodedata.category(letter)[0] in "MZ" for letter in normal):
         raise DataError(f"The name {normal!a} has no letter. Give at least one.")
     return normal
-
-
-def shown(text: Any) -> str:
-    r"""Return a text on one line, with what no line can show written as an escape.
-
-    What a file holds may have been put there to change what a terminal shows.
-
-    Examples
-    --------
-    >>> print(shown("Anna\x1b[2J"))
-    Anna\x1b[2J
-    """
-    text = str(text)
-    return "".join(
-        letter.encode("unicode_escape").decode() if _is_hidden(text, place) else letter
-        for place, letter in enumerate(text)
-    )
-
-
-def _is_hidden(text: str, place: int) -> bool:
-    """Say whether a character cannot be seen: it controls something, or is drawn as nothing."""
-    letter = text[place]
-    if " " <= letter <= "~":
-        return False
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
-    if letter in JOINERS:
-        return not all(one >= JOINED and unicodedata.category(one)[0] in "LMS" for one in (before, after))
-    if "VARIATION SELECTOR" in unicodedata.name(letter, ""):
-        return not before >= JOINED
-    # Controls, formats and marks of direction, halves of characters, ends of lines and of paragraphs.
-    return letter in BLANKS or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted, slices
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.fitted import InNotebooks
+from gramian.estimators.fitted import InNotebooks, parameter_at_fit, remember_parameters
 from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
@@ -185,6 +185,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         "face_scores_": Array("_"),
         "face_threshold_": float,
         "face_keep_": float,
+        "_fit_parameters?": dict,
         "fingerprint_": str,
         "notes_": tuple[str, ...],
     }
@@ -254,6 +255,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
 
     def _remember(self, relit: Relit, people: npt.NDArray[Any] | None) -> None:
         found: Any = self.decomposition_
+        remember_parameters(self, "light")
         self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
         self.n_pictures_ = len(relit)
         self.n_people_ = 0 if people is None else len(np.unique(people))
@@ -305,7 +307,8 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
 
     def _of_relit(self, faces: Any, work: Callable[[Relit], Any]) -> Any:
         """Apply a function to relit pictures block by block, so that one block at a time is relit."""
-        return _by_blocks(lambda block: work(relight(block, self.light)), self._checked(faces))
+        light = parameter_at_fit(self, "light")
+        return _by_blocks(lambda block: work(relight(block, light)), self._checked(faces))
 
     def _checked(self, faces: Any) -> Pictures:
         check_is_fitted(self)

@@ -100,8 +100,8 @@ class Kernel(ABC):
         ----------
         X : array or sparse matrix of shape (n, d)
         Y : array or sparse matrix of shape (m, d), optional
-            X itself when left out; then the matrix is exactly symmetric and, for a stationary kernel,
-            its diagonal exactly k(x, x).
+            X itself when left out, or where the same array is given; then the matrix is exactly symmetric
+            and, for a stationary kernel, its diagonal exactly k(x, x).
 
         Returns
         -------
@@ -109,6 +109,7 @@ class Kernel(ABC):
             float32 for float32 rows where its range holds the values, else float64. Values are computed in
             float64 either way.
         """
+        Y = None if Y is X else Y  # then half of the matrix is evaluated
         X = check_rows("X", X, accept_sparse=True)
         if not X.shape[0]:
             raise DataError("X has no rows: a Gram matrix needs at least one.")
@@ -316,7 +317,8 @@ class Kernel(ABC):
         if sparse.issparse(X) and not self.takes_sparse:
             raise DataError(
                 f"{self!r} needs rows with all of their entries, and X is sparse: it takes no sparse rows. "
-                f"{TAKE_SPARSE} Or pass X.toarray(), where it fits into memory."
+                f"{TAKE_SPARSE} Or pass X.toarray(), of a frame X.sparse.to_dense(), where it fits "
+                "into memory."
             )
 
     def bind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +70,8 @@ class Callable(Formula):
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         known = self.vectorised
-        return Callable(self.function, self.params, self.takes_many(X) if known is None else known)
+        # A fitted model's own: arrays among them may be changed later.
+        return Callable(self.function, deepcopy(self.params), self.takes_many(X) if known is None else known)
 
     def takes_many(self, X: Any) -> bool:
         """Return whether the function takes many rows at once: tried on three, checked pair by pair."""

@@ -846,7 +846,7 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
         return np.full(d, 1.0 / d)
     name, given = ("gamma", gamma) if sigma is None else ("sigma", sigma)
     try:
-        values = np.asarray(given, dtype=np.float64)
+        values = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
@@ -860,7 +860,7 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
 
 def check_origin(origin: Any, d: int) -> FloatArray:
     """Return the point that is subtracted from rows first, shape (d,): zero where it is None."""
-    values = np.zeros(d) if origin is None else np.asarray(origin, dtype=np.float64)
+    values = np.zeros(d) if origin is None else np.array(origin, dtype=np.float64)
     if values.shape != (d,) or not np.isfinite(values).all():
         raise ParameterError(
             f"origin has shape {values.shape}; it must hold {d} finite numbers, one a feature."

@@ -18,6 +18,7 @@ import numpy as np
 from gramian.arrays import (
     DEVICE_TILE,
     THIN,
+    divided_by_power,
     each_thread,
     from_numpy,
     is_numpy,
@@ -32,6 +33,8 @@ from gramian.rows.device import in_turn
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
 LAP_BYTES = 256 << 20
+# Columns up to which products are made of few rows; those rows, entries in them, and products that are added.
+FEW_COLUMNS, LEAST_TERMS, TERMS, PIECES = 1024, 512, 1 << 17, 4
 LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
 
 
@@ -63,6 +66,8 @@ class CenteredRows:
         What the float64 ``mean`` leaves out of the mean; None where nothing is known to be left out.
     among : int or None
         Number of rows of the whole table, where this is part of it.
+    norms : ndarray of shape (d,) or None
+        Of the columns of ``X / 2**exponent - mean``, before any is divided.
     """
 
     rows: Rows
@@ -76,6 +81,7 @@ class CenteredRows:
     constant: Any = None
     rest: FloatArray | None = None
     among: int | None = None
+    norms: FloatArray | None = None
 
     def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.rows.Rows.over_parts`."""
@@ -164,7 +170,7 @@ class CenteredRows:
             values = to_float64(values) if self.arithmetic == np.float64 else values
         high, low, factor = self._offsets(columns, values)
         if not is_numpy(values):
-            values = values * 2.0**-self.exponent if self.exponent else values
+            values = divided_by_power(values, self.exponent) if self.exponent else values
             values = values - high if high is not None else values
             values = values - low if low is not None else values
             return values * factor if factor is not None else values
@@ -235,9 +241,14 @@ class CenteredRows:
 
         They are multiplied apart and then subtracted, so that far from the origin nearly all may cancel.
         """
-        means = self._shift(self.mean)
-        gross = math.sqrt(self.total + means) + math.sqrt(means)
+        gross = self.gross
         return gross * (math.sqrt(self.total) + sum(self.rows.shape) * self.unit_roundoff * gross)
+
+    @property
+    def gross(self) -> float:
+        """Norm of the entries as they are, before the means are taken off, and of those."""
+        means = self._shift(self.mean)
+        return math.sqrt(self.total + means) + math.sqrt(means)
 
     def fingerprint(self) -> bytes:
         """Return a hash of means and sums of squares to the last bit, which a planted direction changes."""
@@ -443,3 +454,10 @@ def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:
 def least_rows(d: int) -> int:
     """Rows in a block below which adding up (d, d) products costs more than making them."""
     return max(64, min(d, 1024))
+
+
+def terms_of(view: CenteredRows) -> int | None:
+    """Rows whose products with few columns are added up in float32; None where those are of whole blocks."""
+    d = view.rows.shape[1]
+    few = view.arithmetic == np.float32 and is_numpy(view.rows.like) and d <= FEW_COLUMNS
+    return max(LEAST_TERMS, TERMS // d) if few else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import from_numpy, is_numpy, namespace
+from gramian.arrays import as_float64, from_numpy, is_numpy, namespace
 from gramian.operators.tiles import SpreadTiles, TileMatrix
 from gramian.records import BoundKind, FloatArray
 
@@ -64,8 +64,8 @@ class CenteredKernelOperator:
         self.size = n
         self._centred = False
         self.like = tiles.like
-        self.row_means: FloatArray = tiles.row_sums / n if center else np.zeros(n)
-        self.mean = float(self.row_means.mean()) if center else 0.0
+        self._rounded: CenteredKernelOperator | None = None
+        self._set_means(tiles.row_sums if center else np.zeros(n))
         self._diagonal = diagonal
         norm = math.sqrt(tiles.squares)
         terms = side + n / side
@@ -92,6 +92,8 @@ class CenteredKernelOperator:
             return None
         other = copy(self)
         other.tiles = self.tiles.promoted()
+        # Sums of tiles filled in float32 have seven digits; the first product here measures them anew.
+        other._rounded = self if self.tiles.single and self.center else None
         other.error_bound = other.dense_error = other.noise = self.promoted_bound
         other.promoted_bound = None
         return other
@@ -105,8 +107,19 @@ class CenteredKernelOperator:
         if not self.center:
             return self.tiles.matmat(V)
         xp = namespace(V)
-        KV = self.tiles.matmat(V - xp.mean(V, axis=0))
+        V = V - xp.mean(V, axis=0)
+        if self._rounded is None:
+            KV: Any = self.tiles.matmat(V)
+        else:
+            KV = self.tiles.matmat(xp.concat([V, xp.ones_like(V[:, :1])], axis=1))
+            for operator in (self, self._rounded):
+                operator._set_means(as_float64(KV[:, -1]))
+            self._rounded, KV = None, KV[:, :-1]
         return KV - xp.mean(KV, axis=0)
+
+    def _set_means(self, row_sums: FloatArray) -> None:
+        self.row_means: FloatArray = row_sums / self.size
+        self.mean = float(self.row_means.mean())
 
     def dense(self) -> Any:
         """Return ``Kc`` in memory."""

@@ -24,6 +24,9 @@ CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in me
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
 COSINE = 7e-9  # for one random feature, its inner product not counted
+# Seconds beside large products: of a fit by a direct route, and of a pass with its eigenproblem.
+DIRECT, PASS = 1.7e-3, 8e-4
+NARROW = 100  # columns that a product of tall blocks takes longer for, whatever its width
 SCRATCH = 16 << 20
 MEASURED_ROWS = 150  # of float64 that are held while a file is measured: blocks of workers, means of blocks
 COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
@@ -234,7 +237,7 @@ class TableCosts(Costs):
         measure = self._pass(measure + self._read, m * m if form.whole else d)
         if form.whole:
             inner = n * d // m
-            seconds = self._pass(inner * m * m / 2 / LARGE[form.arithmetic] + inner * m * CENTRE)
+            seconds = self._pass(inner * m * (m + NARROW) / 2 / LARGE[form.arithmetic] + inner * m * CENTRE)
             product = m * m * SIZES[form.arithmetic]
             held = 8 * m * m + workers_of(product) * product + SCRATCH
             if self.stored and form.matrix == "gram":

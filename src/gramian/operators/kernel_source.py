@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian.arrays import (
     as_float64,
+    divided_by_power,
     from_numpy,
     is_numpy,
     namespace,
@@ -77,7 +78,7 @@ class KernelSource:
 
     def _finished(self, tile: Any, diagonal: FloatArray | None, start: int = 0) -> Any:
         if self.exponent:
-            tile = tile * 2.0**-self.exponent
+            tile = divided_by_power(tile, self.exponent)
         if diagonal is None:
             return tile
         if self.error_kind == "estimate":
@@ -166,7 +167,7 @@ class MatrixSource:
         """Return the float64 tile for two slices of rows; of a pair (i, j), (j, i) the lower one counts."""
         tile = to_float64(self.K[rows, columns])
         if self.exponent:
-            tile = tile * 2.0**-self.exponent
+            tile = divided_by_power(tile, self.exponent)
         return (tile + tile.T) / 2 if rows == columns else tile
 
 

@@ -16,7 +16,9 @@ from scipy.sparse import issparse
 from gramian.arrays import (
     DEVICE_TILE,
     as_float64,
+    divided_by_power,
     each_thread,
+    from_numpy,
     is_numpy,
     long_product,
     namespace,
@@ -25,7 +27,7 @@ from gramian.arrays import (
 )
 from gramian.checks import slices as cut
 from gramian.errors import DataError
-from gramian.operators.centered import CenteredRows, in_laps, least_rows, uncentered
+from gramian.operators.centered import PIECES, CenteredRows, in_laps, least_rows, terms_of, uncentered
 from gramian.records import FloatArray, Moments
 from gramian.rows import Block, Rows
 from gramian.rows.device import in_turn
@@ -35,7 +37,7 @@ CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN = 0.05
-CHUNK_ENTRIES = 1 << 16
+CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
 # Error of a mean, relative to the spread, that its square may show.
 ALONE = 1e-9
 # Squares of a column below this may have lost digits, or all of them, to underflow.
@@ -123,6 +125,7 @@ def from_moments(
     """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
     n, d = found.count, rows.shape[1]
     squares = _diagonal(found.squares)
+    norms = np.sqrt(squares)
     mean = found.mean if center else np.zeros(d)
     # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
@@ -135,7 +138,7 @@ def from_moments(
             require_counts(rows)
         scale = _binomial_deviation(frequency, constant)
     if scale is not None:
-        _require_resolution(rows, squares, center)
+        require_squares(lost_columns(rows, squares, center))
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
@@ -161,35 +164,43 @@ def from_moments(
         unit_exponent=unit,
         constant=constant,
         rest=rest,
+        norms=norms,
     )
 
 
-def _require_resolution(rows: Rows, squares: FloatArray, center: bool) -> None:
-    """Refuse to scale a column that varies by less than the squares of float64 can hold beside the others."""
-    if squares.min() >= LEAST_SQUARES:
-        return
+def require_squares(lost: Any) -> None:
+    """Raise an error about the first of the columns that :func:`lost_columns` returns, if there is one.
+
+    Raises
+    ------
+    DataError
+    """
+    if len(lost):
+        raise DataError(
+            f"Column {lost[0]} varies too little, in itself or beside the other columns, for float64 to "
+            "hold its squares. Multiply it by a power of ten first."
+        )
+
+
+def lost_columns(rows: Rows, squares: FloatArray, center: bool) -> Any:
+    """Return the numbers of columns that vary although float64 has lost their sums of squares."""
+    small = np.flatnonzero(squares < LEAST_SQUARES)
+    if not small.size or isinstance(rows, SeenRows):
+        return small[squares[small] > 0]  # where nothing is left of the squares, nothing is left to look at
 
     def ends(block: Block) -> tuple[Any, Any]:
         values = block.values
         if issparse(values):
+            values = values.tocsc()[:, small]
             found = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
         else:
             xp = namespace(values)
+            values = xp.take(values, from_numpy(small, values), axis=1)
             found = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
         return tuple(found)
 
-    if isinstance(rows, SeenRows):
-        # Where nothing is left of the squares, nothing is left to look at.
-        top, bottom = np.sqrt(squares), np.zeros(len(squares))
-    else:
-        top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
-    varies = top > bottom if center else (top != 0) | (bottom != 0)
-    lost = np.flatnonzero(varies & (squares < LEAST_SQUARES))
-    if lost.size:
-        raise DataError(
-            f"Column {lost[0]} varies by {top[lost[0]] - bottom[lost[0]]:.3g}, too little, in itself or "
-            "beside the other columns, for float64 to hold its squares. Multiply it by a power of ten first."
-        )
+    top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
+    return small[top > bottom if center else (top != 0) | (bottom != 0)]
 
 
 def require_counts(rows: Rows) -> None:
@@ -354,42 +365,21 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
     if not is_numpy(view.rows.like):
         return _on_device(view, center, among, products=True)
     d = view.rows.shape[1]
-    slices = view.row_slices(least_rows(d))
-    exact = view if view.arithmetic == np.float64 else uncentered(view.rows, view.exponent, double=True)
+    terms = terms_of(view)
+    least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
+    slices = view.row_slices(least)
+    products = _products if view.arithmetic == np.float64 else _products_of_single
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, list[tuple[int, Moments]]]:
-        total, found = np.zeros((d, d)), []
-        scratch, wide = view.scratch(slices[0].stop, d), exact.scratch(slices[0].stop, d)
-        product = view.scratch(d, d)
-
-        def multiplied(values: Any) -> FloatArray:
-            nonlocal product
-            # NumPy recognises A.T @ A and computes one triangle only.
-            product = np.matmul(values.T, values, out=product)
-            return np.diag(product).astype(np.float64)
-
-        for rows in draw:
-            if exact is view:
-                block = view.block(rows, slice(None), scratch)
-                part, inside = _measured(block, center, scratch, among, multiplied)
-            else:
-                values = view.block(rows, slice(None), scratch)
-                near = _about_zero(values) if center else None
-                mean = np.zeros(d, dtype=view.arithmetic)
-                if near is not None:
-                    part = near
-                else:
-                    part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
-                    if center:
-                        mean = part.mean.astype(view.arithmetic)
-                        values = _minus(values, mean, scratch)
-                multiplied(values)
-                inside = (part.mean - mean) + part.rest
-            total += product
-            # The rounded mean left one of its own inside the block.
-            for some in cut(d, CHUNK) if inside.any() else ():
-                total[some] -= np.outer(part.count * inside[some], inside)
-            found.append((rows.start, part))
+        total, found, left = np.zeros((d, d)), [], []
+        for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
+            if inside.any():
+                left.append(math.sqrt(part.count) * inside)
+            found.append((start, part))
+        # The rounded means left some of their own inside the blocks.
+        gaps = np.array(left).reshape(-1, d)
+        for some in cut(d, CHUNK) if left else ():
+            total[some] -= gaps[:, some].T @ gaps
         return total, found
 
     def of_lap(lap: list[slice]) -> Moments:
@@ -410,6 +400,59 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
     return in_laps(view, slices, of_lap, merge_moments, "covariance", of=(about,), restore=Moments)
 
 
+def _products(
+    view: CenteredRows, center: bool, among: int, draw: Iterator[slice], most: int, total: FloatArray
+) -> Iterator[tuple[int, Moments, FloatArray]]:
+    """Add products of blocks of float64 to ``total``; yield moments, and the means that are left in them."""
+    d = len(total)
+    scratch, product = view.scratch(most, d), view.scratch(d, d)
+
+    def squares(values: Any) -> FloatArray:
+        nonlocal product
+        # NumPy recognises A.T @ A and computes one triangle only.
+        product = np.matmul(values.T, values, out=product)
+        return np.diag(product).copy()
+
+    for rows in draw:
+        part, inside = _measured(view.block(rows, slice(None), scratch), center, scratch, among, squares)
+        total += product
+        yield rows.start, part, inside
+
+
+def _products_of_single(
+    view: CenteredRows, center: bool, among: int, draw: Iterator[slice], most: int, total: FloatArray
+) -> Iterator[tuple[int, Moments, FloatArray]]:
+    """The same of blocks of float32, whose moments are measured in float64.
+
+    Products of few rows are added in float32, a few of them, before they are added to ``total``.
+    """
+    d, terms = len(total), terms_of(view)
+    exact = uncentered(view.rows, view.exponent, double=True)
+    scratch, wide = view.scratch(most, d), exact.scratch(most, d)
+    product, more = (view.scratch(d, d) for _ in range(2))
+    pending = 0
+    for rows in draw:
+        values = view.block(rows, slice(None), scratch)
+        part = _about_zero(values) if center else None
+        mean = np.zeros(d, dtype=view.arithmetic)
+        if part is None:
+            part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
+            if center:
+                mean = part.mean.astype(view.arithmetic)
+                values = _minus(values, mean, scratch)
+        for some in cut(len(values), terms or len(values)):
+            np.matmul(values[some].T, values[some], out=more if pending else product)
+            if pending:
+                product += more
+            pending += 1
+        if terms is None or pending >= PIECES:
+            total += product
+            pending = 0
+        yield rows.start, part, (part.mean - mean) + part.rest
+    if pending:
+        total += product
+
+
 def _on_device(view: CenteredRows, center: bool, among: int, *, products: bool) -> Moments:
     """Moments, or with ``products`` the scatter matrix, of rows on a device: one copy to the host a block."""
 
@@ -424,15 +467,15 @@ def _of_block(
     view: CenteredRows, values: Any, center: bool, among: int, products: bool, *, rounds: int
 ) -> tuple[Moments, bool]:
     """Moments of a block, its means subtracted so often, and whether that was not often enough."""
-    xp, (count, d), unit = namespace(values), values.shape, 2.0**-view.exponent
-    wide = to_float64(values) * unit if view.exponent else to_float64(values)
+    xp, (count, d) = namespace(values), values.shape
+    wide = divided_by_power(to_float64(values), view.exponent) if view.exponent else to_float64(values)
     shifts: list[Any] = []
     for _ in range(rounds if center else 0):
         shifts.append(xp.mean(wide, axis=0))
         wide = wide - shifts[-1]
     near, single = wide, view.arithmetic == np.float32
     if single:
-        near = values * unit if view.exponent else values
+        near = divided_by_power(values, view.exponent) if view.exponent else values
         near = near - xp.astype(sum(shifts), near.dtype) if center else near
     S = [long_product(near, near, DEVICE_TILE)] if products else []
     squares = xp.linalg.diagonal(S[0]) if products and not single else xp.sum(wide * wide, axis=0)

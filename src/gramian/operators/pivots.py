@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from gramian.arrays import alike, as_float64, numpy_dtype, parallel_map, rows_of, to_numpy
+from gramian.arrays import alike, as_float64, fix_threads, numpy_dtype, parallel_map, rows_of, to_numpy
 from gramian.checks import slices
 from gramian.kernels import Evaluator
 from gramian.operators.features import KernelValues, rows_at, stacked
@@ -70,6 +70,7 @@ def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.exceptions import ConvergenceWarning
 
+    fix_threads()  # those of libraries that this import has loaded
     n = rows.shape[0]
     some = rows_at(rows, np.sort(rng.choice(n, size=min(n, PER_CENTRE * count), replace=False)))
     some = some if rows.is_sparse else to_numpy(some)

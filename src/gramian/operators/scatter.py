@@ -21,7 +21,7 @@ from gramian.arrays import (
     thin_chunks,
     to_dtype,
 )
-from gramian.operators.centered import CenteredRows, filled, in_laps, least_rows
+from gramian.operators.centered import PIECES, CenteredRows, filled, in_laps, least_rows, terms_of
 from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.operator import symmetric_times
@@ -65,7 +65,9 @@ class ScatterOperator(ABC):
         self.like = from_numpy(np.empty(0), centered.rows.like) if matrix is None else matrix[:0, 0]
         block = self._wide_slices()[0].stop
         self.error_bound, self.error_kind = product_error(centered, inner, centered.thin, products=2)
-        self.dense_error, _ = product_error(centered, inner, block)
+        # A matrix that comes with the mean is that of ``moments.scatter``.
+        terms = None if matrix is None else terms_of(centered)
+        self.dense_error, _ = product_error(centered, inner, block if terms is None else terms + PIECES)
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from gramian.arrays import as_float64, from_numpy, numpy_dtype, power_of_two
+from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.frequent_directions import Sketch
-from gramian.operators.moments import ALONE, center_rows, from_moments, merge_moments, scatter
-from gramian.records import FloatArray, Moments
+from gramian.operators.moments import (
+    ALONE,
+    LEAST_SQUARES,
+    center_rows,
+    from_moments,
+    lost_columns,
+    merge_moments,
+    require_squares,
+    scatter,
+)
+from gramian.records import BoundKind, FloatArray, Moments, Remainder
 from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
 
 # Between two to these powers, sums of squares and their squares stay in the range of float64.
 SAFE = 200
+# Below the first, numbers lose digits; columns beside others above the second need them at no scale.
+LEAST_NORM, LEAST_SCALE = 1e-290, 1e-150
+SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 WEIGHED = 4  # bounds the roundings of sums of weights and of their squares by a batch
 MERGED = 25  # bounds the roundings of an entry when two batches become one
 EPS = float(np.finfo(np.float64).eps)
@@ -50,6 +63,13 @@ class Seen:
         What the batches took.
     blur : float
         Bound on what means that were not found for merging change sums of squares by, relatively.
+    loss : ndarray of shape (d,) or None
+        The exact scatter matrix of ``X / 2**exponent`` lies within ``diag(loss)`` of ``squares`` (or of the
+        sketch, as far as that states), rounding apart; None where nothing was discarded before the stream.
+    loss_kind : str
+        Kind of that bound.
+    hidden : ndarray of int
+        Columns that vary, by too little for their squares to be kept.
     """
 
     rows: int
@@ -62,6 +82,9 @@ class Seen:
     sketch: Sketch | None = None
     seconds: float = 0.0
     blur: float = 0.0
+    loss: FloatArray | None = None
+    loss_kind: BoundKind = "deterministic"
+    hidden: Any = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
     def columns(self) -> int:
@@ -70,10 +93,11 @@ class Seen:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of columns by the mean, by both sides of the squares and by the sketch."""
+        """Numbers of columns by the mean, by both sides of the squares, by the sketch and by the loss."""
         squares = self.moments.squares.shape
         wide = self.columns if self.sketch is None else self.sketch.columns
-        return self.columns, squares[0], squares[-1], wide
+        lossy = self.columns if self.loss is None else len(self.loss)
+        return self.columns, squares[0], squares[-1], wide, lossy
 
     @property
     def effective(self) -> float:
@@ -93,8 +117,13 @@ class Seen:
     def column_moments(self) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of the columns, shape (d,); divided by the sum of the weights."""
         found = self.moments
-        squares = np.diag(found.squares) if found.squares.ndim == 2 else found.squares
-        return np.ldexp(found.mean, self.exponent), np.ldexp(squares / found.count, 2 * self.exponent)
+        variances = np.ldexp(self.column_squares / found.count, 2 * self.exponent)
+        return np.ldexp(found.mean, self.exponent), variances
+
+    @property
+    def column_squares(self) -> FloatArray:
+        """Sums of squares of the columns of ``X / 2**exponent`` about their means, shape (d,)."""
+        return _diagonal(self.moments.squares)
 
     def degrees_lost(self, ddof: int) -> float:
         """Return what the sum of the weights is reduced by to divide sums of squares, as in ``numpy.cov``."""
@@ -103,17 +132,27 @@ class Seen:
     def view(self, scale: Any, ddof: float) -> CenteredRows:
         """Return the centred rows, of which there is all but their numbers."""
         rows, center = self.table(), self.centered
+        if scale is not None:
+            require_squares(np.intersect1d(self.hidden, np.flatnonzero(self.column_squares < LEAST_SQUARES)))
         return from_moments(rows, self.moments, self.exponent, center=center, scale=scale, ddof=ddof)
 
-    def rounding(self, view: CenteredRows, degrees: float) -> float:
-        """Bound on what float64 has changed eigenvalues of the scatter matrix by, and ``degrees``."""
+    def error(self, view: CenteredRows, degrees: float) -> float:
+        """Bound on what float64 and the loss have changed eigenvalues of the scatter matrix by.
+
+        The rounding of ``degrees`` is part of it.
+        """
         terms = float(self.rows + self.columns + MERGED * self.batches)
         # Of few rows that weigh anything, the sum of the weights nearly cancels what is taken off it.
         terms += WEIGHED * (1 + self.batches) * (self.moments.count / degrees - 1.0)
+        lost = np.zeros(1) if self.loss is None else self.loss
+        if view.divisor is not None:
+            # A constant column has no part in the scaled matrix.
+            lost = np.where(np.isinf(view.divisor), 0.0, (np.sqrt(lost) / view.divisor) ** 2)
         # Batches of float32 were centred and multiplied in float64.
-        return (terms * EPS + self.blur) * (view.total + view.noise) + replace(
+        rounding = (terms * EPS + self.blur) * (view.total + view.noise) + replace(
             view, double=True
         ).forming_error
+        return rounding + float(lost.max())
 
 
 def empty_like(array: Any) -> Any:
@@ -123,18 +162,84 @@ def empty_like(array: Any) -> Any:
 
 def blur_of(found: Moments) -> float:
     """Bound ``Seen.blur`` for moments of rows that nothing was to be merged with."""
-    squares = np.diag(found.squares)
+    squares = _diagonal(found.squares)
     varies = squares > 0
     off = found.count * EPS * np.abs(found.mean[varies]) / np.sqrt(squares[varies] / found.count)
     # A larger error of a mean was measured and taken off.
     return 2.0 * min(float(off.max(initial=0.0)), ALONE)
 
 
+def seen_of_components(
+    rows: int,
+    A: FloatArray,
+    mean: tuple[FloatArray, FloatArray],
+    remainder: Remainder,
+    *,
+    divisor: FloatArray | None,
+    constant: Any,
+    centered: bool,
+    like: Any,
+    size: int | None,
+) -> Seen:
+    """Return what a fit says of its rows, as if they had been the first batch of a stream.
+
+    Parameters
+    ----------
+    rows : int
+        Their number.
+    A : ndarray of shape (k, d)
+        Components times singular values, of scaled columns.
+    mean : pair of ndarrays of shape (d,)
+        The column means, and what their rounding leaves out.
+    remainder : Remainder
+    divisor : ndarray of shape (d,) or None
+        What columns were divided by; those in ``constant`` then have no part in A.
+    constant : ndarray of int
+    centered : bool
+    like : array
+        Of the kind and dtype that results are returned in.
+    size : int or None
+        Rows of a sketch, where one is to take the place of the scatter matrix.
+
+    Raises
+    ------
+    DataError
+        When all columns vary by so little that their means, in units of the data, have lost digits.
+    """
+    least = float(remainder.norms[remainder.norms > 0].min(initial=math.inf))
+    if least < LEAST_NORM and float(remainder.norms.max()) < LEAST_SCALE:
+        raise DataError(
+            f"A column that fit has seen has a norm of {least:.1e}, too little for fit to keep its mean in "
+            "full precision. Multiply all rows by a power of ten and call fit again."
+        )
+    norms, loss = remainder.norms, np.full(A.shape[1], remainder.root_loss)
+    if divisor is not None:
+        if norms[constant].any():
+            # Their products with other columns are lost: 2 |x.T S y| <= t x.T S x + y.T S y / t.
+            lost, top = norms[constant], math.sqrt(A.shape[1]) * float(np.abs(A[:1]).max())
+            loss = np.hypot(loss, math.sqrt(SPLIT) * np.hypot(top, loss))
+            loss[constant] = np.hypot(lost.sum(), math.sqrt(len(constant) / SPLIT) * lost)
+        A, loss = A * divisor, loss * divisor
+    largest = max(float(norms.max()), float(np.abs(mean[0]).max()) * 2.0**-1000)
+    exponent = power_of_two(largest)
+    A, norms, loss, *center = (np.ldexp(part, -exponent) for part in (A, norms, loss, *mean))
+    if size is None:
+        sketch, squares = None, A.T @ A
+        # What was discarded is part of the sum of squares of every column.
+        np.fill_diagonal(squares, norms**2)
+    else:
+        sketch, squares = Sketch(size, np.empty((0, A.shape[1]))).with_rows([A]), norms**2
+    found = Moments(rows, center[0], squares, center[1])
+    seen = Seen(rows, 1, centered, found, float(rows), exponent, empty_like(like), sketch)
+    return replace(seen, blur=blur_of(found), loss=loss**2, loss_kind=remainder.kind)
+
+
 def seen_of(rows: Rows, *, center: bool, among: int = 1) -> Seen:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
     exponent, found = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
-    return Seen(n, 1, center, found, float(n), exponent, empty_like(rows.home))
+    seen = Seen(n, 1, center, found, float(n), exponent, empty_like(rows.home))
+    return replace(seen, hidden=lost_columns(rows, seen.column_squares, center))
 
 
 def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
@@ -158,7 +263,27 @@ def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
         exponent=exponent,
         kind=max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize),
         blur=before.blur,
+        loss=None if before.loss is None else _rescaled(before.loss * forgetting, before.exponent - exponent),
+        loss_kind=before.loss_kind,
+        hidden=_hidden(before, batch, exponent),
     )
+
+
+def _hidden(before: Seen, batch: Seen, exponent: int) -> Any:
+    """Columns whose squares are lost in one of the parts, or by bringing both to one power of two."""
+    found = [before.hidden, batch.hidden]
+    for seen in (before, batch):
+        squares = seen.column_squares
+        small = _rescaled(squares, seen.exponent - exponent) < LEAST_SQUARES
+        found.append(np.flatnonzero((squares > 0) & small))
+    if before.centered:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            finer = min(before.exponent, batch.exponent)
+            first, second = (np.ldexp(seen.moments.mean, seen.exponent - finer) for seen in (before, batch))
+            gap = np.abs(first - second)
+            apart = (gap > 1e-10 * np.abs(first)) & (np.ldexp(gap, finer - exponent) ** 2 < LEAST_SQUARES)
+        found.append(np.flatnonzero(apart))
+    return np.unique(np.concatenate(found))
 
 
 def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forgetting: float) -> Seen:
@@ -213,7 +338,13 @@ def _moments_at(seen: Seen, exponent: int) -> Moments:
         return found
     with np.errstate(under="ignore"):
         mean, rest = np.ldexp(found.mean, shift), np.ldexp(found.rest, shift)
-        return Moments(found.count, mean, np.ldexp(found.squares, 2 * shift), rest)
+        return Moments(found.count, mean, _rescaled(found.squares, shift), rest)
+
+
+def _rescaled(squares: FloatArray, shift: int) -> FloatArray:
+    """Return squares of numbers times ``2**shift``."""
+    with np.errstate(under="ignore"):
+        return np.ldexp(squares, 2 * shift) if shift else squares
 
 
 def _common_exponent(*parts: Seen) -> int:
@@ -232,4 +363,8 @@ def _common_exponent(*parts: Seen) -> int:
 
 
 def _total(squares: FloatArray) -> float:
-    return float(np.trace(squares) if squares.ndim == 2 else squares.sum())
+    return float(_diagonal(squares).sum())
+
+
+def _diagonal(squares: FloatArray) -> FloatArray:
+    return np.diag(squares) if squares.ndim == 2 else squares

@@ -95,8 +95,11 @@ def center_of(model: Any) -> npt.NDArray[Any]:
     """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
     if hasattr(model, "mean_"):
         return as_float64(model.mean_)
-    fitted = as_float64(model.X_fit_ if model.landmarks_ is None else model.landmarks_)
-    return fitted.mean(axis=0) if model.center else np.zeros(fitted.shape[1])
+    rows = model.X_fit_ if model.landmarks_ is None else model.landmarks_
+    if not model.center:
+        return np.zeros(rows.shape[1])
+    fitted = rows if hasattr(rows, "indptr") else as_float64(rows)  # sparse rows have a mean of their own
+    return np.asarray(fitted.mean(axis=0)).reshape(-1)
 
 
 def _shape(model: Any) -> tuple[int, int]:

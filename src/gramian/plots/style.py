@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import os
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
+from gramian.checks import shown
 from gramian.errors import ParameterError, needs
 from gramian.records import FloatArray
 from gramian.store import atomic_write
@@ -31,6 +33,13 @@ SHAPES = (
     *("triangle-down", "triangle-right", "triangle-left", "circle", "square"),
 )
 INK, PALE = "#333333", "#e8e8e8"
+# What a script in a page must not contain, and names that every object of JavaScript has.
+END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
+OF_OBJECTS = {
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
+    *("valueOf", "__proto__"),
+    *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+}
 CAPTION_LETTER = 5.4  # pixels across, of the caption's size
 THEME: dict[str, Any] = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
@@ -63,7 +72,7 @@ class Drawn:
     def to_dict(self, validate: bool = False, **options: Any) -> Any:
         """Return the Vega-Lite specification; validating it takes most of the time of a small figure."""
         with alt.data_transformers.disable_max_rows():
-            spec = super().to_dict(validate, **options)  # type: ignore[misc]
+            spec = _drawable(super().to_dict(validate, **options))  # type: ignore[misc]
         if "vega-lite" in spec.get("$schema", ""):  # of the chart as a whole, not of one inside another
             spec["config"] = _nested(THEME, spec.get("config", {}))
         return spec
@@ -157,6 +166,33 @@ def framed(png: bytes, shape: tuple[int, ...]) -> Layers:
     return Layers(data=table({"url": [url]}), layer=[corner], width=width, height=height, view=frame)
 
 
+def drawable(text: str) -> str:
+    r"""Return text of the user as a figure can contain it, on one line.
+
+    Control characters stop the program that draws, and the end of a script in a label would end that of the
+    page, whoever writes the page: both become escapes. Vega looks names up in JavaScript objects, where
+    those of ``Object.prototype`` stand for functions: they get a blank at the end, which nobody sees.
+
+    Examples
+    --------
+    >>> print(drawable("a\x1b </script>"))
+    a\x1b \x3c/script>
+    >>> drawable("constructor")
+    'constructor '
+    """
+    line = END_OF_SCRIPT.sub(r"\\x3c", shown(text))
+    return f"{line} " if line in OF_OBJECTS else line
+
+
+def _drawable(part: Any) -> Any:
+    """Clean every text of a specification; the data were cleaned by :func:`table`."""
+    if isinstance(part, dict):
+        return {key: value if key == "datasets" else _drawable(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_drawable(value) for value in part]
+    return drawable(part) if isinstance(part, str) else part
+
+
 def table(columns: Mapping[str, Any]) -> Any:
     """Return columns of one length as an Arrow table; what is no finite number is missing."""
     return pa.table({name: pa.array(_plain(values), from_pandas=True) for name, values in columns.items()})
@@ -164,6 +200,8 @@ def table(columns: Mapping[str, Any]) -> Any:
 
 def _plain(values: Any) -> Any:
     values = np.asarray(values)
+    if values.dtype.kind in "OU":
+        return [drawable(value) if isinstance(value, str) else value for value in values.tolist()]
     return np.where(np.isfinite(values), values, np.nan) if values.dtype.kind == "f" else values.tolist()
 
 

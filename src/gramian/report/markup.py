@@ -6,8 +6,21 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from gramian.checks import shown_lines
+
 LONGEST = 60  # letters of a name
 CODE = re.compile(r"(``|`)(.+?)\1")
+
+
+def escaped(value: object) -> str:
+    r"""Return text without markup, and without control characters but the ends of lines.
+
+    Examples
+    --------
+    >>> print(escaped("<b>\x1b"))
+    &lt;b&gt;\x1b
+    """
+    return html.escape(shown_lines(value))
 
 
 def text(value: object) -> str:
@@ -18,15 +31,15 @@ def text(value: object) -> str:
     >>> text("Source: `<b>.csv`")
     'Source: <code dir="auto">&lt;b&gt;.csv</code>'
     """
-    return CODE.sub(r'<code dir="auto">\2</code>', html.escape(str(value)))
+    return CODE.sub(r'<code dir="auto">\2</code>', escaped(value))
 
 
 def name(value: object) -> str:
     """Return the name of a row or column, which may be long, and be written from right to left."""
     whole = str(value)
     if len(whole) <= LONGEST:
-        return f"<bdi>{html.escape(whole)}</bdi>"
-    return f'<bdi title="{html.escape(whole[:1000])}">{html.escape(whole[: LONGEST - 3])}...</bdi>'
+        return f"<bdi>{escaped(whole)}</bdi>"
+    return f'<bdi title="{escaped(whole[:1000])}">{escaped(whole[: LONGEST - 3])}...</bdi>'
 
 
 def paragraphs(lines: Iterable[str]) -> str:
@@ -74,7 +87,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, captio
 
 def code(lines: str) -> str:
     """Return lines of a program or of its output."""
-    return f"<pre>{html.escape(lines)}</pre>"
+    return f"<pre>{escaped(lines)}</pre>"
 
 
 def folded(summary: str, inside: str) -> str:

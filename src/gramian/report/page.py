@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 import os
 import shlex
@@ -22,7 +21,7 @@ from gramian.checks import counted, listed, percent
 from gramian.plots.names import component_titles, feature_names_of
 from gramian.report.facts import component_rows, kernel_text, method_name, size_text, versions
 from gramian.report.figures import Figures, scores_chart
-from gramian.report.markup import code, folded, paragraphs, table, text
+from gramian.report.markup import code, escaped, folded, paragraphs, table, text
 from gramian.report.pieces import is_stored
 from gramian.report.rules import rules_said
 from gramian.report.summary import (
@@ -87,7 +86,7 @@ def report_page(fitted: Fitted, used: Mapping[str, str] | None = None) -> str:
         f"Written on {date.today().isoformat()} by gramian {versions()['gramian']}. This page loads nothing."
     )
     return template.substitute(
-        title=html.escape(page.title), head=f"{page.head()}\n<nav>{links}</nav>", body=body, foot=foot
+        title=escaped(page.title), head=f"{page.head()}\n<nav>{links}</nav>", body=body, foot=foot
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from gramian.report.pieces import is_stored, mapped
 from gramian.report.summary import Fitted, summary_page
 from gramian.report.tables import feature_names, row_table, write_pieces, write_table
 from gramian.rows.table import Table
-from gramian.store import atomic_folder, atomic_write, finish_folder
+from gramian.store import atomic_folder, atomic_write, finish_folder, place_inside
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
@@ -63,7 +63,8 @@ def check_folder(folder: Path) -> None:
         If results cannot be written there.
     """
     finish_folder(folder)
-    taken = sorted({name.rpartition("/")[2] for name in _own_files(folder)})
+    place_inside(folder, "components/PC1.png")
+    taken = sorted({name.rpartition("/")[2] for name in own_files(folder)})
     if taken and not (folder / MODEL).is_file():
         raise FileError(
             f"{folder} holds {', '.join(taken[:4])}, but not as results of gramian: they would be "
@@ -86,7 +87,7 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
         Also as one page that opens in a browser.
     """
     check_folder(folder)
-    with atomic_folder(folder, _own_files(folder), last=PAGE) as place:
+    with atomic_folder(folder, own_files(folder), last=PAGE) as place:
         written = Written(place)
         written.add(MODEL, fitted.model.save)
         scores, shown = _write_scores(written, fitted)
@@ -102,7 +103,8 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
     return Written(folder, [*written.files, PAGE], written.notes)
 
 
-def _own_files(folder: Path) -> Iterable[str]:
+def own_files(folder: Path) -> list[str]:
+    """Return the files in a folder under the names of results."""
     inside = [*folder.glob("*"), *folder.glob("components/*")]
     names = [path.relative_to(folder).as_posix() for path in inside if path.is_file()]
     return [name for name in names if OWN.fullmatch(name)]

@@ -41,7 +41,7 @@ def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoic
         return (), []
     linear = isinstance(model, PCA)
     names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
-    here = None if table is None or is_stored(table) or len(table.values) < 2 else table
+    here = None if table is None or is_stored(table) or table.values.shape[0] < 2 else table
     waits = {} if here is None else {name: _wait(model, here, name) for name in names}
     asked = [name for name, wait in waits.items() if wait <= PATIENCE]
     said = dict(choose_components(model, table, rules=asked)) if asked else {}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import shares_of
-from gramian.checks import counted, duration, percent
+from gramian.checks import counted, duration, percent, shown_lines
 from gramian.report.facts import (
     component_rows,
     kernel_text,
@@ -121,7 +121,7 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     }
     for title, inside in sections.items():
         lines += ["", f"## {title}", "", *inside] if inside else []
-    return "\n".join(lines) + "\n"
+    return shown_lines("\n".join(lines)) + "\n"
 
 
 def _code(text: str) -> str:

@@ -1,6 +1,5 @@
 """Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,8 @@ from scipy import sparse
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 from gramian.rows.archives import Header, require, require_room
-from gramian.rows.hdf5 import header_of, opened_hdf5, stored_dataset
+from gramian.rows.array import bytes_of_rows
+from gramian.rows.hdf5 import header_of, member, opened_hdf5, stored_dataset
 from gramian.rows.sparse import ENTRY, StoredSparse, refuse_by_columns
 from gramian.rows.spool import columns_taken
 from gramian.rows.stored import whole_within
@@ -59,11 +59,11 @@ def stored_annotated(path: Path, choice: Choice, limit: int, source: str) -> Tab
         As of :func:`read_annotated`.
     """
     with path.open("rb") as file, opened_hdf5(file, source) as opened:
-        X = opened.get("X")
-        if X is None:
+        if "X" not in opened:
             return None
-        entry = (X if hasattr(X, "dtype") else X["data"]).dtype.itemsize
-        if math.prod(_shape(X)) * entry <= whole_within(limit):
+        X = member(opened, "X")
+        kind = (X if hasattr(X, "dtype") else member(X, "data")).dtype
+        if bytes_of_rows(_shape(X), kind) <= whole_within(limit):
             return None
         return _annotated(opened, choice, source, partial(_stored_matrix, path, limit))
 
@@ -72,14 +72,16 @@ def _stored_matrix(path: Path, limit: int, X: Any, rows: range, source: str) -> 
     if hasattr(X, "dtype"):
         require(header_of(X), f"{source}::X")
         return stored_dataset(path, X, limit, f"{source}::X").picked(rows), ()
-    entries = X["data"].shape[0]
+    entries = member(X, "data").shape[0]
     if ENTRY * entries <= whole_within(limit):
         return _sparse(X)[slice(rows.start, rows.stop, rows.step)].tocsr(), ()
     form = X.attrs["encoding-type"].removesuffix("_matrix")
     refuse_by_columns(form, entries, limit, f"{source}::X", "adata.X = adata.X.tocsr()")
-    data, indices = (stored_dataset(path, X[name], limit, f"{source}::X") for name in ("data", "indices"))
+    data, indices = (
+        stored_dataset(path, member(X, name), limit, f"{source}::X") for name in ("data", "indices")
+    )
     n, d = _shape(X)
-    indptr = _read(X["indptr"]).astype(np.int64, copy=False)
+    indptr = _read(member(X, "indptr")).astype(np.int64, copy=False)
     return StoredSparse((n, d), indptr, indices, data, f"{source}::X").picked(rows), ()
 
 
@@ -89,12 +91,12 @@ def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., A
             raise DataError(
                 f"{source} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
             )
-    features, repeated = unique_names(_index(opened["var"]))
+    features, repeated = unique_names(_index(member(opened, "var")))
     kept, _, _ = pick_columns(features, Choice(columns=choice.columns, drop=choice.drop), source)
-    obs = opened["obs"]
+    obs, X = member(opened, "obs"), member(opened, "X")
     labels = None if choice.label is None else _column(obs, choice.label, "label", source)
     names = _index(obs) if choice.id is None else map(str, _column(obs, choice.id, "id", source).tolist())
-    row_names, shape = tuple(names), _shape(opened["X"])
+    row_names, shape = tuple(names), _shape(X)
     many = len(row_names) if labels is None else labels.size
     if shape != (len(row_names), len(features)) or many != len(row_names):
         raise DataError(
@@ -102,7 +104,7 @@ def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., A
             f"rows, {many} labels and {len(features)} names of columns. Write it again."
         )
     rows = pick_rows(len(row_names), choice.rows, source)
-    values, notes = matrix(opened["X"], rows, source)
+    values, notes = matrix(X, rows, source)
     return Table(
         values if kept == list(range(len(features))) else columns_taken(values, kept)[0],
         feature_names=tuple(features[place] for place in kept),
@@ -136,7 +138,7 @@ def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[s
 
 def _sparse(X: Any) -> Any:
     kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
-    found = kind(tuple(_read(X[name]) for name in ("data", "indices", "indptr")), shape=_shape(X))
+    found = kind(tuple(_read(member(X, name)) for name in ("data", "indices", "indptr")), shape=_shape(X))
     found.check_format(full_check=True)  # what points outside of the matrix would be written there
     return found
 
@@ -148,7 +150,7 @@ def _read(dataset: Any) -> npt.NDArray[Any]:
 
 
 def _index(frame: Any) -> tuple[str, ...]:
-    return tuple(map(str, _read(frame[frame.attrs["_index"]]).tolist()))
+    return tuple(map(str, _read(member(frame, frame.attrs["_index"])).tolist()))
 
 
 def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]:
@@ -158,12 +160,12 @@ def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]
         raise ParameterError(
             f"{option}={name!r}: obs of {source} has no such column. It has {listed(names)}."
         )
-    column = frame[name]
+    column = member(frame, name)
     if hasattr(column, "dtype"):
         return _read(column)
     if "categories" not in column:
         raise DataError(
             f"{source}: column {name!r} of obs is neither numbers, text nor categories. Use another."
         )
-    categories = _read(column["categories"])
-    return np.asarray(np.append(categories.astype(np.str_), "")[_read(column["codes"])])
+    categories = _read(member(column, "categories"))
+    return np.asarray(np.append(categories.astype(np.str_), "")[_read(member(column, "codes"))])

@@ -183,7 +183,7 @@ def damage(source: str) -> Iterator[None]:
     """Say of everything that a truncated or altered file makes its reader raise that it is one."""
     try:
         yield
-    except GramianError:
+    except (GramianError, MemoryError):
         raise
     except Exception as error:  # libraries meet damaged bytes unprepared and raise anything
         detail = str(error).split("\n")[0].rstrip(".")

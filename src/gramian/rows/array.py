@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,25 @@ from gramian.rows.rows import Rows
 
 # float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
 EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
+
+
+def dtype_of_rows(stored: npt.DTypeLike) -> np.dtype[Any]:
+    """Return the dtype that numbers of a file have as rows; true and false are bytes there.
+
+    Examples
+    --------
+    >>> dtype_of_rows("u1"), dtype_of_rows("i4")
+    (dtype('float32'), dtype('float64'))
+    """
+    kind = np.dtype(stored).newbyteorder("=")
+    single = kind in (*EXACT_IN_FLOAT32, np.float32) or kind.kind == "b"
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def bytes_of_rows(shape: tuple[int, ...], stored: npt.DTypeLike) -> int:
+    """Return the bytes that numbers of a file take in memory as rows."""
+    return math.prod(shape) * dtype_of_rows(stored).itemsize
+
 
 # What a type of column is called, by how its name begins.
 _NO_NUMBERS = {
@@ -129,6 +149,21 @@ def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | 
         advice = " Text is not data: drop or encode it first."
         text = "could not convert string" in str(error)
         raise DataError(f"{error}.{advice}" if text else str(error)) from error
+    except OverflowError as error:
+        place = _place_beyond_float64(X)
+        raise DataError(
+            f"Input X contains an integer that float64 cannot hold, which ends at 1.8e+308{place}. "
+            "Divide the column by a power of ten, or leave the row out."
+        ) from error
+
+
+def _place_beyond_float64(X: Any) -> str:
+    for place, value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
+        try:
+            float(value)
+        except OverflowError:
+            return f": row {place[0]}, column {place[1]}"
+    return ""
 
 
 def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices, told
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
-from gramian.rows.columnar import first_free
+from gramian.rows.columnar import WideBlock, first_free
 from gramian.rows.table import Choice, pick_columns, unique_names
 
 _MOST = 16 << 20  # bytes of a block of numbers
+_LEAST_ROWS = 128  # of a block: an Arrow column takes more bytes beside its values than so many values
 
 
 def read_parquet(file: IO[bytes], source: str) -> tuple[list[Any], list[str]]:
@@ -49,7 +52,8 @@ def read_parquet_files(paths: Sequence[Path], source: str) -> tuple[list[Any], l
             columns, names = read_parquet(file, str(path))
         first = tables[0].column_names if tables else names
         require_same(first, names, path, paths[0])
-        tables.append(pa.table([columns[names.index(name)] for name in first], first))
+        place = {name: index for index, name in reversed(list(enumerate(names)))}
+        tables.append(pa.table([columns[place[name]] for name in first], first))
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -121,16 +125,26 @@ class ArrowBlocks:
         self.names: tuple[str, ...] | None = tuple(names)
         self._used = _used(names, choice, source)
         self.needed = sum(rows for _, rows in found) * len(self._used) * 8
-        self._rows = max(1, min(_MOST, max(1 << 12, limit // 64)) // (8 * len(self._used)))
+        self._rows = max(_LEAST_ROWS, min(_MOST, limit // 64) // (8 * len(self._used)))
 
-    def read(self, as_text: frozenset[int]) -> Iterator[list[Any]]:
-        """Yield block after block."""
+    def read(self, as_text: frozenset[int]) -> Iterator[list[Any] | WideBlock]:
+        """Yield block after block, some columns apart from the numbers."""
         names = self.names or ()
+        layout: _Layout | None = None
         for path in told(self._paths, "file") if len(self._paths) > 1 else self._paths:
             for batch in self._batches(path, sorted({names[place] for place in self._used})):
-                nothing = pa.chunked_array([pa.nulls(batch.num_rows)])
-                table = _in_order(pa.Table.from_batches([batch]), names)
-                yield [table.get(place, nothing) for place in range(len(names))]
+                columns = partial(self._columns_of, batch)
+                if layout is not None and not layout.repeated and batch.schema.equals(layout.schema):
+                    yield layout.wide_block(batch, columns)
+                else:
+                    layout = layout or _Layout(batch.schema, names, as_text)
+                    yield columns()
+
+    def _columns_of(self, batch: Any) -> list[Any]:
+        names = self.names or ()
+        nothing = pa.chunked_array([pa.nulls(batch.num_rows)])
+        table = _in_order(pa.Table.from_batches([batch]), names)
+        return [table.get(place, nothing) for place in range(len(names))]
 
     def typed(self, column: Any) -> Any:
         """Return the column: it has a type."""
@@ -162,9 +176,38 @@ def _used(names: Sequence[str], choice: Choice, source: str) -> set[int]:
     unique, _ = unique_names(names)
     kept, *others = pick_columns(unique, choice, source)
     if choice.needed is not None:
-        kept = [place for place in kept if unique[place] in choice.needed]
+        needed = set(choice.needed)
+        kept = [place for place in kept if unique[place] in needed]
     others.append(first_free(unique, choice))
     return {0, len(names) - 1, *kept, *(place for place in others if place is not None)}
+
+
+class _Layout:
+    """Which columns of batches of one schema are numbers, by their places in the file."""
+
+    def __init__(self, schema: Any, names: Sequence[str], apart: frozenset[int]) -> None:
+        self.schema = schema
+        place = {name: index for index, name in enumerate(names)}
+        self.repeated = len(place) < len(names)
+        found = np.array([place[name] for name in schema.names], dtype=np.intp)
+        is_number = np.array([_one_array_holds(kind) for kind in schema.types], dtype=np.bool_)
+        is_number &= ~np.isin(found, list(apart))
+        self._numbers = np.flatnonzero(is_number).tolist()
+        self._places = found[is_number]
+        self._others = {int(found[index]): int(index) for index in np.flatnonzero(~is_number)}
+
+    def wide_block(self, batch: Any, columns: Callable[[], list[Any]]) -> WideBlock:
+        """Return a batch with its numbers as one array."""
+        values = np.empty((batch.num_rows, 0))
+        if self._numbers:
+            values = batch.select(self._numbers).to_tensor(null_to_nan=True, row_major=True).to_numpy()
+        others = {place: pa.chunked_array([batch.column(i)]) for place, i in self._others.items()}
+        return WideBlock(values, self._places, columns, others=others)
+
+
+def _one_array_holds(kind: Any) -> bool:
+    """Say whether numbers of a type go into one tensor with others."""
+    return pa.types.is_integer(kind) or (pa.types.is_floating(kind) and not pa.types.is_float16(kind))
 
 
 def _in_order(table: Any, names: Sequence[str]) -> dict[int, Any]:
@@ -218,5 +261,5 @@ def _pandas_index(table: Any) -> tuple[str, ...]:
     try:
         index = json.loads((table.schema.metadata or {})[b"pandas"])["index_columns"]
         return tuple(name for name in index if isinstance(name, str))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, RecursionError, TypeError, ValueError):
         return ()

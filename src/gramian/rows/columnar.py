@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from gramian.rows.text_numbers import (
     Commas,
     comma_note,
     converted,
+    fields_converted,
     like_number,
     marks,
     number_like,
@@ -365,10 +367,7 @@ def cut(column: Any, rows: range) -> Any:
 
 def fill(columns: Columns, kept: Sequence[int], rows: range) -> npt.NDArray[Any]:
     """Copy column by column into one array, so that never more than one column exists twice."""
-    single = all(
-        pa.types.is_float32(columns.arrays[index].type) or pa.types.is_float16(columns.arrays[index].type)
-        for index in kept
-    )
+    single = _single(columns, kept)
     kind = pa.float32() if single else pa.float64()
     values = np.empty((len(rows), len(kept)), dtype=np.float32 if single else np.float64)
     for place, index in enumerate(kept):
@@ -380,6 +379,12 @@ def fill(columns: Columns, kept: Sequence[int], rows: range) -> npt.NDArray[Any]
             values[start:stop, place] = numbers.to_numpy(zero_copy_only=False)
             start = stop
     return values
+
+
+def _single(columns: Columns, kept: Sequence[int]) -> bool:
+    """Say whether float32 holds all numbers of the columns."""
+    kinds = (columns.arrays[index].type for index in kept)
+    return all(pa.types.is_float32(kind) or pa.types.is_float16(kind) for kind in kinds)
 
 
 def as_names(column: Any) -> tuple[str, ...]:
@@ -410,13 +415,73 @@ class OtherEncoding(Exception):
 
 
 @dataclass(frozen=True)
+class WideBlock:
+    """Rows whose numbers are one array: an Arrow column takes as long for one row as for a thousand.
+
+    Attributes
+    ----------
+    values : ndarray
+        (m, number of ``places``), NaN where a value is missing.
+    places : ndarray of int
+        The columns of the file that ``values`` has.
+    columns : callable
+        Returns the same rows as Arrow columns.
+    others : dict of int to pyarrow.ChunkedArray
+        Columns that are no numbers, of a file that has types.
+    text : pyarrow.ChunkedArray or None
+        Of delimited text, the fields of all columns that are read as text, row by row.
+    text_places : ndarray of int
+        Which columns those are.
+    real : bool
+        Whether any of the numbers was written as a real one.
+    """
+
+    values: npt.NDArray[Any]
+    places: npt.NDArray[np.intp]
+    columns: Callable[[], list[Any]]
+    others: dict[int, Any] = field(default_factory=dict)
+    text: Any = None
+    text_places: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    real: bool = False
+
+    def column(self, place: int) -> Any:
+        """Return a column that is not among the numbers."""
+        if place in self.others:
+            return self.others[place]
+        index = int(np.searchsorted(self.text_places, place))
+        return self.text.take(np.arange(index, len(self.text), len(self.text_places)))
+
+    def numbers(
+        self, kept: Sequence[int], comma: str | None, na_values: Sequence[str]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp], npt.NDArray[np.intp]] | None:
+        """Return the values of some columns, and which of all columns of text are none or have commas.
+
+        None if any of those columns is no number.
+        """
+        values, places = self.values, self.places
+        stayed = commas = self.text_places
+        if self.text_places.size:
+            found, are_numbers, by_comma = fields_converted(
+                self.text, len(self.text_places), comma, na_values
+            )
+            stayed, commas = stayed[~are_numbers], commas[by_comma]
+            values = np.concatenate([values, found[:, are_numbers]], axis=1)
+            places = np.concatenate([places, self.text_places[are_numbers]])
+        order = np.argsort(places, kind="stable")
+        wanted = np.searchsorted(places[order], kept)
+        if not kept or not np.isin(kept, places).all():
+            return None
+        return values[:, order[wanted]], stayed, commas
+
+
+@dataclass(frozen=True)
 class _Guess:
     """What only the whole file decides, as far as it is known.
 
     Attributes
     ----------
     text : frozenset of int
-        Columns that are read as text, since they are in some block or are no numbers.
+        Columns that are not read as numbers: those of text, in some block at least, of names and of labels.
     comma : str or None
         What commas separate.
     id_column : int or None
@@ -461,8 +526,8 @@ def table_from_blocks(blocks: Blocks, choice: Choice, limit: int) -> Table:
         try:
             guess = guess or _first_guess(blocks, choice)
             reading = _Reading(blocks, choice, guess)
-            for arrays in blocks.read(guess.text):
-                reading.add(arrays)
+            for block in blocks.read(guess.text):
+                reading.add(block)
             right = reading.right()
             if right == guess:
                 return reading.table(limit)
@@ -472,9 +537,10 @@ def table_from_blocks(blocks: Blocks, choice: Choice, limit: int) -> Table:
 
 
 def _first_guess(blocks: Blocks, choice: Choice) -> _Guess:
-    arrays = next(blocks.read(frozenset()), None)
-    if arrays is None:
+    block = next(blocks.read(frozenset()), None)
+    if block is None:
         raise DataError(f"{blocks.source} has no rows. Add at least one row of numbers.")
+    arrays = _by_columns(block)
     commas = Commas(blocks.separator or ",", blocks.na_values)
     if blocks.separator is not None:
         commas.look_at(arrays)
@@ -482,11 +548,11 @@ def _first_guess(blocks: Blocks, choice: Choice) -> _Guess:
     reading = _Reading(blocks, choice, _Guess(comma=commas.meaning, empty_last=empty_last))
     columns = reading.columns(arrays)
     id_column, kept, _ = reading.roles(columns)
-    texts = {place for place, array in enumerate(arrays) if pa.types.is_string(array.type)}
-    texts |= {place for place in (id_column, reading.label(columns)) if place is not None}
-    text = frozenset(texts if blocks.separator else ())
+    text = {place for place in (id_column, reading.label(columns)) if place is not None}
+    if blocks.separator is not None:
+        text |= {place for place, array in enumerate(arrays) if pa.types.is_string(array.type)}
     kept, _ = in_order(columns, choice, kept, blocks.names is not None)
-    return _Guess(text, commas.meaning, id_column, tuple(kept), empty_last)
+    return _Guess(frozenset(text), commas.meaning, id_column, tuple(kept), empty_last)
 
 
 def _nothing_last(blocks: Blocks, arrays: list[Any]) -> bool:
@@ -508,7 +574,7 @@ class _Reading:
         self._odd: Columns | None = None  # a block with a column that is no number, for all that is known
         self._nothing_last = True
         self._commas = Commas(blocks.separator or ",", blocks.na_values)
-        self._kinds: dict[int, set[str]] = {}
+        self._kinds: defaultdict[str, set[int]] = defaultdict(set)  # which columns held what, in some block
         self._aside: dict[int, list[Any]] = {}
         self._by_comma: set[int] = set()
         self._stayed_text: set[int] = set()
@@ -542,8 +608,11 @@ class _Reading:
         """Return the column of labels."""
         return pick_columns(columns.names, self._choice, columns.source)[2]
 
-    def add(self, arrays: list[Any]) -> None:
+    def add(self, block: list[Any] | WideBlock) -> None:
         """Take the numbers of a block into the spool, and keep names and labels."""
+        if isinstance(block, WideBlock) and self._first is not None and self._added(block, self._first):
+            return
+        arrays = _by_columns(block)
         start, count = self._n_rows, len(arrays[0])
         self._n_rows += count
         if not count:
@@ -552,7 +621,7 @@ class _Reading:
         if self._blocks.separator is not None:
             self._commas.look_at(arrays)
         for place, array in enumerate(arrays):
-            self._kinds.setdefault(place, set()).add(_kind(array))
+            self._kinds[_kind(array)].add(place)
         columns = self.columns(arrays)
         self._first = self._first or columns
         for aside in (self._guess.id_column, self.label(columns)):
@@ -565,6 +634,43 @@ class _Reading:
         rows = _share(self._choice.rows, start, count)
         if rows and self._odd is None:
             self._spool.append(fill(columns, kept, rows))
+
+    def _added(self, block: WideBlock, first: Columns) -> bool:
+        """Do what :meth:`add` does without work for each column of numbers, or return False."""
+        blocks, guess = self._blocks, self._guess
+        numbers = block.numbers(guess.kept, guess.comma, blocks.na_values)
+        if numbers is None or not np.isin([*self._aside], block.places, invert=True).all():
+            return False
+        values, stayed, by_comma = numbers
+        start, count = self._n_rows, len(values)
+        self._n_rows += count
+        self._note_kinds(block)
+        for place, found in self._aside.items():
+            found.append(decoded(block.column(place)))
+        if block.text_places.size:
+            self._commas.look_at_fields(block.text, block.text_places)
+        self._commas.real = self._commas.real or block.real
+        self._stayed_text.update(stayed.tolist())
+        self._by_comma.update(by_comma.tolist())
+        rows = _share(self._choice.rows, start, count)
+        if rows and self._odd is None:
+            kind = np.float32 if _single(first, guess.kept) else np.float64
+            self._spool.append(values[rows.start : rows.stop : rows.step].astype(kind, copy=False))
+        return True
+
+    def _note_kinds(self, block: WideBlock) -> None:
+        """Note what the columns of a block hold."""
+        # A column of a text that holds nothing has no type.
+        nothing = np.isnan(block.values).all(axis=0) & (self._blocks.separator is not None)
+        self._kinds["null"].update(block.places[nothing].tolist())
+        self._kinds["number"].update(block.places[~nothing].tolist())
+        self._kinds["text"].update(block.text_places.tolist())
+        for place, array in block.others.items():
+            self._kinds[_kind(array)].add(place)
+        if self._nothing_last:
+            last = len(self._blocks.names or ()) - 1
+            holds_nothing = last in block.others and pa.types.is_null(block.others[last].type)
+            self._nothing_last = holds_nothing or last in block.places[nothing]
 
     def _doubt(self, columns: Columns) -> None:
         """Refuse columns of text, unless all that comes may show that they are numbers or names."""
@@ -593,15 +699,16 @@ class _Reading:
         guess, first = self._guess, self._first
         if first is None:
             raise DataError(f"{self._blocks.source} has no rows: only a header line. Add at least one row.")
-        mixed = {place for place, kinds in self._kinds.items() if "text" in kinds and len(kinds) > 1}
+        text = self._kinds["text"]
+        mixed = text & set().union(*(places for kind, places in self._kinds.items() if kind != "text"))
         right = replace(
             guess,
             text=guess.text | mixed if self._blocks.separator else guess.text,
-            comma=self._commas.meaning if any("text" in self._kinds[i] for i in guess.kept) else guess.comma,
+            comma=guess.comma if text.isdisjoint(guess.kept) else self._commas.meaning,
             empty_last=self._nothing_last,
         )
         candidate = self._may_name_rows()
-        if candidate is not None and "text" in self._kinds[candidate]:
+        if candidate in text:
             given = self._given(first)
             kept = tuple(place for place in guess.kept if place != candidate)
             named_by = candidate if given is None else given
@@ -645,7 +752,7 @@ class _Reading:
         _, found, id_notes = self.roles(columns)
         kept = guess.kept
         _, needed_notes = in_order(columns, choice, found, names is not None)
-        logical = [columns.names[i] for i in kept if self._kinds[i] - {"null"} == {"logical"}]
+        logical = self._kinds["logical"] - self._kinds["number"] - self._kinds["text"]
         picked = pick_rows(self._n_rows, choice.rows, columns.source)
         stored = self._spool.stored()
         place_notes: tuple[str, ...] = ()
@@ -663,12 +770,16 @@ class _Reading:
                 *notes,
                 *id_notes,
                 *needed_notes,
-                *logical_note(logical),
+                *logical_note([columns.names[i] for i in kept if i in logical]),
                 *((self._spool.note, *place_notes) if large else ()),
             ),
             sha256=blocks.sha256,
             hashed="the bytes of the file" if blocks.sha256 else "",
         )
+
+
+def _by_columns(block: list[Any] | WideBlock) -> list[Any]:
+    return block.columns() if isinstance(block, WideBlock) else block
 
 
 def _kind(array: Any) -> str:

@@ -12,22 +12,24 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian.arrays import parallel_map
 from gramian.checks import counted, listed, slices, told
 from gramian.errors import DataError, FileError
-from gramian.rows.columnar import OtherEncoding
+from gramian.rows.columnar import OtherEncoding, WideBlock
 from gramian.rows.files import opened
 from gramian.rows.table import Choice
-from gramian.rows.text_numbers import MISSING_TOKENS, is_missing, is_number
+from gramian.rows.text_numbers import MISSING_TOKENS, is_missing, is_number, without_numbers
 
 # Earlier wins where two separators explain the text equally well: a tab is never part of a value by
 # accident, a space often is.
@@ -287,10 +289,71 @@ def read_columns(
             ),
         )
     except (pa.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+            raise
         if uneven:
             raise _uneven_rows(data[len(header) :], uneven[0], source, lines) from error
         raise DataError(f"{source} cannot be read as delimited text: {error}.") from error
     return list(table.columns)
+
+
+def wide_block(
+    data: bytes,
+    layout: Layout,
+    na_values: Sequence[str],
+    as_text: Collection[int],
+    columns: Callable[[], list[Any]],
+) -> WideBlock | None:
+    """Parse rows without a header field after field, as one Arrow column of numbers and one of text.
+
+    None where fields are quoted, rows differ in length, or a field that is not to be text is no plain number:
+    then ``columns`` decides.
+    """
+    data = data.replace(b"\r\n", b"\n")
+    if b'"' in data or b"\r" in data:
+        return None
+    rows = [line.split(layout.separator.encode()) for line in data.split(b"\n") if line]
+    if not rows or any(len(row) != layout.n_fields for row in rows):
+        return None
+    is_text = np.zeros(layout.n_fields, dtype=np.bool_)
+    is_text[list(as_text)] = True
+    try:
+        numbers = _fields(rows, ~is_text, na_values)
+        text = _fields(rows, is_text, na_values, pa.string())
+    except pa.ArrowException:
+        return None
+    real = pa.types.is_floating(numbers.type)
+    if not (real or pa.types.is_integer(numbers.type) or pa.types.is_null(numbers.type)):
+        return None
+    values = without_numbers(numbers, na_values).cast(pa.float64(), safe=False).to_numpy()
+    return WideBlock(
+        values.reshape(len(rows), -1),
+        np.flatnonzero(~is_text),
+        columns,
+        text=text,
+        text_places=np.flatnonzero(is_text),
+        real=real,
+    )
+
+
+def _fields(
+    rows: Sequence[list[bytes]], chosen: npt.NDArray[np.bool_], na_values: Sequence[str], kind: Any = None
+) -> Any:
+    """Parse the fields of some columns row by row into one Arrow column, of a type that may be given."""
+    if not chosen.any():
+        return pa.chunked_array([pa.nulls(0, kind)])
+    of_rows = rows if chosen.all() else (itertools.compress(row, chosen.tolist()) for row in rows)
+    table = arrow_csv.read_csv(
+        pa.BufferReader(b"\n".join([*map(b"\n".join, of_rows), b""])),
+        read_options=arrow_csv.ReadOptions(
+            column_names=["fields"], block_size=LARGEST_ROW, use_threads=False
+        ),
+        parse_options=arrow_csv.ParseOptions(delimiter="\x1f", ignore_empty_lines=False),
+        convert_options=arrow_csv.ConvertOptions(
+            null_values=[*MISSING_TOKENS, *na_values], column_types={} if kind is None else {"fields": kind}
+        ),
+    )
+    return table.column(0)
 
 
 def _header_short_by_one(data: bytes, layout: Layout) -> bytes:
@@ -375,37 +438,39 @@ class TextBlocks:
             return file.read(2) == b"\x1f\x8b"
 
     def _head(self, pieces: Iterator[bytes]) -> bytes:
-        head = b""
-        for piece in pieces:
-            head += piece
-            if len(head) >= SAMPLE_BYTES:
-                return head[: head.rfind(b"\n") + 1] or head
-        return head
+        head = _first_bytes(pieces)
+        return (head[: head.rfind(b"\n") + 1] or head) if len(head) >= SAMPLE_BYTES else head
 
-    def read(self, as_text: frozenset[int]) -> Iterator[list[Any]]:
+    def read(self, as_text: frozenset[int]) -> Iterator[list[Any] | WideBlock]:
         """Yield block after block, some columns as text."""
         pieces = self._pieces()
-        head = b""
-        while len(head) < SAMPLE_BYTES and (piece := next(pieces, b"")):
-            head += piece
-        head, _ = strip_comments(head, self.na_values)
+        head, _ = strip_comments(_first_bytes(pieces), self.na_values)
         blocks = self._placed(_whole_rows(itertools.chain([head], pieces), self._size, self.source))
+        for first in itertools.islice(blocks, 1):
+            yield self._parsed(*first, as_text)
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
 
     def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, Layout, int]]:
         """Yield each block with its layout, the first with a header, and with the lines before it."""
         layout, lines = self._layout, 0
-        for block in blocks:
+        first = next(blocks, b"")
+        if layout.names is not None and first.count(b"\n") < 2:
+            first += next(blocks, b"")  # a header alone has no types to go by
+        for block in itertools.chain([first], blocks):
             yield block, layout, lines
             lines += block.count(b"\n")
             layout = replace(layout, names=None)
 
-    def _parsed(self, block: bytes, layout: Layout, lines: int, as_text: frozenset[int]) -> list[Any]:
+    def _parsed(
+        self, block: bytes, layout: Layout, lines: int, as_text: frozenset[int]
+    ) -> list[Any] | WideBlock:
         rows = self._as_utf8(block)
         if layout.separator == " ":
             rows = collapse_spaces(rows) or b"\n"
-        return read_columns(rows, layout, self.source, self.na_values, as_text, lines)
+        columns = partial(read_columns, rows, layout, self.source, self.na_values, as_text, lines)
+        wide = lines > 0 and rows.count(b"\n") < layout.n_fields
+        return (wide_block(rows, layout, self.na_values, as_text, columns) if wide else None) or columns()
 
     def _as_utf8(self, block: bytes) -> bytes:
         if not self._utf8:
@@ -475,11 +540,26 @@ class TextBlocks:
         self.sha256 = found.hexdigest()
 
 
+def _first_bytes(pieces: Iterator[bytes]) -> bytes:
+    """Join pieces until they are a sample."""
+    found, length = [], 0
+    while length < SAMPLE_BYTES and (piece := next(pieces, b"")):
+        found.append(piece)
+        length += len(piece)
+    return b"".join(found)
+
+
 def _whole_rows(pieces: Iterator[bytes], size: int, source: str) -> Iterator[bytes]:
     """Cut text where rows end, into blocks of about one size."""
-    rest, most, newline = b"", size, b""
+    most, newline = size, b""
+    waiting: list[bytes] = []
+    length = 0
     for piece in pieces:
-        rest += piece
+        waiting.append(piece)
+        length += len(piece)
+        if length <= most:  # a row may be many pieces long, which are joined once
+            continue
+        rest = b"".join(waiting)
         newline = newline or (b"\n" if b"\n" in rest else b"\r" if b"\r" in rest[:-1] else b"")
         start = 0
         while newline and len(rest) - start > most:
@@ -494,9 +574,12 @@ def _whole_rows(pieces: Iterator[bytes], size: int, source: str) -> Iterator[byt
                 )
             else:
                 most *= 2
-        rest = rest[start:]
-    if rest:
-        yield rest
+        if not newline:
+            most *= 2
+        waiting = [rest[start:]]
+        length = len(waiting[0])
+    if length:
+        yield b"".join(waiting)
 
 
 def _row_end(data: bytes, start: int, stop: int, newline: bytes) -> int:

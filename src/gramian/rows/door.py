@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import memory_limit_bytes, to_numpy
+from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
 from gramian.checks import counted, listed
 from gramian.errors import DataError, GramianError, InputTypeError
 from gramian.rows.array import ArrayRows
@@ -67,6 +67,7 @@ def as_rows(
     MemoryLimitError
         If all rows are needed, and take more than the memory that may be used.
     """
+    fix_threads()
     if isinstance(X, Rows):
         return X
     if isinstance(X, (str, bytes)):
@@ -84,7 +85,7 @@ def as_rows(
     elif isinstance(X, Table) and expected is not None:
         X = expected.ordered(X)
     table = X if isinstance(X, Table) else None
-    values = X if table is None else table.values
+    values = _of_sparse_columns(X) if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
     if isinstance(values, DaskTable):
@@ -114,6 +115,14 @@ def as_rows(
     if check_finite and (expected is None or not rows.is_spread):
         rows.require_finite()
     return rows
+
+
+def _of_sparse_columns(X: Any) -> Any:
+    """Return a frame of pandas whose columns are all sparse as a matrix; anything else stays as it is."""
+    types = list(X.dtypes) if hasattr(X, "iloc") and hasattr(X, "columns") else []
+    if not types or not all(str(dtype).startswith("Sparse[") for dtype in types):
+        return X
+    return X.sparse.to_coo() if all(dtype.fill_value == 0 for dtype in types) else X.sparse.to_dense()
 
 
 def _index_names(X: Any) -> tuple[str, ...] | None:

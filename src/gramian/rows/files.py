@@ -26,10 +26,11 @@ from gramian.checks import amount
 from gramian.errors import FileError, InputTypeError, MemoryLimitError, ParameterError, reason, shortened
 from gramian.rows.annotated import read_annotated, stored_annotated
 from gramian.rows.archives import Use
+from gramian.rows.array import bytes_of_rows
 from gramian.rows.excel import sheet_as_text
 from gramian.rows.hdf5 import read_hdf5, stored_hdf5
 from gramian.rows.idx import read_idx
-from gramian.rows.matlab import read_mat
+from gramian.rows.matlab import is_mat4, read_mat
 from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz, read_sparse_npz, stored_npy, stored_npz
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
@@ -368,6 +369,8 @@ def _sniff(head: bytes) -> str | None:
             return kind
     if re.match(rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]", head):
         return "idx"
+    if is_mat4(head):
+        return "mat"
     webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
     # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
     bitmap = head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"
@@ -400,10 +403,7 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
     if kind == "bed":
         return read_bed(Path(file.name), choice, source)
     if kind in ARRAYS:
-        array = read_sparse_npz(file, source) if kind == "npz" and key is None else None
-        notes: tuple[str, ...] = ()
-        if array is None:
-            array, notes = array_in(kind, file, key, source)
+        array, notes = matrix_in(kind, file, key, source)
         table = _with_notes(table_from_array(array, choice, source), notes)
         if kind != "npy" or isinstance(file, io.BytesIO):
             return table
@@ -415,6 +415,12 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
     if kind == "gct" and names is not None and choice.id is None:
         choice = replace(choice, id=names[0])
     return table_from_columns(columns, names, choice, source, notes, separator)
+
+
+def matrix_in(kind: str, file: IO[bytes], key: str | None, source: str) -> tuple[Any, tuple[str, ...]]:
+    """Read the table of a file of a kind in ``ARRAYS``, which may be a sparse matrix, and notes."""
+    sparse = read_sparse_npz(file, source) if kind == "npz" and key is None else None
+    return array_in(kind, file, key, source) if sparse is None else (sparse, ())
 
 
 def array_in(
@@ -530,10 +536,10 @@ def _refuse_whole(place: Location, limit: int) -> None:
 
 
 def _npy(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
-    if place.path.stat().st_size <= whole_within(limit):
-        return None
     stored, notes = stored_npy(place.path, source)
-    return None if stored is None else table_of_stored(stored, choice, source, notes)
+    if stored is None or bytes_of_rows(stored.shape, stored.dtype) <= whole_within(limit):
+        return None
+    return table_of_stored(stored, choice, source, notes)
 
 
 def _hdf5(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
@@ -543,7 +549,8 @@ def _hdf5(place: Location, choice: Choice, limit: int, source: str) -> Table | N
 
 def _zarr(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
     array, notes = array_of(place.path, place.key, source)
-    if header_of(array).n_bytes <= whole_within(limit):
+    header = header_of(array)
+    if bytes_of_rows(header.shape, header.dtype) <= whole_within(limit):
         return None
     return table_of_stored(StoredZarr(place.path, array, limit, source), choice, source, notes)
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gramian.checks import amount, slices
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, needs
 from gramian.rows.archives import Header, Use, damage, pick_array, pick_key
+from gramian.rows.array import bytes_of_rows
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_rows, table_from_array
 
@@ -90,6 +91,32 @@ def refuse_elsewhere(dataset: Any) -> None:
         raise DataError(
             f"{dataset.name} keeps its numbers in other files, which are not read. Copy all into one."
         )
+
+
+def member(group: Any, name: str) -> Any:
+    """Return a group or dataset that is stored in a group itself.
+
+    Raises
+    ------
+    KeyError
+        If there is no such member.
+    DataError
+        If it is a link, or a dataset whose numbers are in other files.
+    """
+    from h5py import HardLink
+
+    for part in name.strip("/").split("/"):
+        link = group.get(part, getlink=True)
+        if link is None:
+            raise KeyError(f"{group.name} has no {part}")
+        if not isinstance(link, HardLink):
+            raise DataError(
+                f"{part!r} in {group.name} is a link, which is not followed. Copy all into one file."
+            )
+        group = group[part]
+    if hasattr(group, "dtype"):
+        refuse_elsewhere(group)
+    return group
 
 
 def header_of(dataset: Any, reverse: bool = False) -> Header:
@@ -189,7 +216,7 @@ class StoredDataset(OnDisk):
         where = f"{self.source}, rows {first:,} to {last - 1:,}"
         try:
             found = self._dataset()[first:last]
-        except GramianError:
+        except (GramianError, MemoryError):
             raise
         except Exception as error:  # h5py meets damaged bytes with whatever its filters raise
             detail = str(error).split("\n")[0]
@@ -231,10 +258,11 @@ def stored_hdf5(
     with path.open("rb") as file, opened_hdf5(file, source) as opened:
         key, notes = pick_key(datasets_in(opened), lambda name: header_of(opened[name]), key, source)
         about = header_of(opened[key])
-        if about.n_bytes <= min(whole_within(limit), READ_WHOLE if choice.rows else sys.maxsize):
+        most = min(whole_within(limit), READ_WHOLE if choice.rows else sys.maxsize)
+        if bytes_of_rows(about.shape, about.dtype) <= most:
             return None, notes
         rows = pick_rows(about.shape[0], choice.rows, source)
-        if about.n_bytes // about.shape[0] * len(rows) > whole_within(limit):
+        if bytes_of_rows((len(rows), *about.shape[1:]), about.dtype) > whole_within(limit):
             return stored_dataset(path, opened[key], limit, source), notes
         taken = table_from_array(_taken(opened[key], rows), replace(choice, rows=None), source)
         return replace(taken, notes=(*notes, *taken.notes), row_numbers=rows), ()

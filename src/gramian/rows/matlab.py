@@ -1,5 +1,6 @@
 """Variables of MATLAB's .mat files: those of versions 4 to 7, and 7.3, which are HDF5 files."""
 
+import re
 import struct
 from functools import partial
 from typing import IO, Any
@@ -76,6 +77,24 @@ def read_mat(
             name: Header(shape, np.dtype(kind), partial(read, name)) for name, (shape, kind) in found.items()
         }
         return pick_array(list(variables), variables.__getitem__, key, source, use)
+
+
+def is_mat4(head: bytes) -> bool:
+    """Say whether the first bytes of a file are those of version 4, which has no signature.
+
+    They are five numbers of four bytes: the type MOPT in decimal digits, rows, columns, whether there is an
+    imaginary part, and the length of the name that follows.
+    """
+    if len(head) < 22:
+        return False
+    for order in "<>":
+        kind, _, _, imaginary, length = struct.unpack(f"{order}5I", head[:20])
+        machine, zero, precision, form = kind // 1000, kind // 100 % 10, kind // 10 % 10, kind % 10
+        if machine > 4 or zero or precision > 5 or form > 2 or imaginary > 1 or not 2 <= length <= 64:
+            continue
+        if re.fullmatch(rb"[A-Za-z]\w*\0?", head[20 : 20 + length]):
+            return True
+    return False
 
 
 def _check_elements(file: IO[bytes]) -> None:

@@ -280,7 +280,10 @@ def _check_names(header: Header, key: str, count: int, source: str) -> None:
 def _read_header(file: IO[bytes]) -> tuple[Header, int, bool]:
     """Return what the header of an array says, how many bytes it takes, and whether columns come first."""
     start = file.tell()
-    shape, fortran, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
+    try:
+        shape, fortran, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
+    except MemoryError as error:  # Python's, of a text that is nested too deep
+        raise ValueError("its header is no description of an array") from error
     if min(shape, default=0) < 0:
         raise ValueError("its header has a negative shape")
     return Header(shape, dtype, partial(_read_array, file)), file.tell() - start, fortran

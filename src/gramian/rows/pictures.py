@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, told
 from gramian.errors import DataError, FileError, GramianError, needs
+from gramian.rows.array import bytes_of_rows
 from gramian.rows.spool import Spool
 from gramian.rows.table import Table, pick_rows
 
@@ -478,7 +479,7 @@ def read_pictures(
     size : (width, height) or None
         Resize every picture to this; None asks that all have one size already.
     within : int or None
-        Bytes up to which they are held in memory; more are written to a spool.
+        Bytes up to which they are held in memory, as rows; more are written to a spool.
 
     Returns
     -------
@@ -498,7 +499,8 @@ def read_pictures(
     form, frames, coloured, turned = _forms(pictures, size)
     shape = (len(pictures), form.height, form.width)
     needed = math.prod(shape) * form.dtype.itemsize
-    spool = Spool(source, needed, sure=True) if within is not None and needed > within else None
+    large = within is not None and bytes_of_rows(shape, form.dtype) > within
+    spool = Spool(source, needed, sure=True) if large else None
     values = np.empty(shape if spool is None else (1, *shape[1:]), dtype=form.dtype)
     digest = hashlib.sha256()
     for place, picture in enumerate(told(pictures, "picture")):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
 from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.rows.archives import Header, damage, require, require_room
+from gramian.rows.array import bytes_of_rows
 from gramian.rows.spool import Spool
 from gramian.rows.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
@@ -94,7 +95,7 @@ def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | N
         For a variant without any call.
     """
     with _opened(path, source) as bed:
-        if 4 * math.prod(bed.shape) <= whole_within(limit) or choice.label is not None:
+        if bytes_of_rows(bed.shape, np.int8) <= whole_within(limit) or choice.label is not None:
             return None
         picked = _Wanted(bed, choice, source)
         n, d = len(picked.rows), len(picked.columns)

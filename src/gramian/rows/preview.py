@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any, Literal
 
 import numpy as np
 
-from gramian.rows.files import ARRAYS, array_in, columns_in, kind_of_content
+from gramian.rows.files import ARRAYS, columns_in, kind_of_content, matrix_in
 from gramian.rows.table import Choice
 
 FIRST = 8  # entries of a column that are shown
@@ -83,11 +84,14 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
     if kind in ("picture", "zip"):
         return None
     if kind in ARRAYS:
-        array, _ = array_in(kind, file, None, source)
+        array, _ = matrix_in(kind, file, None, source)
         if array.ndim != 2:
             return None
         names, count = [str(place) for place in range(array.shape[1])], array.shape[0]
-        columns: Sequence[Any] = [array[:, place] for place in range(min(MOST, array.shape[1]))]
+        shown = array[:, :MOST]
+        shown = shown.tocsc() if hasattr(shown, "tocsc") else shown
+        # One column of a sparse matrix at a time takes memory.
+        columns: Iterable[Any] = map(partial(_column, shown), range(shown.shape[1]))
         found = [_of_numbers(name, column) for name, column in zip(names, columns, strict=False)]
         return Preview(count, array.shape[1], tuple(found))
     from gramian.rows.columnar import with_names
@@ -102,6 +106,11 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
     places = sorted(range(len(read.arrays)), key=read.is_number)[:MOST]
     found = [_of_arrow(read.names[i], read.arrays[i], read.is_number(i)) for i in sorted(places)]
     return Preview(count, len(read.arrays), tuple(found))
+
+
+def _column(array: Any, place: int) -> Any:
+    column = array[:, [place]]
+    return (column.toarray() if hasattr(column, "toarray") else column).reshape(-1)
 
 
 def _of_numbers(name: str, column: Any) -> Column:
@@ -124,5 +133,8 @@ def _of_arrow(name: str, column: Any, number: bool) -> Column:
         return _of_numbers(name, column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     texts = ["" if value is None else str(value) for value in column.slice(0, FIRST).to_pylist()]
     first = tuple(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in texts)
-    distinct = pc.count_distinct(column).as_py()
+    try:
+        distinct = pc.count_distinct(column).as_py()
+    except pa.ArrowNotImplementedError:  # of lists, structures and the like
+        distinct = len({str(value) for value in column.to_pylist() if value is not None})
     return Column(name, "text", column.null_count, distinct, None, None, first)

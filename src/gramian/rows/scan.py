@@ -64,6 +64,14 @@ class Scan:
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether it can be read more than once, as a stream or a pipe cannot."""
+        place = self._place
+        if isinstance(place, Location):
+            return place.path.is_dir() or place.path.is_file()
+        return isinstance(place, tuple)
+
     def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
         """Read what was asked for, or leave it in its file where it is large.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -70,11 +71,9 @@ class Spool:
         try:
             free = shutil.disk_usage(self.folder).free
             if sure and needed > free:
-                raise self._full(f"it has {amount(free)} of room")
+                raise OSError(errno.ENOSPC, f"it has {amount(free)} of room")
             self._file = _Nameless(self.folder)
         except OSError as error:
-            if isinstance(error, FileError):
-                raise
             raise self._full(reason(error)) from error
 
     @property

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, evenly
 from gramian.errors import FileError, MemoryLimitError, reason
-from gramian.rows.array import EXACT_IN_FLOAT32
+from gramian.rows.array import bytes_of_rows, dtype_of_rows
 from gramian.rows.rows import Rows
 from gramian.store import Passes
 
@@ -312,11 +312,10 @@ class StoredRows(Rows):
     @classmethod
     def of(cls, values: OnDisk, limit: int | None = None) -> StoredRows:
         """Return the rows of an array that is read when it is sliced."""
-        dtype = np.dtype(np.float32 if values.dtype in (*EXACT_IN_FLOAT32, np.float32) else np.float64)
         return cls(
             values,
             limit or memory_limit_bytes(None),
-            dtype=dtype,
+            dtype=dtype_of_rows(values.dtype),
             picture_shape=values.picture_shape,
             borrowed=False,
         )
@@ -386,7 +385,7 @@ class StoredRows(Rows):
 
 
 def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
-    """Return the file behind a memory map of more than so many bytes, or the map where that is not sure.
+    """Return the file behind a map of rows of more than so many bytes, or the map where that is not sure.
 
     What is written through the map is seen in the file at once, but not through a private copy; and of a
     part of a map nothing says where in the file it is.
@@ -396,7 +395,7 @@ def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
     plain = mapped.flags.c_contiguous or (mapped.flags.f_contiguous and mapped.ndim == 2)
     if not (whole and plain and name) or mapped.ndim not in (2, 3) or mapped.dtype.kind not in "uif":
         return mapped
-    if mapped.nbytes <= most or not mapped.size:
+    if bytes_of_rows(mapped.shape, mapped.dtype) <= most or not mapped.size:
         return mapped
     fortran = not mapped.flags.c_contiguous
     stored = StoredArray(Path(name), mapped.offset, mapped.shape, mapped.dtype, fortran=fortran)
@@ -411,5 +410,5 @@ def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
 
 
 def whole_within(limit: int) -> int:
-    """Return the bytes of a table in a file up to which it is read as a whole."""
+    """Return the bytes in memory of a table in a file up to which it is read as a whole."""
     return limit // 4

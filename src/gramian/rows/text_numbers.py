@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +22,7 @@ _THOUSANDS = rf"[+-]?[1-9]\d{{0,2}}(,\d{{3}})+(\.\d*)?|{_PLAIN}"
 _DECIMAL = rf"[+-]?(\d+,\d*|,\d+){_EXPONENT}|{_PLAIN}"
 # In ``12,345`` the comma may separate thousands as well as decimals; ``1234`` beside it decides.
 _EITHER = r"[+-]?[1-9]\d{0,2},\d{3}|[+-]?\d{1,3}"
+_PATTERNS = (("plain", _PLAIN), ("thousands", _THOUSANDS), ("decimal", _DECIMAL), ("either", _EITHER))
 _FIELDS = {separator: re.compile(_THOUSANDS if separator == "," else rf"{_DECIMAL}|{_THOUSANDS}")
            for separator in "\t;|, "}  # fmt: skip
 
@@ -81,7 +83,7 @@ def converted(
     for place, column in enumerate(columns):
         text = _without_missing(column, na_values) if pa.types.is_string(column.type) else None
         if text is None:
-            result.append(_without_numbers(column, na_values))
+            result.append(without_numbers(column, na_values))
         elif _all_match(text, _PLAIN):
             result.append(_as_float(text))
         elif comma is not None and _all_match(text, _DECIMAL if comma == "decimal" else _THOUSANDS):
@@ -92,34 +94,35 @@ def converted(
     return result, by_comma
 
 
+def fields_converted(
+    fields: Any, width: int, comma: str | None, na_values: Sequence[str] = ()
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Do what :func:`converted` does, of columns of text whose fields follow row by row.
+
+    Returns
+    -------
+    values : ndarray of shape (m, width)
+        NaN where a value is missing, and in columns that are no numbers.
+    are_numbers, by_comma : ndarray of shape (width,)
+        Which columns are numbers, and in which of those a comma separates.
+    """
+    text = _without_missing(fields, na_values)
+    plain = _each_match(text, _PLAIN, width)
+    by_comma = np.zeros_like(plain)
+    if comma is not None:
+        by_comma = ~plain & _each_match(text, _DECIMAL if comma == "decimal" else _THOUSANDS, width)
+        text = pc.replace_substring(text, ",", "." if comma == "decimal" else "")
+    are_numbers = plain | by_comma
+    values = np.full((len(text) // width, width), np.nan)
+    if not are_numbers.all():
+        text = text.take(np.flatnonzero(np.tile(are_numbers, len(values))))
+    values[:, are_numbers] = _as_float(text).to_numpy().reshape(len(values), -1)
+    return values, are_numbers, by_comma
+
+
 def comma_note(meaning: str | None) -> str:
     """Say what commas were taken for."""
     return f"comma read as the {meaning} separator"
-
-
-@dataclass
-class _Column:
-    """What the texts of a column have been so far."""
-
-    text: bool = False
-    real: bool = False  # as Arrow read it, in some block
-    plain: bool = True
-    thousands: bool = True
-    decimal: bool = True
-    either: bool = True
-    pointed: bool = False
-
-    def look_at(self, text: Any) -> None:
-        self.text = True
-        self.pointed = self.pointed or pc.any(pc.match_substring(text, ".")).as_py() is True
-        for name, pattern in (
-            ("plain", _PLAIN),
-            ("thousands", _THOUSANDS),
-            ("decimal", _DECIMAL),
-            ("either", _EITHER),
-        ):
-            if getattr(self, name):
-                setattr(self, name, _all_match(text, pattern))
 
 
 class Commas:
@@ -133,31 +136,47 @@ class Commas:
 
     def __init__(self, separator: str, na_values: Sequence[str] = ()) -> None:
         self._separator, self._na_values = separator, na_values
-        self._columns: dict[int, _Column] = {}
+        # Of each column so far: whether it was text, was a real number, had a point, matched a pattern.
+        self._text = self._real = self._pointed = np.zeros(0, np.bool_)
+        self._match = {name: np.ones(0, np.bool_) for name, _ in _PATTERNS}
+        self.real = False  # whether a number of a column without text was written as a real one
 
     def look_at(self, columns: Sequence[Any]) -> None:
-        """Look at the next rows."""
+        """Look at the next rows, of all columns."""
+        if not self._text.size:
+            self._text, self._real, self._pointed = np.zeros((3, len(columns)), np.bool_)
+            self._match = {name: np.ones(len(columns), np.bool_) for name, _ in _PATTERNS}
         for place, column in enumerate(columns):
-            seen = self._columns.setdefault(place, _Column())
-            if pa.types.is_string(column.type):
-                seen.look_at(_without_missing(column, self._na_values))
-            seen.real = seen.real or pa.types.is_floating(column.type)
+            self._real[place] |= pa.types.is_floating(column.type)
+            if not pa.types.is_string(column.type):
+                continue
+            text, self._text[place] = _without_missing(column, self._na_values), True
+            self._pointed[place] |= pc.any(pc.match_substring(text, ".")).as_py() is True
+            for name, pattern in _PATTERNS:
+                if self._match[name][place]:
+                    self._match[name][place] = _all_match(text, pattern)
+
+    def look_at_fields(self, fields: Any, places: npt.NDArray[np.intp]) -> None:
+        """Look at the next rows of the columns of text in these places, whose fields follow row by row."""
+        text, width = _without_missing(fields, self._na_values), len(places)
+        self._text[places] = True
+        points = pc.fill_null(pc.match_substring(text, "."), False).to_numpy().reshape(-1, width)
+        self._pointed[places] |= points.any(axis=0)
+        for name, pattern in _PATTERNS:
+            if self._match[name][places].any():
+                self._match[name][places] &= _each_match(text, pattern, width)
 
     @property
     def meaning(self) -> str | None:
         """ "decimal", "thousands", or None where that is open."""
-        points = any(column.real and not column.text for column in self._columns.values())
-        thousands = decimal = False
-        for seen in (column for column in self._columns.values() if column.text):
-            if seen.plain:
-                points = points or seen.pointed
-            elif seen.thousands and (seen.pointed or not seen.decimal):
-                thousands = True
-            elif seen.decimal and not seen.either:
-                decimal = True
+        plain, by_thousands, by_decimal, either = (self._match[name] for name, _ in _PATTERNS)
+        points = self.real or (self._real & ~self._text).any() or (self._text & plain & self._pointed).any()
+        odd = self._text & ~plain
+        grouped = odd & by_thousands & (self._pointed | ~by_decimal)
+        decimal = (odd & ~grouped & by_decimal & ~either).any()
         if decimal:
             return None if points or self._separator == "," else "decimal"
-        if thousands or points or self._separator == ",":
+        if grouped.any() or points or self._separator == ",":
             return "thousands"
         return "decimal" if self._separator == ";" else None
 
@@ -212,7 +231,7 @@ def _without_missing(column: Any, na_values: Sequence[str] = ()) -> Any:
     return pc.if_else(missing, pa.scalar(None, pa.string()), text)
 
 
-def _without_numbers(column: Any, na_values: Sequence[str]) -> Any:
+def without_numbers(column: Any, na_values: Sequence[str]) -> Any:
     """Take out numbers that stand for missing values, however they were written: -999 and -999.0."""
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return column
@@ -231,6 +250,12 @@ def _as_float(text: Any) -> Any:
 
 def _matches(text: Any, pattern: str) -> Any:
     return pc.match_substring_regex(text, f"^(?:{pattern})$")
+
+
+def _each_match(text: Any, pattern: str, width: int) -> npt.NDArray[np.bool_]:
+    """Say of each of so many columns, whose fields follow row by row, whether all of them match."""
+    matches = pc.fill_null(_matches(text, pattern), True).to_numpy().reshape(-1, width)
+    return np.asarray(matches.all(axis=0))
 
 
 def _all_match(text: Any, pattern: str) -> bool:

@@ -7,16 +7,23 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
-from gramian.service.guard import PASS, pass_of, same, sends_body, set_cookie
+from gramian.service.access import PASS, network_of, pass_of
+from gramian.service.cookies import get_cookie, set_cookie
+from gramian.service.guard import sends_body
 from gramian.service.jobs import Job, JobFacts
 from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted, written
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import (
+    ID,
+    PLURALS,
     Applied,
     Fit,
     ItemFacts,
+    Kind,
+    Kinds,
     Login,
     New,
     PlanFacts,
@@ -24,9 +31,9 @@ from gramian.service.schemas import (
     Recognised,
     ServerFacts,
 )
-from gramian.service.shelves import ID, PLURALS, Item, Kind, Kinds, Shelf
+from gramian.service.shelves import Item, Shelf
 from gramian.service.state import Here, State, look
-from gramian.service.visitors import COOKIE, REMEMBERED, Visitor
+from gramian.service.visitors import COOKIE, REMEMBERED, Visitor, name_of
 from gramian.version import __version__
 
 api = APIRouter(prefix="/api/v1", responses=responses())
@@ -35,25 +42,57 @@ Name = Annotated[str, Query(min_length=1, max_length=200)]
 KINDS = {plural: kind for kind, plural in PLURALS.items()}
 
 
+def cookie_of(request: Request) -> str | None:
+    """Return the cookie by which a visitor is known."""
+    return get_cookie(request.scope, COOKIE)
+
+
 def visitor_of(request: Request, here: Here) -> Visitor | None:
     """Return who asks, if they keep something here."""
-    return here.visitors.find(request.cookies.get(COOKIE))
+    return here.visitors.find(cookie_of(request), network_of(request.scope))
 
 
 Whose = Annotated[Visitor | None, Depends(visitor_of)]
 
 
-def somebody(request: Request, here: State, visitor: Visitor | None) -> Visitor:
+async def somebody(request: Request, here: State, visitor: Visitor | None) -> Visitor:
     """Return who asks; a newcomer gets a cookie with the answer."""
-    if visitor is None:
-        visitor, cookie = here.visitors.make()
-        set_cookie(request.scope, COOKIE, cookie, REMEMBERED)
+    if visitor is not None and here.visitors.is_here(visitor.name):  # else they made room during an upload
+        return visitor
+    name, network = name_of(cookie_of(request)), network_of(request.scope)
+    if name is not None and here.kept is not None:
+        kept = await run_in_threadpool(here.kept.items)
+        if any(item.owner == name for item in kept):
+            return here.visitors.enter(name, network)  # what they put into the store stays theirs to change
+    visitor, cookie = here.visitors.make(network)
+    set_cookie(request.scope, COOKIE, cookie, REMEMBERED)
     return visitor
 
 
-def facts_of(item: Item) -> ItemFacts:
+def may_change(request: Request, here: State, item: Item) -> bool:
+    """Say whether who asks may replace or delete an item.
+
+    A kept model may be changed by the visitor who put it there. A server without a token answers this machine
+    only, whose people may change any.
+    """
+    if item.whose == "kept":
+        mine = item.owner is not None and item.owner == name_of(cookie_of(request))
+        return mine or here.settings.token is None
+    return item.whose == "yours"
+
+
+def facts_of(item: Item, facts: dict[str, Any], changeable: bool = True) -> ItemFacts:
     """Return what is said of an item."""
-    return ItemFacts(**{name: value for name, value in asdict(item).items() if name != "file"})
+    return ItemFacts(
+        id=item.id,
+        kind=item.kind,
+        name=item.name,
+        created=item.created,
+        bytes=item.bytes,
+        whose=item.whose,
+        changeable=changeable,
+        facts=facts,
+    )
 
 
 def sent_part(path: Any, name: str, reading: Reading | None = None) -> dict[str, Any]:
@@ -83,7 +122,7 @@ async def log_in(request: Request, here: Here, login: Login) -> None:
     """Get a cookie that stands for the token, for browsers."""
     token = here.settings.token
     if token is not None:
-        if not same(login.token, token):
+        if not await request.state.access.is_token(request.scope, login.token):
             raise Refusal(401, "This is not the token.", "It is what the server was started with.")
         set_cookie(request.scope, PASS, pass_of(token), REMEMBERED)
 
@@ -107,7 +146,7 @@ async def make_plan(here: Here, visitor: Whose, fit: Fit) -> PlanFacts:
 async def start_job(request: Request, here: Here, visitor: Whose, fit: Fit) -> JobFacts:
     """Begin a fit, and say how it will compute; 429 when as many are running as may."""
     order = order_of(here, visitor, fit)
-    visitor = somebody(request, here, visitor)
+    visitor = await somebody(request, here, visitor)
     job = here.start_fit(visitor, fit.name, order)
     try:
         await job.planned()
@@ -148,11 +187,11 @@ async def job_events(job: TheJob) -> StreamingResponse:
 
 
 @api.get("/jobs/{id}/result", responses=responses(409))
-async def job_result(job: TheJob) -> ItemFacts:
+def job_result(here: Here, visitor: Whose, job: TheJob) -> ItemFacts:
     """Return the model that a fit found."""
     if job.item is None:
         raise Refusal(409, f"The fit is {job.facts.state}: there is no model.", "Wait until it is done.")
-    return facts_of(job.item)
+    return facts_of(*here.reach(visitor).described("model", job.item.id))
 
 
 @api.delete("/jobs/{id}")
@@ -171,25 +210,31 @@ async def taken_in(
     visitor: Visitor | None,
     name: str,
     kind: Kind,
-    shelf: Shelf | None,
-    **more: Any,
+    shelf: Shelf | None = None,
+    reading: Reading | None = None,
+    draft: bool = False,
 ) -> ItemFacts:
     """Take in what was sent, once a process has looked at it: to a shelf, or to the visitor's."""
     async with received(request, TAKEN[kind], here.work) as path:
-        part, draft = sent_part(path, name, more.pop("reading", None)), more.pop("draft", False)
-        facts = await here.quick.ask(look(kind, part, draft))
-        if shelf is None:
-            visitor = somebody(request, here, visitor)
-            visitor.check_room(here.limits, path.stat().st_size)
-            shelf = visitor.shelf
-        return facts_of(shelf.put(path, kind, name, facts, **more))
+        facts = await here.quick.ask(look(kind, sent_part(path, name, reading), draft))
+        visitor = await somebody(request, here, visitor)
+        item = (shelf or visitor.shelf).put(path, kind, name, facts, owner=visitor.name)
+        return facts_of(item, facts)
 
 
-def changeable(here: State, visitor: Visitor | None, kind: Kind, id: str) -> tuple[Item, Shelf]:
+def changeable(
+    request: Request, here: State, visitor: Visitor | None, kind: Kind, id: str
+) -> tuple[Item, Shelf]:
     """Return an item that may be changed, and where it is."""
     item, shelf = here.reach(visitor).find(kind, id)
     if shelf is None:
         raise Refusal(403, "The server was started with this one, and it stays.", "Change what is yours.")
+    if not may_change(request, here, item):
+        raise Refusal(
+            403,
+            "Only the visitor who put this model into the store may replace or delete it.",
+            "Send the cookie that you had then, or ask whoever runs the server.",
+        )
     return item, shelf
 
 
@@ -204,19 +249,24 @@ async def add_model(
 @api.put("/models/{id}", openapi_extra=body_of(TAKEN["model"]), responses=responses(415))
 async def replace_model(request: Request, here: Here, visitor: Whose, id: Id) -> ItemFacts:
     """Put another file in the place of a model; until it is saved the old one stays."""
-    item, shelf = changeable(here, visitor, "model", id)
-    return await taken_in(request, here, visitor, item.name, "model", shelf, instead=item)
+    changeable(request, here, visitor, "model", id)
+    async with received(request, TAKEN["model"], here.work) as path:
+        facts = await here.quick.ask(look("model", sent_part(path, "model")))
+        item, shelf = changeable(request, here, visitor, "model", id)  # it may have gone meanwhile
+        item = shelf.put(path, "model", item.name, facts, instead=item)
+        return facts_of(item, facts)
 
 
 @api.post("/models/{id}/keep", status_code=201, responses=responses(409))
-async def keep_model(here: Here, visitor: Whose, id: Id) -> ItemFacts:
+async def keep_model(request: Request, here: Here, visitor: Whose, id: Id) -> ItemFacts:
     """Move a model of yours to those that the server keeps, for everybody."""
-    item, shelf = changeable(here, visitor, "model", id)
-    if here.kept is None or shelf is here.kept:
+    item, shelf = changeable(request, here, visitor, "model", id)
+    if here.kept is None or visitor is None or shelf is here.kept:
         raise Refusal(409, "The model is kept already, or the server keeps none.", "Start it with --store.")
-    kept = here.kept.put(shelf.folder / item.file, "model", item.name, item.facts)
+    facts = shelf.facts(item)
+    kept = here.kept.put(shelf.folder / item.file, "model", item.name, facts, owner=visitor.name)
     shelf.remove(item)
-    return facts_of(kept)
+    return facts_of(kept, facts)
 
 
 @api.get("/models/{id}/file", responses={200: {"content": {"application/octet-stream": {}}}})
@@ -229,31 +279,36 @@ async def model_file(here: Here, visitor: Whose, id: Id) -> FileResponse:
 @api.post("/galleries", status_code=201, openapi_extra=body_of(TAKEN["gallery"]), responses=responses(415))
 async def add_gallery(request: Request, here: Here, visitor: Whose, name: Name = "gallery") -> ItemFacts:
     """Upload a gallery that `gramian faces enroll` has written."""
-    return await taken_in(request, here, visitor, name, "gallery", None)
+    return await taken_in(request, here, visitor, name, "gallery")
 
 
 @api.post("/data", status_code=201, openapi_extra=body_of(TAKEN["data"]), responses=responses(415))
 async def add_data(request: Request, here: Here, visitor: Whose, new: Annotated[New, Query()]) -> ItemFacts:
     """Upload a table or pictures, of any kind that gramian reads; how it is read is remembered."""
-    return await taken_in(request, here, visitor, new.name, "data", None, reading=new, draft=new.draft)
+    return await taken_in(request, here, visitor, new.name, "data", reading=new, draft=new.draft)
+
+
+# Files are read in a thread of their own: these routes do not wait for anything else.
 
 
 @api.get("/{kinds}")
-async def list_items(here: Here, visitor: Whose, kinds: Kinds) -> list[ItemFacts]:
-    """List what the server was started with, what it keeps, and what is yours."""
-    return [facts_of(item) for item in here.reach(visitor).items(KINDS[kinds])]
+def list_items(request: Request, here: Here, visitor: Whose, kinds: Kinds) -> list[ItemFacts]:
+    """List what the server was started with, what it keeps, and what is yours, with a summary of each."""
+    items = here.reach(visitor).items(KINDS[kinds])
+    return [facts_of(item, item.summary.plain(), may_change(request, here, item)) for item in items]
 
 
 @api.get("/{kinds}/{id}")
-async def info(here: Here, visitor: Whose, kinds: Kinds, id: Id) -> ItemFacts:
+def info(request: Request, here: Here, visitor: Whose, kinds: Kinds, id: Id) -> ItemFacts:
     """Say what is known of a model, a gallery or data."""
-    return facts_of(here.reach(visitor).find(KINDS[kinds], id)[0])
+    item, facts = here.reach(visitor).described(KINDS[kinds], id)
+    return facts_of(item, facts, may_change(request, here, item))
 
 
 @api.delete("/{kinds}/{id}", status_code=204)
-async def remove(here: Here, visitor: Whose, kinds: Kinds, id: Id) -> None:
+async def remove(request: Request, here: Here, visitor: Whose, kinds: Kinds, id: Id) -> None:
     """Delete a model, a gallery or data."""
-    item, shelf = changeable(here, visitor, KINDS[kinds], id)
+    item, shelf = changeable(request, here, visitor, KINDS[kinds], id)
     shelf.remove(item)
 
 

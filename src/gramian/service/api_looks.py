@@ -12,13 +12,13 @@ from fastapi.responses import Response
 from gramian.service.api import Id, Whose, data_part, facts_of, sent_part, somebody
 from gramian.service.media import sent, written
 from gramian.service.problems import Refusal, responses
-from gramian.service.schemas import Asked, Drawn, FigureNames, ItemFacts, Reading, Shown
-from gramian.service.shelves import ID, Kind
+from gramian.service.schemas import ID, Asked, Drawn, FigureNames, ItemFacts, Kind, Reading, Shown
 from gramian.service.state import Here, State, look
 from gramian.service.visitors import Visitor
 
 looks = APIRouter(prefix="/api/v1", responses=responses())
 EXAMPLES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
+SEARCHED = 0.7  # of the time for a request: the rest is for shrinking and drawing what was found
 PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}}}
 
 
@@ -34,15 +34,15 @@ async def made(
 ) -> ItemFacts:
     """Put what a process makes on the visitor's shelf."""
     if visitor is not None:
-        visitor.check_room(here.limits, 0)
+        visitor.shelf.check_room(0)
     async with written(here.work, Path(name).suffix) as path:
         part = sent_part(path, name)
         facts = await here.quick.ask(order | {"answer": part})
         if kind == "data":
             facts = await here.quick.ask(look(kind, part, draft=True))
-        visitor = somebody(request, here, visitor)
-        visitor.check_room(here.limits, path.stat().st_size)
-        return facts_of(visitor.shelf.put(path, kind, name, facts))
+        visitor = await somebody(request, here, visitor)
+        item = visitor.shelf.put(path, kind, name, facts)
+        return facts_of(item, facts)
 
 
 def parts_of(here: State, visitor: Visitor | None, id: str, shown: Shown) -> dict[str, Any]:
@@ -154,4 +154,5 @@ async def enroll(
 @looks.post("/kernels")
 async def kernel(here: Here, asked: Asked) -> dict[str, Any]:
     """Say whether a function is a kernel, with the proof, or with points that refute it and their figure."""
-    return await here.quick.ask({"do": "kernel", **asked.model_dump()})
+    seconds = SEARCHED * here.limits.worker_seconds
+    return await here.quick.ask({"do": "kernel", "seconds": seconds, **asked.model_dump()})

@@ -6,10 +6,10 @@ import asyncio
 import os
 import re
 import secrets
-import shutil
 import tempfile
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,23 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from gramian.checks import duration
+from gramian.checks import duration, shown
 from gramian.errors import FileError
 from gramian.service.api import api
 from gramian.service.api_looks import looks
-from gramian.service.guard import Guard, is_for_people
+from gramian.service.guard import Guard, Head, is_for_people
 from gramian.service.logs import Log
 from gramian.service.metrics import Metrics
 from gramian.service.pages import page, pages
 from gramian.service.problems import Problem, Refusal
-from gramian.service.settings import Limits, Settings
-from gramian.service.shelves import Item, Kind
+from gramian.service.schemas import Kind
+from gramian.service.settings import LOOPBACK, Limits, Settings
+from gramian.service.shelves import Item
 from gramian.service.state import State
-from gramian.store import finish_folder
+from gramian.service.storage import locked, prepare_store
+from gramian.store import readable_file
 from gramian.version import __version__
 
 SWEEP = 30.0  # seconds between two looks for visitors who are gone
@@ -42,6 +45,7 @@ def create_app(
     store: str | os.PathLike[str] | None = None,
     token: str | None = None,
     hosts: Sequence[str] = (),
+    behind_proxy: bool | Sequence[str] = False,
     limits: Limits | None = None,
     api_only: bool = False,
 ) -> FastAPI:
@@ -52,11 +56,17 @@ def create_app(
     *sources : str or Path
         Models, galleries and data that every visitor may use and nobody change.
     store : str or Path, optional
-        A folder for models, which then survive a restart. By default everything goes in the end.
+        A folder for models, which then survive a restart: a new or empty one, or an earlier store. By default
+        everything goes in the end.
     token : str, optional
-        What visitors must know; by default ``GRAMIAN_TOKEN``. Without one only this machine is answered.
+        What visitors must know, at least 16 characters; by default ``GRAMIAN_TOKEN``. Without one only this
+        machine is answered.
     hosts : sequence of str
-        Names under which the server may be called, beside those of the machine.
+        Names under which the server may be called, beside those of the machine. They need a token.
+    behind_proxy : bool or sequence of str, default=False
+        Whether a proxy for HTTPS is in front, on this machine or at these addresses and networks. Its
+        ``X-Forwarded-Proto`` and ``X-Forwarded-For`` are taken for true, those of others never. It needs a
+        token.
     limits : Limits, optional
     api_only : bool, default=False
         Serve no page for people.
@@ -64,7 +74,9 @@ def create_app(
     Raises
     ------
     FileError
-        If a source or the store cannot be used.
+        If a source or the store cannot be used, as when a folder holds other files.
+    ParameterError
+        If the token is too short or missing, or an address of a proxy is none.
 
     Examples
     --------
@@ -72,24 +84,24 @@ def create_app(
     'gramian'
     """
     token = token or os.environ.get("GRAMIAN_TOKEN") or None
-    kept = None if store is None else Path(store)
-    settings = Settings(token, tuple(hosts), kept, api_only, limits or Limits())
+    proxies = LOOPBACK if behind_proxy is True else tuple(behind_proxy or ())
+    settings = Settings(token, tuple(hosts), proxies, None, api_only, limits or Limits())
     given, metrics = [item_of(os.fspath(source)) for source in sources], Metrics()
+    if store is not None:
+        settings = replace(settings, store=prepare_store(store))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        temporary = None if settings.store is not None else tempfile.mkdtemp(prefix="gramian-")
-        root = Path(temporary or settings.store or ".").resolve()
-        state = app.state.gramian = State(settings, root, given, metrics)
-        sweeping = asyncio.create_task(_sweep(state))
-        try:
-            await state.begin()
-            yield
-        finally:
-            sweeping.cancel()
-            await asyncio.wait([sweeping])
-            await state.end()
-            shutil.rmtree(temporary or state.work, ignore_errors=True)
+        with _root(settings.store) as root:
+            state = app.state.gramian = State(settings, root, given, metrics)
+            sweeping = asyncio.create_task(_sweep(state))
+            try:
+                await state.begin()
+                yield
+            finally:
+                sweeping.cancel()
+                await asyncio.wait([sweeping])
+                await state.end()
 
     app = FastAPI(
         title="gramian",
@@ -106,7 +118,10 @@ def create_app(
     for kind, answer in ANSWERS.items():
         app.add_exception_handler(kind, answer)
     app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Head)
     app.add_middleware(Log, metrics=metrics)
+    if settings.proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
     return app
 
 
@@ -120,9 +135,8 @@ def item_of(source: str) -> Item:
     """
     path = Path(source)
     kind: Kind = "data"
-    if path.is_dir() and (path / "model.gramian").exists():
-        finish_folder(path)
-        path = path / "model.gramian"
+    if path.is_dir() and (inside := readable_file(path, "model.gramian")).exists():
+        path = inside
     if path.suffix == ".gramian":
         kind = "model"
     elif path.is_file():
@@ -134,9 +148,20 @@ def item_of(source: str) -> Item:
         raise FileError(f"{source}: there is no such file or folder. Check the name.")
     size = path.stat().st_size if path.is_file() else 0
     created = path.stat().st_mtime
-    name = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+    name = shown(re.split(r"[/\\]", source.rstrip("/\\"))[-1])  # JSON has no bytes that are not UTF-8
     full = os.path.abspath(path if kind != "data" else source)
-    return Item(secrets.token_hex(16), kind, name, created, size, {}, full, "given")
+    return Item(secrets.token_hex(16), kind, name, created, size, full, whose="given")
+
+
+@contextmanager
+def _root(store: Path | None) -> Iterator[Path]:
+    """Give the folder where everything is kept: the store, or one that is removed in the end."""
+    if store is None:
+        with tempfile.TemporaryDirectory(prefix="gramian-", ignore_cleanup_errors=True) as temporary:
+            yield Path(temporary).resolve()
+    else:
+        with locked(store):
+            yield store
 
 
 async def _sweep(state: State) -> None:

@@ -23,6 +23,7 @@ from gramian.rows.scan import scan
 from gramian.rows.table import Table
 
 Said = dict[str, Any]
+DEEPEST = 100  # levels of an answer; serializers fail at some 200
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
 
 
@@ -44,12 +45,13 @@ def read_table(data: Said, expected: Expected | None = None, size: tuple[int, in
     """
     reading, kind = dict(data["reading"]), data["kind"]
     if data["given"]:
-        return scan(data["path"], **reading).read(expected)
-    if size is not None and kind in FILES_OF_PICTURES:
-        reading.setdefault("size", (size[1], size[0]))
-    with open(data["path"], "rb") as file:
-        table = scan(_rows_in(file, kind), **reading).read(expected)
-    return replace(table, source=data["name"])
+        table = scan(data["path"], **reading).read(expected)
+    else:
+        if size is not None and kind in FILES_OF_PICTURES:
+            reading.setdefault("size", (size[1], size[0]))
+        with open(data["path"], "rb") as file:
+            table = scan(_rows_in(file, kind), **reading).read(expected)
+    return replace(table, source=data["name"])  # reports show it, and visitors must not see a path
 
 
 def columns_of(data: Said) -> Preview | None:
@@ -67,6 +69,26 @@ def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:
     stream: Any = json_rows(file, lines=kind == ".ndjson")
     stream.name = file.name
     return stream  # type: ignore[no-any-return]
+
+
+def check_depth(value: Any, most: int = DEEPEST) -> None:
+    """Check that lists and dictionaries are not nested so deeply that an answer with them cannot be sent.
+
+    Raises
+    ------
+    DataError
+
+    Examples
+    --------
+    >>> check_depth({"a": [1]}, most=2)
+    """
+    if isinstance(value, dict | list | tuple):
+        if most == 0:
+            raise DataError(
+                f"The file nests values more than {DEEPEST} levels deep. Save it again where it was made."
+            )
+        for one in value.values() if isinstance(value, dict) else value:
+            check_depth(one, most - 1)
 
 
 def without_shell(text: str) -> str:

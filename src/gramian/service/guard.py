@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import socket
 import time
 from contextlib import suppress
@@ -12,15 +10,16 @@ from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gramian.errors import FULL
+from gramian.service.access import Access
+from gramian.service.cookies import DEFAULT_PORTS
 from gramian.service.logs import LOG
 from gramian.service.problems import Refusal, busy
 from gramian.service.settings import Settings, is_loopback
 
-PASS = "gramian_pass"  # the name of the cookie that stands for the token
-OPEN = ("/", "/healthz", "/api/v1/login")  # paths that need no token, and what begins with STATIC
+OPEN = ("/healthz", "/api/v1/login")  # paths that need no token, and what begins with STATIC
 STATIC = "/static/"
 REST_SECONDS = 1.0
 SMALL = 1 << 20  # bytes of a request that sends no data
@@ -36,20 +35,6 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-
-
-def pass_of(token: str) -> str:
-    """Return what a browser keeps in place of the token, which cannot be found from it."""
-    return hmac.new(token.encode(), b"gramian pass", hashlib.sha256).hexdigest()
-
-
-def may_enter(scope: Scope, token: str | None) -> bool:
-    """Say whether a request has the token, or the cookie that stands for it, where one is needed."""
-    asked = HTTPConnection(scope)
-    kind, _, given = asked.headers.get("authorization", "").partition(" ")
-    if token is None or (kind.lower() == "bearer" and same(given.strip(), token)):
-        return True
-    return same(asked.cookies.get(PASS, ""), pass_of(token))
 
 
 def is_for_people(scope: Scope) -> bool:
@@ -68,16 +53,11 @@ def _no_token(shows: bool) -> Refusal:
     return refusal
 
 
-def same(given: str, wanted: str) -> bool:
-    """Compare two secrets in a time that tells nothing about them."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
-
-
 class Guard:
     """Wraps a whole application."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app, self.settings = app, settings
+        self.app, self.settings, self.access = app, settings, Access(settings.token)
         self._bodies: set[_Body] = set()
         names = {name.lower() for name in settings.hosts}
         if settings.token is not None:
@@ -109,7 +89,7 @@ class Guard:
             await send(message)
 
         try:
-            self._check(scope, headers)
+            await self._check(scope, headers)
             body.limit = self._limit(scope["path"], headers)
             self._bodies.add(body)
             if sum(not one.done for one in self._bodies) > self.settings.limits.uploads:
@@ -117,17 +97,21 @@ class Guard:
             await self.app(scope, body, guarded)
         except Refusal as refusal:
             await refusal.response()(scope, receive, guarded)
-        except Exception:
+        except Exception as error:
             LOG.exception("failed")
             if started:
                 raise
-            await Refusal(500, "The server failed; its log says how.").response()(scope, receive, guarded)
+            if isinstance(error, OSError) and error.errno in FULL:
+                answer = Refusal(507, "There is no room on the server's disk.", "Try again later.")
+            else:
+                answer = Refusal(500, "The server failed; its log says how.")
+            await answer.response()(scope, receive, guarded)
         finally:
             self._bodies.discard(body)
 
     # ------------------------------------------------------------ who asks
 
-    def _check(self, scope: Scope, headers: Headers) -> None:
+    async def _check(self, scope: Scope, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             raise Refusal(
@@ -136,8 +120,13 @@ class Guard:
                 "Use its address, or name it in `hosts` of create_app or with --allow-host.",
             )
         origin = headers.get("origin")
-        if origin is not None and origin.lower() != f"{scope['scheme']}://{hosts[0]}".lower():
-            raise Refusal(403, "Pages of another origin may not ask this server.")
+        if origin is not None and origin.lower() != _origin(scope["scheme"], hosts[0]):
+            raise Refusal(
+                403,
+                "Pages of another origin may not ask this server.",
+                "Behind a proxy for HTTPS, start it with --behind-proxy, and let the proxy pass on Host and "
+                "X-Forwarded-Proto.",
+            )
         if self.settings.token is None:
             server = scope.get("server")
             if server is not None and server[1] is not None and not is_loopback(server[0]):
@@ -146,11 +135,13 @@ class Guard:
                     "This server has no token, so it answers on the loopback only.",
                     "Set GRAMIAN_TOKEN, or give a token to create_app.",
                 )
-        elif not self._is_open(scope["path"]) and not may_enter(scope, self.settings.token):
+        state = scope.setdefault("state", {})
+        state["access"] = self.access
+        if scope["path"] in OPEN or scope["path"].startswith(STATIC):
+            return
+        state["entered"] = await self.access.may_enter(scope)
+        if not state["entered"] and scope["path"] != "/":  # where the token is asked for
             raise _no_token(shows=is_for_people(scope) and not self.settings.api_only)
-
-    def _is_open(self, path: str) -> bool:
-        return path in OPEN or path.startswith(STATIC)
 
     def _is_ours(self, host: str) -> bool:
         name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host.lower()
@@ -203,14 +194,33 @@ class _Body:
                     await self()
 
 
+class Head:
+    """Wraps an application: HEAD is answered as GET is, without the body, which is not waited for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            return await self.app(scope, receive, send)
+
+        async def head(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body"})
+
+        asked = {**scope, "method": "GET"}
+        try:
+            await self.app(asked, receive, head)
+        finally:
+            scope["route"] = asked.get("route")  # for the log
+
+
+def _origin(scheme: str, host: str) -> str:
+    """Return the origin of pages at a host, as browsers write it: without the port of the scheme."""
+    return f"{scheme}://{host.removesuffix(':' + DEFAULT_PORTS.get(scheme, ''))}".lower()
+
+
 def sends_body(headers: Headers) -> bool:
     """Say whether a request has a body."""
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-
-
-def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> None:
-    """Let an answer set a cookie that scripts cannot read and other sites cannot send."""
-    text = f"{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}"
-    if scope["scheme"] == "https":
-        text += "; Secure"
-    scope.setdefault("state", {}).setdefault("cookies", []).append(text)

@@ -22,6 +22,9 @@ class PromptProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # asyncio does this for sockets that name their protocol, which those of create_server do not. The
+        # body of an answer would wait until the client has acknowledged its head.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._ticking = self.loop.call_later(TICK, self._tick)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -82,7 +85,10 @@ class Server(uvicorn.Server):
     def listen(self) -> None:
         """Answer until somebody ends it."""
         with self._socket:
-            self.run([self._socket])
+            try:
+                self.run([self._socket])
+            except SystemExit as error:  # uvicorn has codes of its own
+                raise SystemExit(1) from error
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

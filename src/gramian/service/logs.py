@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
+import threading
 import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,12 +29,15 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Write what the server and uvicorn say to standard error."""
+    """Write all that this process says on standard error as JSON, also warnings and uncaught errors."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    for name, level in (("gramian.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
-        logging.getLogger(name).addHandler(handler)
-        logging.getLogger(name).setLevel(level)
+    logging.getLogger().addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    sys.excepthook = lambda kind, error, trace: LOG.critical("failed", exc_info=error)
+    threading.excepthook = lambda thread: LOG.error("failed", exc_info=thread.exc_value)
+    sys.unraisablehook = lambda ignored: LOG.error("failed", exc_info=ignored.exc_value)
 
 
 class Log:

@@ -198,9 +198,10 @@ def code(say: Say, model: Said, data: Said | None) -> Said:
 # ------------------------------------------------------------------- kernels
 
 
-def kernel(say: Say, expression: str, features: int | None) -> Said:
+def kernel(say: Say, expression: str, features: int | None, seconds: float) -> Said:
     """Say whether an expression is a kernel, with the proof or with the points that refute it."""
-    found = audit(kernel_from_name(expression), n_features=features, random_state=0)
+    kernel = kernel_from_name(expression)
+    found = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
     told = plain(audit_facts(found)) | {"text": str(found), "figure": None}
     if found.witness is not None:
         with suppress(MissingExtraError):

@@ -10,11 +10,11 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, FunctionLoader
 
 from gramian.checks import amount, counted, duration
-from gramian.service.api import Id, Whose
-from gramian.service.guard import may_enter
+from gramian.service.api import Id, Whose, may_change
 from gramian.service.media import written
 from gramian.service.problems import Refusal
-from gramian.service.shelves import ID, Item
+from gramian.service.schemas import ID
+from gramian.service.shelves import Item
 from gramian.service.state import Here
 from gramian.version import __version__
 
@@ -25,16 +25,15 @@ TRIED = ("rbf + linear", "sigmoid", "exp(linear).normalized()", "(1 + linear) **
 
 def about(item: Item) -> str:
     """Return what an item is, in a few words."""
-    facts = item.facts
-    if item.kind == "data" and "rows" in facts:
-        what = "picture" if facts.get("picture_shape") else "row"
-        return f"{counted(facts['rows'], what)}, {amount(item.bytes)}"
+    summary, model = item.summary, item.summary.model
+    if summary.rows is not None:
+        what = "picture" if summary.picture_shape else "row"
+        return f"{counted(summary.rows, what)}, {amount(item.bytes)}"
     if item.kind == "gallery":
-        return counted(len(facts.get("people", ())), "person", "people")
-    model = facts.get("model", {})
-    return f"{model.get('kind', item.kind)}" + (
-        f", {counted(model['n_components'], 'component')}" if "n_components" in model else ""
-    )
+        return counted(summary.people_count or 0, "person", "people")
+    if model is None or model.n_components is None:
+        return item.kind if model is None else model.kind
+    return f"{model.kind}, {counted(model.n_components, 'component')}"
 
 
 TEMPLATES = Environment(
@@ -80,31 +79,32 @@ def pages(api_only: bool) -> APIRouter:
         return beside
 
     @beside.get("/", include_in_schema=False)
-    async def start(request: Request, here: Here, visitor: Whose) -> HTMLResponse:
-        if not may_enter(request.scope, here.settings.token):
+    def start(request: Request, here: Here, visitor: Whose) -> HTMLResponse:
+        if not request.state.entered:
             return page("login.html")
         reach, limits = here.reach(visitor), here.limits
         known: Any = {"data": reach.items("data"), "models": reach.items("model")}
         known |= {"limit": amount(limits.upload_bytes), "idle": duration(limits.idle_seconds)}
+        known["changeable"] = lambda item: may_change(request, here, item)
         return page("start.html", galleries=reach.items("gallery"), **known)
 
     @beside.get("/data/{id}", include_in_schema=False)
-    async def data(here: Here, visitor: Whose, id: Id) -> Response:
-        item = here.reach(visitor).find("data", id)[0]
-        return page("data.html", item=item, facts=item.facts)
+    def data(here: Here, visitor: Whose, id: Id) -> Response:
+        item, facts = here.reach(visitor).described("data", id)
+        return page("data.html", item=item, facts=facts)
 
     @beside.get("/models/{id}", include_in_schema=False)
-    async def model(
+    def model(
         here: Here,
         visitor: Whose,
         id: Id,
         shown: Annotated[str | None, Query(alias="data", pattern=ID)] = None,
     ) -> Response:
         reach = here.reach(visitor)
-        item = reach.find("model", id)[0]
-        told = item.facts.get("model", {})
+        item, facts = reach.described("model", id)
+        told = facts.get("model", {})
         galleries = [one for one in reach.items("gallery") if told.get("kind") == "FaceSpace"]
-        known: Any = {"item": item, "facts": item.facts, "model": told, "title": item.name}
+        known: Any = {"item": item, "facts": facts, "model": told, "title": item.name}
         return page("model.html", galleries=galleries, sources=reach.items("data"), shown=shown, **known)
 
     @beside.get("/kernels", include_in_schema=False)

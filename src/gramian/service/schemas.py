@@ -6,7 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gramian.service.shelves import ID, Kind
+Kind = Literal["model", "gallery", "data"]
+Kinds = Literal["models", "galleries", "data"]
+PLURALS: dict[Kind, Kinds] = {"model": "models", "gallery": "galleries", "data": "data"}
+ID = r"^[0-9a-f]{32}$"
 
 
 class Strict(BaseModel):
@@ -80,7 +83,7 @@ class Fit(Strict):
 
 
 class ItemFacts(BaseModel):
-    """A model, a gallery or data: what it is called, what was found in it, and who may see it."""
+    """A model, a gallery or data: its name, what is known of it, and who may see and change it."""
 
     id: str
     kind: Kind
@@ -88,7 +91,8 @@ class ItemFacts(BaseModel):
     created: float
     bytes: int
     whose: Literal["yours", "kept", "given"]
-    facts: dict[str, Any]
+    changeable: bool = Field(description="Whether you may replace or delete it.")
+    facts: dict[str, Any] = Field(description="All that is known of one item; a summary in a list.")
 
 
 class PlanFacts(BaseModel):

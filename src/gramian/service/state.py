@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import secrets
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +11,15 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from gramian.service.descriptions import summary_of
 from gramian.service.jobs import FINISHED_KEPT, Job
 from gramian.service.logs import LOG
 from gramian.service.metrics import Metrics
 from gramian.service.problems import Refusal
+from gramian.service.schemas import Kind
 from gramian.service.settings import CORES, Settings
-from gramian.service.shelves import Item, Kind, Reach, Shelf
+from gramian.service.shelves import Item, Reach, Shelf
+from gramian.service.storage import empty_work
 from gramian.service.visitors import Visitor, Visitors
 from gramian.service.workers import Pool, Said
 
@@ -38,11 +41,12 @@ class State:
         limits = settings.limits
         self.settings, self.limits, self.given, self.metrics = settings, limits, list(given), metrics
         self.work = root / "work"
-        shutil.rmtree(self.work, ignore_errors=True)  # what a server that was killed has left
-        self.work.mkdir(mode=0o700, parents=True)
+        self.work.mkdir(mode=0o700, exist_ok=True)
+        empty_work(self.work)  # what a server that was killed has left
         self.visitors = Visitors(root / "visitors", limits)
-        self.kept = Shelf(root / "models", "kept") if settings.store is not None else None
-        if self.kept is not None:
+        self.kept: Shelf | None = None
+        if settings.store is not None:
+            self.kept = Shelf(root / "models", "kept", limits.store_items, limits.store_bytes)
             self.kept.tidy()
         self.quick = Pool(
             limits.workers, limits.worker_bytes, limits.worker_seconds, limits.waiting, limits.patience
@@ -62,7 +66,8 @@ class State:
             except Refusal as refusal:
                 facts = {"error": refusal.problem.error}
                 LOG.warning(f"{item.name}: {refusal.problem.error}")
-            self.given[place] = replace(item, facts=facts)
+            summary, details = summary_of(item.kind, facts), json.dumps(facts)
+            self.given[place] = replace(item, summary=summary, details=details)
 
     async def end(self) -> None:
         """End all fits and processes."""
@@ -71,6 +76,7 @@ class State:
                 await job.cancel()
         await self.quick.end()
         await self.fits.end()
+        empty_work(self.work)
 
     def reach(self, visitor: Visitor | None) -> Reach:
         """Return what a visitor can see."""
@@ -84,14 +90,13 @@ class State:
         Refusal
             If they have too much already.
         """
-        visitor.check_room(self.limits, 0)
+        visitor.shelf.check_room(0)
         path = self.work / f"{secrets.token_hex(16)}.gramian"
 
         async def run(told: Callable[[Said], None]) -> Item:
             try:
                 answer = {"path": str(path), "name": "the model"}
                 facts = await self.fits.ask({"do": "fit", "answer": answer, **order}, told)
-                visitor.check_room(self.limits, path.stat().st_size)
                 visitor.touch()
                 return visitor.shelf.put(path, "model", name, facts)
             finally:

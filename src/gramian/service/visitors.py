@@ -6,46 +6,67 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gramian.service.jobs import Job
-from gramian.service.problems import Refusal, busy
+from gramian.service.problems import busy
 from gramian.service.settings import Limits
 from gramian.service.shelves import Shelf
 
 COOKIE = "gramian_visitor"
 REMEMBERED = 365 * 86400  # seconds that a browser keeps the cookie: what it stands for goes long before
+VISITOR = re.compile("[0-9a-f]{64}")  # the name of a visitor's folder
+# Seconds after which a visitor makes room for a newcomer, where as many are here as may be:
+NEW = 10.0  # one who never sent the cookie back
+AWAY = 600.0  # one who did
+
+
+def name_of(cookie: str | None) -> str | None:
+    """Return the name that a cookie stands for: its hash."""
+    return None if cookie is None else hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(eq=False)
 class Visitor:
-    """Somebody who keeps something here."""
+    """Somebody who keeps something here.
 
+    Attributes
+    ----------
+    name : str
+    shelf : Shelf
+    network : str
+        Where they came from; empty where the server does not know it yet.
+    returned : bool
+        Whether they sent the cookie back.
+    jobs : dict of str to Job
+    """
+
+    name: str
     shelf: Shelf
+    network: str = ""
+    returned: bool = True
     jobs: dict[str, Job] = field(default_factory=dict)
+
+    @property
+    def running(self) -> bool:
+        """Whether a fit of theirs is running."""
+        return any(job.running for job in self.jobs.values())
+
+    @property
+    def away(self) -> float:
+        """The seconds since their last visit."""
+        with suppress(FileNotFoundError):
+            return time.time() - self.shelf.folder.stat().st_mtime
+        return float("inf")
 
     def touch(self) -> None:
         """Take note that they were here."""
-        os.utime(self.shelf.folder)
-
-    def check_room(self, limits: Limits, more: int) -> None:
-        """Refuse what would be too much.
-
-        Raises
-        ------
-        Refusal
-        """
-        items = self.shelf.items()
-        if len(items) >= limits.items or sum(item.bytes for item in items) + more > limits.visitor_bytes:
-            raise Refusal(
-                413,
-                f"You may keep {limits.items} things of together {limits.visitor_bytes:,} bytes.",
-                "Delete something first.",
-            )
+        with suppress(FileNotFoundError):  # they made room just now
+            os.utime(self.shelf.folder)
 
 
 class Visitors:
@@ -56,41 +77,78 @@ class Visitors:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._known: dict[str, Visitor] = {}
         for name in self._names():
-            Shelf(folder / name).tidy()
+            self._visitor(name).shelf.tidy()
 
-    def find(self, cookie: str | None) -> Visitor | None:
+    def _visitor(self, name: str, network: str = "", returned: bool = True) -> Visitor:
+        known = self._known.get(name)  # another thread may remove it
+        if known is not None:
+            return known
+        shelf = Shelf(self.folder / name, most=self.limits.items, bytes=self.limits.visitor_bytes)
+        return self._known.setdefault(name, Visitor(name, shelf, network, returned))
+
+    def find(self, cookie: str | None, network: str = "") -> Visitor | None:
         """Return who has a cookie; None for nobody who keeps anything."""
-        name = "" if cookie is None else hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
-        if not name or not (self.folder / name).is_dir():
+        name = name_of(cookie)
+        if name is None or not self.is_here(name):
             return None
-        visitor = self._known.setdefault(name, Visitor(Shelf(self.folder / name)))
+        visitor = self._visitor(name)
+        visitor.returned, visitor.network = True, visitor.network or network
         visitor.touch()
         return visitor
 
-    def make(self) -> tuple[Visitor, str]:
+    def make(self, network: str = "") -> tuple[Visitor, str]:
         """Return a new visitor, and the cookie.
+
+        Parameters
+        ----------
+        network : str
+            Where they come from.
 
         Raises
         ------
         Refusal
             429 if there are too many.
         """
-        if len(self._names()) >= self.limits.visitors:
-            raise busy("There are too many visitors", 60)
         cookie = secrets.token_urlsafe(32)
-        name = hashlib.sha256(cookie.encode()).hexdigest()
-        self._known[name] = Visitor(Shelf(self.folder / name))
-        return self._known[name], cookie
+        return self.enter(str(name_of(cookie)), network, returned=False), cookie
+
+    def enter(self, name: str, network: str = "", returned: bool = True) -> Visitor:
+        """Return a visitor of a name who has nothing here yet.
+
+        Raises
+        ------
+        Refusal
+            429 if there are too many.
+        """
+        names = self._names()
+        if len(names) >= self.limits.visitors:
+            leaving = self._leaving([self._visitor(one) for one in names], network)
+            if leaving is None:
+                raise busy("There are too many visitors", round(NEW))
+            self._remove(leaving)
+        return self._visitor(name, network, returned)
+
+    def _leaving(self, visitors: list[Visitor], network: str) -> Visitor | None:
+        """Return who makes room for a newcomer from a network, so that no network can lock others out."""
+        idle = sorted((one for one in visitors if not one.running), key=lambda one: one.away, reverse=True)
+        once = next((one for one in idle if not one.returned and one.away > NEW), None)
+        sizes = Counter(one.network for one in visitors if one.network)
+        largest = max(sizes, key=lambda one: sizes[one], default=network)
+        crowd = None
+        if sizes[largest] > sizes[network] + 1:
+            crowd = next((one for one in idle if one.network == largest), None)
+        return once or crowd or next((one for one in idle if one.away > AWAY), None)
 
     def remove_idle(self) -> None:
         """Remove the things of those who were not here for long."""
         for name in self._names():
-            with suppress(FileNotFoundError):
-                idle = time.time() - (self.folder / name).stat().st_mtime
-                running = name in self._known and any(j.running for j in self._known[name].jobs.values())
-                if idle > self.limits.idle_seconds and not running:
-                    self._known.pop(name, None)
-                    shutil.rmtree(self.folder / name, ignore_errors=True)
+            visitor = self._visitor(name)
+            if visitor.away > self.limits.idle_seconds and not visitor.running:
+                self._remove(visitor)
+
+    def _remove(self, visitor: Visitor) -> None:
+        self._known.pop(visitor.name, None)
+        visitor.shelf.clear()
 
     @property
     def known(self) -> list[Visitor]:
@@ -102,5 +160,10 @@ class Visitors:
         """How many keep something."""
         return len(self._names())
 
+    def is_here(self, name: str) -> bool:
+        """Say whether a visitor of a name keeps something."""
+        folder = self.folder / name
+        return folder.is_dir() and not folder.is_symlink()
+
     def _names(self) -> list[str]:
-        return [name for name in os.listdir(self.folder) if re.match(r"^[0-9a-f]{64}$", name)]
+        return [name for name in os.listdir(self.folder) if VISITOR.fullmatch(name) and self.is_here(name)]

@@ -57,7 +57,7 @@ def held(part: Said, read: Callable[[str], Any], of: str = "") -> Any:
         # An array in a file, which the server may be started with, is no file itself.
         gone = key[1] is not None and not os.path.exists(key[0])
         if isinstance(one, Table):
-            room -= one.values.nbytes
+            room -= bytes_of(one.values)
         elif not isinstance(one, Gallery) and os.path.isfile(key[0]):
             room -= os.path.getsize(key[0])
         if gone or place >= HELD or (room < 0 and not isinstance(one, Gallery)):
@@ -65,6 +65,12 @@ def held(part: Said, read: Callable[[str], Any], of: str = "") -> Any:
             if isinstance(one, Gallery):
                 one.close()
     return found
+
+
+def bytes_of(values: Any) -> int:
+    """Return what numbers take in memory, also those of a sparse matrix."""
+    parts = (values.data, values.indices, values.indptr) if hasattr(values, "indptr") else (values,)
+    return sum(part.nbytes for part in parts)
 
 
 # --------------------------------------------------------------- what was sent

@@ -5,25 +5,34 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
+import sqlite3
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from errno import EFBIG
 from typing import Any
 
 from gramian.errors import (
     FULL,
+    LONGEST,
     DataError,
     FileError,
     GramianError,
     MemoryLimitError,
     MissingExtraError,
     UnavailableError,
+    shortened,
 )
-from gramian.service.bodies import without_shell
+from gramian.rows.pictures import readable
+from gramian.rows.spool import spool_folder
+from gramian.service.bodies import check_depth, without_shell
 
 Said = dict[str, Any]
+TEMPORARY = (spool_folder(), tempfile.gettempdir())
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryLimitError, 413),
     (MissingExtraError, 501),
@@ -77,30 +86,94 @@ def confine(memory: int) -> None:
 
 def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]) -> Said:
     """Return the answer to an order, or why there is none, in words that name no place of this machine."""
+    places = Places(order)
+    arguments = {name: value for name, value in order.items() if name != "do"}
     try:
-        found = work(say=say, **{name: value for name, value in order.items() if name != "do"})
-        told = json.dumps(found, allow_nan=False)
-        return {"answer": json.loads(named(told, order, lambda text: json.dumps(text)[1:-1]))}
-    except GramianError as error:
-        status, text = next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
-    except MemoryError:
-        status, text = 413, "This takes more memory than a request has. Send less, or ask for less."
-    except OSError as error:
-        status, text = (507, "The disk is full.") if error.errno in FULL else (500, "A file was not read.")
-        print(repr(error), file=sys.stderr)
+        answer = places.hide_in(work(say=lambda said: say(places.hide_in(said)), **arguments))
+        json.dumps(answer, allow_nan=False)
+        check_depth(answer)
+        return {"answer": answer}
     except Exception as error:  # what nobody foresaw ends the request, and not the process
-        traceback.print_exc()
-        ours = not isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)
-        status, text = 500 if ours else 422, "The data cannot be worked on; the server's log says why."
-    return {"status": status, "error": named(without_shell(text), order)}
+        status, text = status_of(error)
+        if missing := places.missing():
+            status, text = (
+                404,
+                f"{missing} is not there any more. The server was started with it: put it back.",
+            )
+        log = "" if isinstance(error, GramianError) else traceback.format_exc()
+        return {"status": status, "error": places.hide(without_shell(text), TEMPORARY), "log": log}
 
 
-def named(text: str, order: Said, written: Callable[[str], str] = str) -> str:
-    """Return a text with names in place of the paths of an order, both as they are written in it."""
-    for part in order.values():
-        if isinstance(part, dict) and "path" in part:
-            text = text.replace(written(part["path"]), written(part["name"]))
-    return text
+def status_of(error: Exception) -> tuple[int, str]:
+    """Return the status of an error, and what the client is told."""
+    causes = [error]
+    while (cause := causes[-1].__cause__) is not None and isinstance(cause, Exception):
+        causes.append(cause)
+    if any(is_full(cause) for cause in causes):
+        return 507, "There is no room on the server's disk. Try again later."
+    if any(isinstance(cause, MemoryError) or getattr(cause, "errno", 0) == EFBIG for cause in causes):
+        own = isinstance(error, MemoryLimitError)
+        return 413, str(error) if own else "This takes more memory than it may. Send less, or ask for less."
+    if isinstance(error, GramianError):
+        return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
+    if isinstance(error, OSError):
+        return 500, "A file was not read."
+    theirs = isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)
+    return 422 if theirs else 500, "The data cannot be worked on; the server's log says why."
+
+
+def is_full(error: Exception) -> bool:
+    """Say whether an error of the system or of SQLite is that a disk is full."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in FULL and error.errno != EFBIG
+
+
+class Places:
+    """Where the files of an order are, which no text may say."""
+
+    def __init__(self, order: Said) -> None:
+        self._parts = [part for part in order.values() if isinstance(part, dict) and "path" in part]
+        self._names: dict[str, str] = {}
+        folders = set()
+        for part in self._parts:
+            path, file = part["path"], part["path"].split("::")[0]
+            # As messages may write it.
+            for text in (path, readable(path), shortened(path), shortened(readable(path))):
+                self._names[text] = part["name"]
+            folders.add(os.path.dirname(file))
+        self._folders = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
+        for folder in self._folders:  # what is left of the name of a file in one whose name is long
+            if len(folder) > LONGEST:
+                self._names.setdefault(shortened(folder), "a folder of the server")
+
+    def hide(self, text: str, others: tuple[str, ...] = ()) -> str:
+        """Return a text with names in place of paths, and without their folders and others."""
+        folders = [*self._folders, *others]
+        if not any(place in text for place in (*self._names, *folders)):
+            return text
+        for path, name in sorted(self._names.items(), key=lambda item: -len(item[0])):
+            text = text.replace(path, name)
+        for folder in folders:
+            text = re.sub(rf"(?<![\w.-]){re.escape(folder)}/(?=[^\s])", "", text)
+            text = re.sub(rf"(?<![\w.-]){re.escape(folder)}(?![\w-])", "a folder of the server", text)
+        return text
+
+    def hide_in(self, said: Any) -> Any:
+        """Return what a process says, with all texts of it hidden so."""
+        if isinstance(said, dict):
+            return {name: self.hide_in(value) for name, value in said.items()}
+        if isinstance(said, list | tuple):
+            return [self.hide_in(value) for value in said]
+        return self.hide(said) if isinstance(said, str) else said
+
+    def missing(self) -> str | None:
+        """Return the name of a file that the server was started with, and that is gone."""
+        for part in self._parts:
+            path = part["path"]
+            if part.get("given") and not any(map(os.path.exists, (path, path.rpartition("::")[0]))):
+                return str(part["name"])
+        return None
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any
 
 import gramian
 from gramian.checks import amount, duration
+from gramian.service.logs import LOG
 from gramian.service.problems import Refusal, busy
 
 LONGEST_LINE = 16 << 20
@@ -28,6 +29,7 @@ class Worker:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+        self._relay = asyncio.create_task(self._log())
         self.usable = True
 
     @classmethod
@@ -46,6 +48,7 @@ class Worker:
             *(sys.executable, "-P", "-m", "gramian.service.worker", str(memory)),
             stdin=PIPE,
             stdout=PIPE,
+            stderr=PIPE,
             env=environment,
             limit=LONGEST_LINE,
             start_new_session=True,  # Ctrl-C is for the server, which ends its processes
@@ -70,6 +73,8 @@ class Worker:
             said: Said = json.loads(line)
             if "status" in said:
                 self.usable = True
+                if said.get("log"):
+                    LOG.warning(said["error"], extra={"told": {"traceback": said["log"]}})
                 raise Refusal(said["status"], said["error"])
             if "answer" in said:
                 self.usable = True
@@ -80,6 +85,14 @@ class Worker:
             "The work was ended, most likely because it took more memory than a request has.",
             "Send less.",
         )
+
+    async def _log(self) -> None:
+        """Log each line that the process writes to its standard error."""
+        assert self._process.stderr is not None
+        while not self._process.stderr.at_eof():
+            with suppress(ValueError):  # a line that is too long
+                if line := (await self._process.stderr.readline()).decode("utf-8", "replace").rstrip():
+                    LOG.warning(line, extra={"told": {"worker": self._process.pid}})
 
     async def _line(self, answers: asyncio.StreamReader) -> bytes:
         try:
@@ -93,6 +106,9 @@ class Worker:
         with suppress(ProcessLookupError):
             self._process.kill()
         await self._process.wait()
+        # What a process of the process holds open is not waited for.
+        await asyncio.wait([self._relay], timeout=1)
+        self._relay.cancel()
         if self._process.stdin is not None:
             self._process.stdin.close()
 

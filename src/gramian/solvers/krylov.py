@@ -21,7 +21,7 @@ from gramian.arrays import (
     random_normal,
     without,
 )
-from gramian.operators.costs import Costs, Form, TableCosts
+from gramian.operators.costs import PASS, Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found, count_for_fraction, few, finishing, relative_tolerance
@@ -33,6 +33,8 @@ ACCURACY, SMALL = 1e-4, 1e-3
 TINY = float(np.finfo(np.float64).tiny)
 # What the rounding of float32 products leaves in a residual, relative to the largest eigenvalue.
 FLOAT32_FLOOR = 3e-6
+# Share of the tolerance that the error of products may take before their matrix is promoted.
+REPAIRED = 0.6
 PASSES = 7  # of an iteration on a spectrum that falls
 PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
@@ -78,12 +80,12 @@ class KrylovRoute:
                 "iterate",
                 f"block Krylov, {self.block} vectors at a time{_kept(form)}"
                 + ("" if form.whole else costs.note(form, self.block)),
-                PASSES * costs.product(form, self.block) + orthogonal,
+                PASSES * (costs.product(form, self.block) + PASS) + orthogonal,
             ),
             Step(
                 "certify",
                 "a fresh random probe for missed eigenvalues",
-                PROBE_PASSES * costs.product(form, PROBE_COLUMNS),
+                PROBE_PASSES * (costs.product(form, PROBE_COLUMNS) + PASS),
             ),
         ]
         steps += finishing(costs, form, count)
@@ -413,8 +415,8 @@ def _allowed(operator: Operator, values: FloatArray, tol: float, *, measured: bo
     Residuals of the vectors that an iteration starts with are measured, not estimated.
     """
     top = float(values[0])
-    # What a promoted operator repairs is no reason to stop later.
-    repaired = operator.error_bound > 0.25 * tol * top
+    # What a promoted operator repairs is no reason to stop later; it takes a pass in float64.
+    repaired = operator.error_bound > REPAIRED * tol * top
     left = tol if repaired or top <= 0 else tol - operator.error_bound / top
     return min((0.9 if measured else 0.5) * tol, 0.9 * max(left, 0.1 * tol))
 

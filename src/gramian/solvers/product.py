@@ -18,7 +18,7 @@ from gramian.arrays import (
     moved,
     namespace,
 )
-from gramian.operators.costs import Costs, Form
+from gramian.operators.costs import DIRECT, Costs, Form
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.krylov import improved
@@ -91,7 +91,7 @@ def _partial(m: int, target: Target) -> bool:
 
 def _seconds(m: int, target: Target) -> float:
     slower = SLOWER if m > LARGE else 1.0
-    return (EIGH_FEW if _partial(m, target) else EIGH_ALL) * slower * m**3 + 5e-8 * m * m + 1e-3
+    return (EIGH_FEW if _partial(m, target) else EIGH_ALL) * slower * m**3 + 5e-8 * m * m + DIRECT
 
 
 def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool = True) -> Spectrum:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from gramian.arrays import as_float64, blas_threads, column_norms, decomposed, moved, namespace
-from gramian.operators.costs import Costs, Form, TableCosts
+from gramian.operators.costs import DIRECT, Costs, Form, TableCosts
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found, count_of, relative_tolerance
 
@@ -37,7 +37,7 @@ class SvdRoute:
             Step(
                 "decompose",
                 "singular value decomposition, all components",
-                RATE * n * d * least + 1e-3,
+                RATE * n * d * least + DIRECT,
             ),
         )
         return Cost(steps, 8 * (2 * n * d + 2 * n * least + d * least + 6 * least**2))

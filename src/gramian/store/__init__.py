@@ -1,6 +1,13 @@
 """Keeps records on disk: safe files, no pickle, nothing that runs when read."""
 
-from gramian.store.atomic import atomic_folder, atomic_write, check_writable, finish_folder
+from gramian.store.atomic import (
+    atomic_folder,
+    atomic_write,
+    check_writable,
+    finish_folder,
+    place_inside,
+    readable_file,
+)
 from gramian.store.contents import Array, Given, Shown, Sizes, conform
 from gramian.store.model_file import FORMAT_VERSION, StoredModel, read_model, versions, write_model
 from gramian.store.passes import Pass, Passes, remove_checkpoint
@@ -19,7 +26,9 @@ __all__ = [
     "check_writable",
     "conform",
     "finish_folder",
+    "place_inside",
     "read_model",
+    "readable_file",
     "remove_checkpoint",
     "versions",
     "write_model",

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -188,7 +189,7 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
 
     When it does not, or the process is killed, the older files are untouched; other files in the folder are
     so in any case. A process that is killed while files are moved leaves the rest of the moves to
-    :func:`finish_folder`, which the next command on the folder calls.
+    :func:`finish_folder`, which the next command that writes into the folder calls.
 
     Parameters
     ----------
@@ -236,10 +237,57 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
 
 
 def finish_folder(folder: Path) -> None:
-    """Finish what a process left that was killed while it wrote into a folder."""
+    """Finish the replacement of files that a killed process left in a folder which is written to next.
+
+    Only a command that writes into the folder calls it: a folder from elsewhere is read without any move.
+
+    Raises
+    ------
+    FileError
+        If what is there was not written by :func:`atomic_folder`, or files cannot be moved.
+    """
     if any(os.path.lexists(folder / name) for name in (WRITING, READY)):
         with _alone(folder):
             _finish(folder)
+
+
+def readable_file(folder: Path, name: str) -> Path:
+    """Return where to read one file of a folder that :func:`atomic_folder` writes; nothing is moved.
+
+    It is the file under its own name. Before the first replacement in a folder is finished there is none,
+    and the complete new file is read where it waits.
+    """
+    waiting = folder / READY / name
+    if not os.path.exists(folder / name) and not os.path.islink(folder / READY) and waiting.is_file():
+        return waiting
+    return folder / name
+
+
+def place_inside(folder: Path, name: str) -> Path:
+    """Return the place of a relative name in a folder, which no link leads out of.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Parts separated by ``/``.
+
+    Raises
+    ------
+    FileError
+        For a name that is absolute or contains ``..``, and where one of its folders is a link.
+    """
+    path = PurePosixPath(name)
+    if path.as_posix() != name or path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", name):
+        raise FileError(f"{folder} has a list of files with the name {shortened(name)!r}. Remove that list.")
+    place = folder
+    for part in path.parts[:-1]:
+        place /= part
+        if place.is_symlink():
+            raise FileError(
+                f"{place} is a link, and files in it would be replaced. Remove it, or choose another folder."
+            )
+    return folder / path
 
 
 @contextmanager
@@ -264,7 +312,7 @@ def _prepare(folder: Path, old: Iterable[str], last: str | None) -> None:
     names = sorted(path.relative_to(writing).as_posix() for path in writing.rglob("*") if path.is_file())
     names.sort(key=lambda name: name == last)
     for name in names:
-        mode = existing_mode(folder / name)
+        mode = existing_mode(place_inside(folder, name))
         if mode is not None:
             os.chmod(writing / name, mode & 0o7777)
     plan = {"remove": sorted(set(old) - set(names)), "move": names, "last": last}
@@ -279,24 +327,42 @@ def _finish(folder: Path) -> None:
     """Move what is complete to its place, and remove what is not; again and again if need be."""
     ready = folder / READY
     with as_file_error(folder):
+        for left in (ready, folder / WRITING):
+            if left.is_symlink():
+                raise FileError(f"{left} is a link, which gramian does not make. Remove it.")
         if (ready / LIST).is_file():
-            _move(folder, json.loads((ready / LIST).read_bytes()))
+            _move(folder, _list_of(ready))
         for left in (ready, folder / WRITING):
             if os.path.lexists(left):
                 shutil.rmtree(left)
 
 
+def _list_of(ready: Path) -> dict[str, Any]:
+    """Read a list of moves, which may be of somebody else."""
+    try:
+        if (ready / LIST).is_symlink():
+            raise ValueError("it is a link")
+        plan = json.loads((ready / LIST).read_bytes())
+        names = [*plan["remove"], *plan["move"], *([] if plan["last"] is None else [plan["last"]])]
+        if not all(isinstance(name, str) and name for name in names):
+            raise ValueError("it contains what is no name")
+        for name in names:
+            place_inside(ready.parent, name)
+            if place_inside(ready, name).is_symlink():
+                raise ValueError(f"{name} is a link")
+    except (FileError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise FileError(f"{ready} was not written by gramian: {error}. Remove it.") from error
+    return dict(plan)
+
+
 def _move(folder: Path, plan: dict[str, Any]) -> None:
     ready = folder / READY
-    for name in (*plan["remove"], *plan["move"]):
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise FileError(f"{ready} was not written by gramian: it names {name}. Remove it.")
     if plan["last"] and (ready / plan["last"]).exists():
         (folder / plan["last"]).unlink(missing_ok=True)
     for name in plan["remove"]:
         (folder / name).unlink(missing_ok=True)
     for name in plan["move"]:
-        if (ready / name).exists():
+        if (ready / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(ready / name, folder / name)
     sync_folder(folder)

@@ -85,10 +85,19 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Given:
-    """None, or what another declaration says; in a group, None for all of it or for nothing of it."""
+    """None, or what another declaration says; in a group, None for all of it or for nothing of it.
+
+    Attributes
+    ----------
+    hint : declaration
+    group : str
+    equal : tuple of str
+        Two sizes that are the same where the value is None.
+    """
 
     hint: Any
     group: str = ""
+    equal: tuple[str, str] | None = None
 
     def check(self, name: str, value: Any, bound: Bound) -> None:
         """Raise a ValueError unless the value is as declared, and there where the others of the group are."""
@@ -97,6 +106,9 @@ class Given:
             raise ValueError(f"{name} is {_told(value)}, and others of the {self.group} are not so")
         if there:
             _check(name, value, self.hint, bound)
+        elif self.equal is not None:
+            first, second = self.equal
+            Sizes(first).check(f"{first} of a model without {name}", bound[second], bound)
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,7 @@ import numpy.typing as npt
 from gramian.checks import pace, told
 from gramian.errors import FileError, ParameterError
 from gramian.store.atomic import as_file_error, as_path, atomic_write
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from gramian.store.locks import lock_folder
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -38,7 +34,9 @@ SECONDS = 60.0  # after which what a pass has found so far is kept
 SAME = 1e-12  # relative difference of vectors that is rounding
 PROBES = 4
 # What reading a file that something happened to ends with; a single array is no archive, and a TypeError.
-DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (
+    OSError, ValueError, TypeError, KeyError, EOFError, RecursionError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 OTHERWISE = "Give what was given then to go on, name another folder, or remove this one to start anew."
 
 
@@ -94,7 +92,8 @@ class Passes:
             raise FileError(
                 f"checkpoint {str(place)!r} holds {others[0]!r}, and is no checkpoint. Name an empty folder."
             )
-        passes = cls(place, _lock=_alone(place))
+        in_use = f"checkpoint {str(place)!r} is in use by another fit. Wait for it, or name another folder."
+        passes = cls(place, _lock=lock_folder(place, in_use))
         try:
             return passes, passes._begun(dict(of), list(seeds))
         except BaseException:
@@ -260,31 +259,13 @@ def remove_checkpoint(folder: str | os.PathLike[str]) -> None:
                 place.rmdir()
 
 
-def _alone(folder: Path) -> int | None:
-    """Take a folder, or refuse one that another fit is using; where the disk has no locks, nobody knows."""
-    if fcntl is None:
-        return None
-    with as_file_error(folder):
-        descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise FileError(
-            f"checkpoint {str(folder)!r} is in use by another fit. Wait for it, or name another folder."
-        ) from error
-    except OSError:
-        pass
-    return descriptor
-
-
 def _read_about(path: Path) -> dict[str, Any]:
     try:
         with as_file_error(path):
             began = json.loads(path.read_bytes())
         seeds = np.array(began["seeds"], dtype=np.uint64)  # refuses what is no seed
         return {"of": dict(began["of"]), "seeds": seeds.tolist()}
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise FileError(f"{path} is damaged. Remove its folder to start anew.") from error
 
 

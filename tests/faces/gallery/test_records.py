@@ -200,6 +200,6 @@ def test_what_no_recogniser_takes():
 
 
 def test_settings_that_nobody_can_have_stored():
-    for text in (None, b"{", "[1]", "17"):
+    for text in (None, b"{", "[1]", "17", 100_000 * "["):
         with pytest.raises(sqlite3.DatabaseError, match="its settings are missing or malformed"):
             read_settings(text)

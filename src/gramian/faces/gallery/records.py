@@ -313,5 +313,5 @@ def read_settings(text: Any) -> dict[str, Any]:
     """
     try:
         return dict(json.loads(text))
-    except (TypeError, ValueError) as error:
+    except (RecursionError, TypeError, ValueError) as error:
         raise sqlite3.DatabaseError("its settings are missing or malformed") from error

@@ -16,9 +16,9 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gramian.checks import shown
 from gramian.errors import FileError, shortened
 from gramian.faces.gallery.records import Description
-from gramian.faces.names import shown
 from gramian.store.atomic import as_file_error, as_path
 from gramian.version import __version__
 

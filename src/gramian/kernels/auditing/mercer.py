@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -155,6 +157,7 @@ def audit(
     n_features: int | None = None,
     value_tol: float = 1e-10,
     random_state: Any = None,
+    time_limit: float | None = None,
 ) -> AuditReport:
     """Say whether a function is a kernel: proven, refuted by points that show it, or neither.
 
@@ -177,6 +180,8 @@ def audit(
         largest, since nothing else is known about their rounding. Formulas bound theirs.
     random_state : int, RandomState, Generator or None
         Start of the random numbers of the search; the same number gives the same report.
+    time_limit : float, optional
+        Seconds after which the search ends, and reports what it tried until then; None searches to the end.
 
     Returns
     -------
@@ -194,7 +199,8 @@ def audit(
     Notes
     -----
     Without X up to about 4,000 Gram matrices are tested: one to three seconds for a formula. A function of
-    two rows is called about 125,000 times, two to five seconds for a simple one; less once it is refuted.
+    two rows is called about 125,000 times, two to five seconds for a simple one; less once it is refuted. An
+    expression of forty terms takes minutes: give a ``time_limit``. The report then depends on the machine.
 
     References
     ----------
@@ -226,6 +232,7 @@ def audit(
         advice="It is how far a value of k may be off, relative to the largest. Try 1e-10.",
     )
     d = None if n_features is None else check_integer("n_features", n_features)
+    limit = math.inf if time_limit is None else check_number("time_limit", time_limit, above=0)
     rng = (
         random_state
         if isinstance(random_state, np.random.Generator)
@@ -235,7 +242,7 @@ def audit(
         return _audit_matrix(X, value_tol)
     found = kernel_from_name(kernel)
     found.check()
-    examiner = Examiner(found, value_tol)
+    examiner = Examiner(found, value_tol, deadline=time.monotonic() + limit)
     # Small eigenproblems are slower on several threads than on one.
     with blas_threads():
         if X is not None:
@@ -260,10 +267,8 @@ def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.
     for d in wanted:
         found = search(examiner, d, rng)
         searched.append(d)
-        if found is None:
-            continue
-        lowest.append(found)
-        if found.ratio < -1:
+        lowest += [] if found is None else [found]
+        if examiner.out_of_time or (found is not None and found.ratio < -1):
             break
     if not lowest:
         assert examiner.problem is not None
@@ -271,9 +276,12 @@ def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.
     several = " and ".join(", ".join(map(str, searched)).rsplit(", ", 1))
     noun = "features" if searched[-1] > 1 else "feature"
     tested = f"{examiner.trials:,} Gram matrices of points with {several} {noun}, chosen by a search."
+    worst = min(lowest, key=lambda trial: trial.ratio)
+    if worst.ratio >= -1 and examiner.out_of_time:
+        tested += " It ended at its time limit; a longer one tries more."
     if examiner.skipped:
         tested += f" {counted(examiner.skipped, 'set')} of points left out, where k has no finite value."
-    return _report(examiner, min(lowest, key=lambda trial: trial.ratio), tested, rng)
+    return _report(examiner, worst, tested, rng)
 
 
 def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None) -> AuditReport:

@@ -69,12 +69,15 @@ def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None
     -------
     Trial or None
         The first that refutes clearly or is not symmetric; else the one whose smallest eigenvalue lies lowest
-        in units of its bound; None where k has no finite value on any set.
+        in units of its bound; None where k has no finite value on any set. When the examiner is out of time,
+        of the sets tried until then.
     """
     examiner.fix(_positive(d))
     examiner.reference = _usual_size(examiner, d, rng)
     lowest: list[Trial] = []
     for points in candidates(d, rng):
+        if examiner.out_of_time and (lowest or examiner.problem):
+            break
         trial = examiner.attempt(points)
         if trial is None:
             continue
@@ -88,7 +91,7 @@ def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None
     for start in [*(_few(trial, rng) for trial in lowest), *_starts(examiner, d, rng)]:
         trial = improve(examiner, start, rng, STEPS)
         lowest.append(trial)
-        if trial.ratio < CLEAR:
+        if trial.ratio < CLEAR or examiner.out_of_time:
             break
     return min(lowest, key=lambda t: t.ratio, default=None)
 
@@ -214,6 +217,8 @@ def improve(examiner: Examiner, trial: Trial, rng: np.random.Generator, steps: i
     best = trial
     m, d = trial.points.shape
     for _ in range(steps):
+        if examiner.out_of_time:
+            break
         i = int(rng.integers(m))
         point = best.points[i].copy()
         kind, reach = rng.uniform(), 10.0 ** rng.uniform(-2.0, 0.3)

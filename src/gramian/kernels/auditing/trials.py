@@ -6,6 +6,8 @@ rounding can do, in the values of k and in the eigenvalue solver; :func:`margin`
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable as Function
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -182,6 +184,8 @@ class Examiner:
     reference : float
         The largest value is taken to be no smaller than this, for functions whose own rounding is unknown:
         where such a function is tiny, it may be the difference of values that are not.
+    deadline : float
+        Time of ``time.monotonic`` at which a search ends.
     """
 
     kernel: Kernel
@@ -193,6 +197,12 @@ class Examiner:
     largest_gap: float = 0.0
     problem: DataError | None = None
     bound: Any = None
+    deadline: float = math.inf
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.monotonic() >= self.deadline
 
     def __post_init__(self) -> None:
         self.fixed = self.kernel

@@ -1,0 +1,128 @@
+"""Who may enter: requests with the token, or with the cookie for it; guesses of one address are slowed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network, ip_address
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from gramian.service.cookies import get_cookie
+from gramian.service.problems import busy
+
+PASS = "gramian_pass"  # the name of the cookie that stands for the token
+FREE = 10  # wrong tokens of one address before its next ones are delayed
+DELAY = 1.0  # seconds
+PENDING = 8  # tokens of one address that may be delayed at the same time
+FORGOTTEN = 300.0  # seconds after the last wrong token
+ADDRESSES = 10_000  # that are remembered
+
+
+def pass_of(token: str) -> str:
+    """Return what a browser keeps in place of the token, which cannot be found from it."""
+    return hmac.new(token.encode(), b"gramian pass", hashlib.sha256).hexdigest()
+
+
+def same(given: str, wanted: str) -> bool:
+    """Compare two secrets in a time that tells nothing about them."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
+
+
+@dataclass
+class _Guesses:
+    """Wrong tokens of one address, when the last one came, and how many tokens wait."""
+
+    wrong: int = 0
+    last: float = 0.0
+    pending: int = 0
+
+
+class Access:
+    """Compares tokens and cookies with those of the server.
+
+    After some wrong tokens, those of the same address are compared a second later, and only a few at a time.
+    So an address can try few tokens a second, and whoever has the right one waits for a second at most times.
+    The cookie is too long to be guessed, and is never delayed.
+
+    Parameters
+    ----------
+    token : str or None
+        None lets everybody in.
+    clock, sleep : callable
+    """
+
+    def __init__(
+        self,
+        token: str | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self.token, self._clock, self._sleep = token, clock, sleep
+        self._guesses: dict[str, _Guesses] = {}
+
+    async def may_enter(self, scope: Scope) -> bool:
+        """Say whether a request has the token, or the cookie that stands for it, where one is needed.
+
+        Raises
+        ------
+        Refusal
+            429 after too many wrong tokens.
+        """
+        if self.token is None or same(get_cookie(scope, PASS) or "", pass_of(self.token)):
+            return True
+        kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and await self.is_token(scope, given.strip())
+
+    async def is_token(self, scope: Scope, given: str) -> bool:
+        """Say whether a text is the token; raises as :meth:`may_enter`."""
+        if self.token is None:
+            return True
+        address = network_of(scope)
+        await self._delay(address)
+        right = same(given, self.token)
+        if not right:
+            guesses = self._guesses.pop(address, None) or _Guesses()
+            guesses.wrong, guesses.last = guesses.wrong + 1, self._clock()
+            self._guesses[address] = guesses  # the last of all
+            if len(self._guesses) > ADDRESSES:
+                del self._guesses[next(iter(self._guesses))]
+        return right
+
+    async def _delay(self, address: str) -> None:
+        guesses = self._guesses.get(address)
+        if guesses is None or guesses.wrong < FREE:
+            return
+        if not guesses.pending and self._clock() - guesses.last > FORGOTTEN:
+            del self._guesses[address]
+            return
+        if guesses.pending >= PENDING:
+            raise busy("Too many wrong tokens came from your address", 1)
+        guesses.pending += 1
+        try:
+            await self._sleep(DELAY)
+        finally:
+            guesses.pending -= 1
+
+
+def network_of(scope: Scope) -> str:
+    """Return where a request comes from: in IPv6 the network, where one machine has many addresses.
+
+    Examples
+    --------
+    >>> [network_of({"client": (host, 1)}) for host in ("192.0.2.1", "::ffff:192.0.2.1", "2001:db8::1:2:3:4")]
+    ['192.0.2.1', '192.0.2.1', '2001:db8::/64']
+    """
+    host = str((scope.get("client") or ("",))[0])
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or IPv6Network((int(address) >> 64 << 64, 64)))
+    return host

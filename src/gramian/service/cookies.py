@@ -1,0 +1,37 @@
+"""Cookies that scripts cannot read, other sites cannot send, and other servers of the host do not share."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+
+def cookie_name(scope: Scope, name: str) -> str:
+    """Return the name of a cookie with the port that the browser asks, which browsers do not tell apart.
+
+    Examples
+    --------
+    >>> cookie_name({"type": "http", "scheme": "http", "headers": [(b"host", b"localhost:8765")]}, "name")
+    'name_8765'
+    >>> cookie_name({"type": "http", "scheme": "https", "headers": [(b"host", b"pca.example")]}, "name")
+    '__Host-name_443'
+    """
+    port = Headers(scope=scope).get("host", "").rpartition(":")[2]
+    prefix = "__Host-" if scope["scheme"] == "https" else ""
+    return f"{prefix}{name}_{port if port.isdecimal() else DEFAULT_PORTS.get(scope['scheme'], '')}"
+
+
+def get_cookie(scope: Scope, name: str) -> str | None:
+    """Return the value of a cookie that :func:`set_cookie` has set; None if the request has none."""
+    return HTTPConnection(scope).cookies.get(cookie_name(scope, name))
+
+
+def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> None:
+    """Let the answer to a request set a cookie."""
+    text = f"{cookie_name(scope, name)}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}"
+    if scope["scheme"] == "https":
+        text += "; Secure"
+    scope.setdefault("state", {}).setdefault("cookies", []).append(text)

@@ -1,0 +1,108 @@
+"""The folder of ``--store``: a marker says that it is a store, and a lock that one server uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gramian.errors import FileError, ParameterError, shortened
+from gramian.service.shelves import TEMPORARY
+from gramian.store.atomic import as_file_error, as_path, atomic_write
+from gramian.store.locks import lock_folder
+
+MARKER = ".gramian-store"
+VERSION = 1
+# Bodies, answers and what libraries write next to them; the program that draws.
+WORK = re.compile(rf"[0-9a-f]{{32}}[a-z0-9.-]{{0,40}}|{TEMPORARY.pattern}|vega\.js")
+FOLDERS = ("models", "visitors", "work")
+
+
+def prepare_store(store: str | os.PathLike[str]) -> Path:
+    """Make a folder a store, or check that it is one; return its absolute path.
+
+    Raises
+    ------
+    ParameterError
+        If the name is empty.
+    FileError
+        If the folder holds other files, cannot be written to, or another server uses it.
+    """
+    place = as_path(store)
+    if not os.fspath(store).strip():
+        raise ParameterError(f"store={os.fspath(store)!r} names no folder. Name one, or leave --store out.")
+    root = Path(os.path.realpath(place))
+    if os.path.lexists(root) and not root.is_dir():
+        raise FileError(f"store {shortened(store)} is not a folder. Name a new or an empty folder.")
+    with as_file_error(root):
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(root), as_file_error(root):
+        if os.path.lexists(root / MARKER):
+            _check_marker(root / MARKER)
+        elif others := [name for name in sorted(os.listdir(root)) if not TEMPORARY.fullmatch(name)]:
+            raise FileError(
+                f"store {root} holds {shortened(others[0])} and has no {MARKER}, so it is no store. "
+                "Name a new or an empty folder."
+            )
+        for folder in (root, *(root / name for name in FOLDERS)):
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                raise FileError(f"{folder} is not a folder of the store. Move it to another place.")
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise FileError(f"store {folder} is write-protected. Lift the protection, or name another.")
+        if not (root / MARKER).exists():
+            with atomic_write(root / MARKER, mode=0o600) as file:
+                file.write(json.dumps({"format": "gramian-store", "version": VERSION}).encode())
+    return root
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Keep other servers out of a store; the lock also ends when the process is killed.
+
+    Raises
+    ------
+    FileError
+        If another server uses it.
+    """
+    in_use = f"store {root} is in use by another server. Stop that one, or name another folder."
+    descriptor = lock_folder(root, in_use)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def empty_work(folder: Path) -> None:
+    """Remove the server's own temporary files."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not WORK.fullmatch(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.is_file(follow_symlinks=False):
+                os.unlink(entry)
+
+
+def _check_marker(marker: Path) -> None:
+    try:
+        if marker.is_symlink() or not marker.is_file():  # a pipe would be waited for
+            raise ValueError("it is a link, or no file")
+        content = json.loads(marker.read_bytes())
+        if content["format"] != "gramian-store" or not isinstance(content["version"], int):
+            raise ValueError("it is of another format")
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise FileError(
+            f"{marker} is damaged ({error}). Restore it from a copy, or name another folder."
+        ) from error
+    if content["version"] > VERSION:
+        raise FileError(
+            f"store {marker.parent} was written by a newer gramian (version {content['version']}; this one "
+            f"knows {VERSION}). Upgrade with pip install -U gramian, or name another folder."
+        )

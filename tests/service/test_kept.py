@@ -1,0 +1,87 @@
+"""Who may put a model into the store, replace it and delete it, and how much fits."""
+
+import os
+from contextlib import asynccontextmanager
+
+from served import BINARY, CSV, Limits, client_of, serving
+
+API = "/api/v1"
+TOKEN = {"Authorization": "Bearer a token for the tests"}
+
+
+def names_in(page):
+    return [line for line in page.splitlines() if "data-remove" in line]
+
+
+def test_whoever_put_a_model_there_may_change_it(files, tmp_path):
+    content, other = ((files / f"{name}.gramian").read_bytes() for name in ("pca", "kernel"))
+    limits = Limits(workers=1, store_items=2)
+    with serving(store=tmp_path, token="a token for the tests", limits=limits) as server:
+        owner, stranger = (client_of(server, headers=TOKEN) for _ in range(2))
+        with owner, stranger:
+            kept = owner.post(f"{API}/models", content=content, headers=BINARY).json()
+            assert (kept["whose"], kept["changeable"]) == ("kept", True)
+            place = f"{API}/models/{kept['id']}"
+            stranger.post(f"{API}/data", content=b"a,b\n1,2\n3,5\n", headers=CSV)
+            for got in (stranger.delete(place), stranger.put(place, content=other, headers=BINARY)):
+                assert got.status_code == 403
+                assert "Only the visitor who put this model into the store" in got.json()["error"]
+            assert stranger.get(f"{place}/file").content == content
+            assert [one["changeable"] for one in stranger.get(f"{API}/models").json()] == [False]
+            pages = [one.get("/", headers={"Accept": "text/html"}).text for one in (owner, stranger)]
+            assert [f"models/{kept['id']}" in "".join(names_in(text)) for text in pages] == [True, False]
+            # When all else of theirs is gone, the model is still theirs, by the same cookie.
+            (visitor,) = (one for one in server.app.state.gramian.visitors.known if not one.shelf.items())
+            os.utime(visitor.shelf.folder, (0, 0))
+            server.app.state.gramian.visitors.remove_idle()
+            assert owner.put(place, content=other, headers=BINARY).json()["changeable"]
+            got = owner.post(f"{API}/models?keep=false", content=content, headers=BINARY)
+            assert "set-cookie" not in got.headers
+            assert owner.post(f"{API}/models/{got.json()['id']}/keep").json()["changeable"]
+            # Two models are what this store takes.
+            got = stranger.post(f"{API}/models", content=content, headers=BINARY)
+            assert (got.status_code, "no room for another" in got.json()["error"]) == (507, True)
+            got = stranger.post(f"{API}/models?keep=false", content=content, headers=BINARY).json()
+            assert stranger.post(f"{API}/models/{got['id']}/keep").status_code == 507
+            assert stranger.get(f"{API}/models/{got['id']}/file").content == content
+            assert owner.delete(place).status_code == 204
+            assert stranger.post(f"{API}/models/{got['id']}/keep").status_code == 201
+    # Without a token only this machine is answered, and whoever runs the server tidies up there.
+    with serving(store=tmp_path) as server, client_of(server) as somebody:
+        for model in somebody.get(f"{API}/models").json():
+            assert (model["whose"], model["changeable"]) == ("kept", True)
+            assert somebody.delete(f"{API}/models/{model['id']}").status_code == 204
+
+
+def test_uploads_without_a_cookie_lock_nobody_out(monkeypatch):
+    monkeypatch.setattr("gramian.service.visitors.NEW", -1.0)
+    body = {"content": b"a,b\n1,2\n3,5\n", "headers": CSV}
+    with serving(limits=Limits(workers=1, visitors=2)) as server, client_of(server) as stays:
+        stays.post(f"{API}/data", **body)
+        assert len(stays.get(f"{API}/data").json()) == 1
+        for _ in range(5):
+            with client_of(server) as newcomer:
+                assert newcomer.post(f"{API}/data", **body).status_code == 201
+        assert len(stays.get(f"{API}/data").json()) == 1
+
+
+def test_an_upload_is_taken_from_a_visitor_who_made_room_meanwhile(monkeypatch):
+    from gramian.service import api
+
+    body = {"content": b"a,b\n1,2\n3,5\n", "headers": CSV}
+    received = api.received
+
+    @asynccontextmanager
+    async def received_slowly(request, taken, work):
+        async with received(request, taken, work) as path:
+            everybody = request.app.state.gramian.visitors
+            for visitor in everybody.known:
+                os.utime(visitor.shelf.folder, (0, 0))
+            everybody.remove_idle()
+            yield path
+
+    with serving(limits=Limits(workers=1)) as server, client_of(server) as somebody:
+        assert somebody.post(f"{API}/data", **body).status_code == 201
+        monkeypatch.setattr(api, "received", received_slowly)
+        assert somebody.post(f"{API}/data", **body).status_code == 201
+        assert len(somebody.get(f"{API}/data").json()) == 1

@@ -1,0 +1,211 @@
+"""What a process answers when something goes wrong: the status, and words that name no place."""
+
+import asyncio
+import errno
+import os
+import sqlite3
+import sys
+from asyncio.subprocess import PIPE
+
+import h5py
+import numpy as np
+import pytest
+
+from gramian.errors import (
+    DataError,
+    FileError,
+    GramianError,
+    MemoryLimitError,
+    ParameterError,
+    UnavailableError,
+    not_written,
+)
+from gramian.rows.spool import Spool
+from served import X
+
+worker = pytest.importorskip("gramian.service.worker")
+workers = pytest.importorskip("gramian.service.workers")
+work = pytest.importorskip("gramian.service.work")
+bodies = pytest.importorskip("gramian.service.bodies")
+BED = bytes([0x6C, 0x1B, 1]) + bytes(3)
+
+
+def failed(work, **order):
+    return worker.answered(work, {"do": "it"} | order, lambda said: None)
+
+
+def raising(error, cause=None):
+    def run(say):
+        raise error from cause
+
+    return run
+
+
+def full_disk(code=errno.ENOSPC):
+    return OSError(code, os.strerror(code))
+
+
+def of_sqlite(code):
+    error = sqlite3.OperationalError("of a test")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(("error", "cause", "status"), [
+    (MemoryError(), None, 413),
+    (MemoryLimitError("too much"), None, 413),
+    (np._core._exceptions._ArrayMemoryError((1 << 40,), np.dtype("f8")), None, 413),
+    (FileError("damaged"), MemoryError(), 413),
+    (DataError("no table"), MemoryLimitError("too much"), 413),
+    (full_disk(errno.EFBIG), None, 413),
+    (not_written("x", full_disk(errno.EFBIG)), full_disk(errno.EFBIG), 413),
+    (full_disk(), None, 507),
+    (full_disk(errno.EDQUOT), None, 507),
+    (not_written("x", full_disk()), full_disk(), 507),
+    (ParameterError("of a table"), not_written("x", full_disk()), 422),
+    (ParameterError("of a table"), full_disk(errno.EDQUOT), 507),
+    (FileError("of a gallery"), of_sqlite(sqlite3.SQLITE_FULL), 507),
+    (FileError("of a gallery"), of_sqlite(sqlite3.SQLITE_BUSY), 400),
+    (FileError("damaged"), None, 400),
+    (DataError("no table"), ValueError(), 422),
+    (UnavailableError("not for this model"), None, 422),
+    (full_disk(errno.EACCES), None, 500),
+    (ZeroDivisionError(), None, 422),
+    (AttributeError(), None, 500),
+])  # fmt: skip
+def test_memory_and_disks_have_a_status_whoever_met_their_end(error, cause, status):
+    got = failed(raising(error, cause))
+    assert got["status"] == status
+    assert ("Traceback" in got["log"]) == (not isinstance(error, GramianError))
+
+
+def test_a_spool_without_room_is_a_full_disk(monkeypatch):
+    monkeypatch.setattr("gramian.rows.spool.shutil.disk_usage", lambda folder: os.statvfs_result)
+    monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
+    for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
+        got = failed(lambda say, **order: Spool("x.csv", 10, sure=True), **order)
+        assert (got["status"], "no room on the server's disk" in got["error"]) == (507, True)
+
+
+def part(path, name="table", **more):
+    return {"path": str(path), "name": name, "kind": "", "given": True, "reading": {}} | more
+
+
+def cases(folder):
+    """Yield files that the server was started with and cannot use, and what looks at them."""
+    for name, content in (
+        ("x.csv", b"a,b\n1\n2,3\n"),
+        ("x.npy", b"\x93NUMPY"),
+        ("x.npz", b"PK\3\4"),
+        ("x.mat", b"MATLAB 5.0"),
+        ("x.h5", b"\x89HDF\r\n"),
+        ("x.h5ad", b"\x89HDF\r\n"),
+        ("x.parquet", b"PAR1"),
+        ("x.feather", b"ARROW1"),
+        ("x.xlsx", b"PK\3\4"),
+        ("x.zip", b"PK\3\4"),
+        ("x.png", b"\x89PNG"),
+        ("x.bed", BED),
+        ("x.idx", b"\0\0\x08\1"),
+        ("x.pkl", b"\x80\4"),
+        ("empty.csv", b""),
+    ):
+        (folder / name).write_bytes(content)
+        yield folder / name, work.look_at_data, "data"
+    (folder / "two.bed").write_bytes(BED)
+    (folder / "two.bim").write_text("1\n")
+    (folder / "two.fam").write_text("1\n")
+    yield folder / "two.bed", work.look_at_data, "data"
+    for name in ("pictures", "parquet"):
+        (folder / name).mkdir()
+    (folder / "pictures" / "a.png").write_bytes(b"\x89PNG")
+    (folder / "parquet" / "a.parquet").write_bytes(b"PAR1")
+    for name in ("pictures", "parquet", "none.csv", "none/none.csv"):
+        yield folder / name, work.look_at_data, "data"
+    with h5py.File(folder / "two.h5", "w") as file:
+        file["a/X"], file["b/X"] = X, X
+    for key in ("a", "c", "a/Y"):
+        yield f"{folder / 'two.h5'}::{key}", work.look_at_data, "data"
+    (folder / "x.gramian").write_bytes(b"no model")
+    yield folder / "x.gramian", work.look_at_model, "model"
+    yield folder / "none.gramian", work.look_at_model, "model"
+    (folder / "x.gallery").write_bytes(b"SQLite format 3\0" + bytes(4000))
+    yield folder / "x.gallery", work.look_at_gallery, "gallery"
+
+
+@pytest.mark.parametrize("name", ["secret", "with blanks (and more)", 150 * "l"])
+def test_errors_name_no_folder(tmp_path, monkeypatch, name):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "beside.csv").write_text("")
+    monkeypatch.setattr(worker, "TEMPORARY", ("/srv/temporary",))
+    seen = 0
+    for path, look, kind in cases(folder):
+        got = failed(look, **{kind: part(path)})
+        assert 400 <= got["status"] < 500, got
+        for hidden in (str(tmp_path), name[:40], tmp_path.name, "beside"):
+            assert hidden not in got["error"], got["error"]
+        seen += 1
+    assert seen > 20
+
+
+def test_what_is_gone_says_so(tmp_path):
+    for path in (tmp_path / "none.csv", f"{tmp_path / 'none.npz'}::X"):
+        got = failed(work.look_at_data, data=part(path, "flowers.csv"))
+        assert (got["status"], got["error"].startswith("flowers.csv is not there any more")) == (404, True)
+    (tmp_path / "x.npz").write_bytes(b"PK\3\4")
+    assert failed(work.look_at_data, data=part(f"{tmp_path / 'x.npz'}::X"))["status"] == 400
+
+
+def test_places_are_hidden_however_a_message_writes_them():
+    places = worker.Places({"data": part("/srv/some data/x.csv", "flowers")})
+    for text, expected in (
+        ("/srv/some data/x.csv is empty.", "flowers is empty."),
+        ("no /srv/some data/x.fam, though", "no x.fam, though"),
+        ("there is no folder /srv/some data.", "there is no folder a folder of the server."),
+        ("/srv/temporary: full", "a folder of the server: full"),
+        ("column '/srv/other' is text", "column '/srv/other' is text"),
+        ("see /srv/some data2 and x/srv/some data/y", "see /srv/some data2 and x/srv/some data/y"),
+    ):
+        assert places.hide(text, ("/srv/temporary",)) == expected
+    told = {"source": "/srv/some data/x.csv", "notes": ["/tmp/mine"], "n": 1, "none": None}
+    hidden = {"source": "flowers", "notes": ["/tmp/mine"], "n": 1, "none": None}
+    assert places.hide_in(told) == hidden
+    long = worker.Places({"data": part(f"/srv/{200 * 'l'}/x.csv", "flowers")})
+    assert long.hide(f"/srv/{112 * 'l'}... is empty.") == "flowers is empty."
+
+
+def test_what_a_process_prints_is_logged_line_by_line(caplog):
+    text = r"a warning\n\nof a library \xff\n" + 300 * "x" + r"\nthe end\n"
+    program = f"import os; os.write(2, b'{text}'); input(); print('{{\"answer\": {{}}}}', flush=True)"
+
+    async def ask():
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", program), stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=200
+        )
+        made = workers.Worker(process)
+        assert await made.ask({"do": "nothing"}) == {}
+        await made.end()
+
+    asyncio.run(ask())
+    lines = [record.getMessage() for record in caplog.records if hasattr(record, "told")]
+    assert lines == ["a warning", "of a library \ufffd", "the end"]
+
+
+def test_an_answer_that_is_no_json_is_an_error():
+    assert failed(lambda say: {"median": float("nan")})["status"] == 422
+
+
+def test_an_answer_is_not_nested_too_deeply():
+    deep = []
+    for _ in range(300):
+        deep = [deep]
+    got = failed(lambda say: {"model": deep})
+    assert (got["status"], "more than 100 levels" in got["error"]) == (422, True)
+
+
+def test_tables_have_a_name_and_no_path(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    for given in (True, False):
+        data = part(tmp_path / "x.npy", "flowers") | {"given": given}
+        assert bodies.read_table(data).source == "flowers"

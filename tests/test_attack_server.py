@@ -1,0 +1,139 @@
+"""benchmarks/attack_server.py would notice: each mechanism taken away again is a finding."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import sys
+import threading
+import time
+import types
+from pathlib import Path
+
+import pytest
+
+from gramian.cli.run import run
+from gramian.errors import GramianError
+from gramian.service import api, guard, storage
+from gramian.store import atomic
+from served import create_app, httpx, listening
+
+PATH = Path(__file__).parents[1] / "benchmarks" / "attack_server.py"
+
+
+@pytest.fixture(scope="module")
+def module():
+    spec = importlib.util.spec_from_file_location("attack_server", PATH)
+    module = sys.modules["attack_server"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["attack_server"]
+
+
+class InThread:
+    """A server of this process, where a mechanism can be taken away."""
+
+    def __init__(self, log, arguments, GRAMIAN_TOKEN=None):
+        self.log, self.how, self.url, self._server = log, "", "", None
+        options = dict(zip(arguments[::2], arguments[1::2], strict=True)) if "--store" in arguments else {}
+        sources = () if options else arguments
+        self.process = types.SimpleNamespace(poll=lambda: None, returncode=1)
+        log.touch()
+        try:
+            made = create_app(*sources, store=options.get("--store"), token=GRAMIAN_TOKEN)
+        except GramianError as error:
+            log.write_text(str(error))
+            return
+        self._server = listening.Server(made, "127.0.0.1", 0, lambda url: None)
+        self._thread = threading.Thread(target=self._server.listen)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.02)
+        self.url = self._server.url.rstrip("/")
+
+    def client(self, **options):
+        return httpx.Client(base_url=self.url, timeout=30, trust_env=False, **options)
+
+    def end(self, number=None):
+        if self._server is not None:
+            self._server.should_exit = True
+            self._thread.join(20)
+
+
+def in_process(self, *arguments, cwd, code=None, stdin=None):
+    """Run a command in this process."""
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with contextlib.chdir(cwd), contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
+        ended = run(list(map(os.fspath, arguments)))
+    return types.SimpleNamespace(code=ended, err=err.getvalue(), how=" ".join(map(str, arguments)))
+
+
+@pytest.fixture
+def findings(module, monkeypatch, tmp_path, capsys):
+    """Return a function that attacks servers and commands of this process, and returns the findings."""
+    monkeypatch.setattr(module, "Served", InThread)
+    monkeypatch.setattr(module.Attack, "shell", in_process)
+    monkeypatch.delenv("GRAMIAN_TOKEN", raising=False)
+
+    def attacked(item):
+        attack = module.Attack(tmp_path, item)
+        module.ATTACKS[item](attack)
+        assert len(attack.findings) == capsys.readouterr().out.count("FINDING")
+        return attack.findings
+
+    return attacked
+
+
+def test_changes_of_folders_are_noticed(module, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_text("mine")
+    (tmp_path / "link").symlink_to("a")
+    before = module.snapshot(tmp_path)
+    assert module.changes(before, tmp_path) == []
+    os.utime(tmp_path / "a" / "x", (0, 0))
+    assert module.changes(before, tmp_path) == ["a/x"]
+    before = module.snapshot(tmp_path)
+    for change, name in (
+        (lambda: (tmp_path / "a" / "y").mkdir(), "a/y"),
+        (lambda: (tmp_path / "a" / "x").chmod(0o600), "a/x"),
+        (lambda: ((tmp_path / "link").unlink(), (tmp_path / "link").symlink_to("b")), "link"),
+        (lambda: (tmp_path / "a" / "x").unlink(), "a/x"),
+    ):
+        change()
+        assert module.changes(before, tmp_path) == [name]
+        before = module.snapshot(tmp_path)
+
+
+def test_places_and_control_characters_are_noticed(module, tmp_path):
+    assert module.exposed(f"Source: {tmp_path}/t.csv", tmp_path) == [str(tmp_path)]
+    assert module.exposed("Source: t.csv", tmp_path) == []
+    assert all(module.CONTROL.search(f"a{sign}b") for sign in "\x01\x0b\x1b\x7f\x9b\r\ufffe")
+    assert not module.CONTROL.search("a\tb\n\u00eb")
+
+
+def test_a_log_that_is_not_json_is_noticed(module, tmp_path, capsys):
+    attack = module.Attack(tmp_path, "log")
+    log = tmp_path / "log"
+    log.write_text('{"message": "request", "status": 200}\ngramian: interrupted\n{"status": 500}\n')
+    module.check_log(attack, types.SimpleNamespace(log=log, how=""))
+    assert len(attack.findings) == 2
+    assert "FINDING" in capsys.readouterr().out
+
+
+@pytest.mark.walk
+def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
+    monkeypatch.setattr(storage, "_check_marker", lambda marker: None)
+    assert any("the server started" in one for one in findings("foreign-folders"))
+
+
+def test_names_of_lists_that_lead_elsewhere_are_noticed(findings, monkeypatch):
+    monkeypatch.setattr(atomic, "place_inside", lambda folder, name: folder / name)
+    assert any("changed a file outside" in one for one in findings("results"))
+
+
+@pytest.mark.walk
+def test_hosts_and_owners_that_are_not_checked_are_noticed(findings, monkeypatch):
+    monkeypatch.setattr(guard.Guard, "_is_ours", lambda self, host: True)
+    monkeypatch.setattr(api, "may_change", lambda *about: True)
+    assert any("Host 'evil.example'" in one for one in findings("headers"))
+    assert any("DELETE" in one for one in findings("kept-models"))
