@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test walk browser cluster attack compat lint bench bench-gpu docs clean
+.PHONY: help demo faces-figure test walk browser cluster attack attack-server compat lint bench bench-gpu docs clean
 FITS = 10000
 
 help:
@@ -16,6 +16,8 @@ help:
 	@echo "make browser walks through the pages in Chromium and keeps pictures of them; CONTRIBUTING.md says what it needs"
 	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
 	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
+	@echo "make attack-server"
+	@echo "            attacks a server and commands as a stranger would; Chromium, nginx and openssl if they are there"
 	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint   style, types and the import layers"
 	@echo "make bench  speed and accuracy side by side with the peers"
@@ -49,9 +51,13 @@ cluster: .venv/installed-dev
 attack: .venv/installed-dev
 	$(BIN)/python benchmarks/attack.py --fits $(FITS)
 
+attack-server: .venv/installed-dev
+	$(BIN)/python benchmarks/attack_server.py
+
 # Of the installed scikit-learn; what is left out, and why, is in .ci/compat/left_out.toml.
 compat: .venv/installed-dev
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=.ci/compat $(BIN)/python -m pytest -q -p in_place -p no:cacheprovider \
+	SCIPY_ARRAY_API=1 SKLEARN_RUN_FLOAT32_TESTS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=.ci/compat \
+	  $(BIN)/python -m pytest -q -p in_place -p no:cacheprovider \
 	  -o addopts= -o filterwarnings=default -o doctest_optionflags= --disable-warnings --pyargs \
 	  sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_kernel_pca \
 	  sklearn.decomposition.tests.test_incremental_pca sklearn.tests.test_kernel_approximation \

@@ -11,6 +11,7 @@ import cluster
 import exact
 import growth
 import meaning
+import plans
 import scale
 import serving
 from harness import memory, report
@@ -26,6 +27,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "kernels": kernels.rows,
     "growth": growth.rows,
     "meaning": meaning.rows,
+    "plans": plans.rows,
     "scale": scale.rows,
     "selection": selection.rows,
     "service": serving.rows,

@@ -10,20 +10,27 @@ estimate may be exceeded: these are counted apart.
 from __future__ import annotations
 
 import argparse
+import pathlib
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
 
 import gramian.operators.centered
 from gramian import PCA, KernelPCA
+from gramian.arrays import to_numpy
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.moments import center_rows, from_moments, scatter
@@ -173,33 +180,77 @@ def kernel_truth(X: Any, model: KernelPCA, settings: dict[str, Any]) -> Truth:
 
 def false_statements(certificate: Any, truth: Truth) -> Iterator[tuple[str, float]]:
     """What a certificate says that is not so, and by how many times the stated number it is off."""
-    kind = certificate.widening_kind
-    exact, error = truth.values, truth.error
-    for value, radius in zip(certificate.values, certificate.radii, strict=True):
-        off = np.abs(exact - LONG(value)).min()
-        if not off <= LONG(radius) + error:
-            yield f"radius [{kind}]", _times(off, radius)
-            break
-    if not _paired(certificate.values, exact, LONG(certificate.set_radius) + error):
-        yield f"set radius [{kind}]", np.nan
-    complete, k = certificate.completeness, len(certificate.values)
-    if complete is not None and k < len(exact) and not exact[k] <= LONG(complete.bound) + error:
-        yield f"completeness by {complete.method} [{complete.kind}]", _times(exact[k], complete.bound)
+    about, kind = certificate.approximation, certificate.widening_kind
+    exact, error, k = truth.values, truth.error, len(certificate.values)
+    complete = certificate.completeness
+    known = "nothing" if complete is None else f"{complete.method} [{complete.kind}]"
+    if about is None:
+        for value, radius in zip(certificate.values, certificate.radii, strict=True):
+            off = np.abs(exact - LONG(value)).min()
+            if not off <= LONG(radius) + error:
+                yield f"radius [{kind}]", _times(off, radius)
+                break
+        missed = _unpaired(certificate.values, exact, LONG(certificate.set_radius) + error)
+        if missed is None:
+            yield f"set radius [{kind}]", np.nan
+        elif complete is not None and missed.size and not missed[0] <= LONG(complete.bound) + error:
+            yield f"missed eigenvalues by {known}", _times(missed[0], complete.bound)
+        if complete is not None and k < len(exact) and not exact[k] <= LONG(complete.bound) + error:
+            yield f"completeness by {known}", _times(exact[k], complete.bound)
+    kinds = f"[{kind}]" if about is None else f"of an approximation [{about.kind}]"
+    low, high = exact[:k] - certificate.lower + error, certificate.upper - exact[:k] + error
+    if not (low >= 0).all():
+        yield f"lower {kinds}", float(-low.min() / exact[0]) if exact[0] > 0 else np.inf
+    if not (high >= 0).all():
+        kinds = f"by {known}" if about is None else f"{kinds} by {known}"
+        yield f"upper {kinds}", float(-high.min() / exact[0]) if exact[0] > 0 else np.inf
+
+
+def false_ratios(ratio: Any, certificate: Any, truth: Truth) -> Iterator[tuple[str, float]]:
+    """Which shares of the variance are not those of the eigenvalues, beyond what the certificate leaves open.
+
+    With landmarks no share is larger than the exact one, but for the rounding that the certificate states.
+    """
+    if ratio is None or not truth.total > 0:
+        return
+    about, k = certificate.approximation, len(certificate.values)
+    if float(ratio.sum()) > 1 + 1e-12:
+        yield "ratios above 1", float(ratio.sum())
+    exact = truth.values[:k] / truth.total
+    order = LONG(len(truth.values))
+    # An error of the matrix changes its trace by up to its order times as much.
+    own = 1e-13 + (truth.error + certificate.widening * (1 + np.sqrt(order))) / truth.total
+    if about is None:
+        high, low = (np.abs(bound[:k]) / truth.total for bound in (certificate.upper, certificate.lower))
+        high = np.where(np.isfinite(high), high, 1)
+        low = np.where(certificate.lower > 0, low, 0)
+        off = np.maximum(ratio[:k] - high, np.where(ratio[:k] > 0, low - ratio[:k], 0)) - own
+    elif about.unexplained is None:
+        return
+    else:
+        rounding = (about.below + about.above - about.unexplained + certificate.set_radius) / truth.total
+        off = ratio[:k] - exact - rounding - own
+    if (off > 0).any():
+        yield f"ratio [{certificate.widening_kind if about is None else about.kind}]", float(off.max())
 
 
 def _times(found: Any, stated: float) -> float:
     return float(found / LONG(stated)) if stated > 0 else np.inf
 
 
-def _paired(values: Any, exact: Any, radius: Any) -> bool:
-    left = list(exact[::-1])
-    for value in sorted(LONG(v) for v in values):
-        while left and left[0] < value - radius:
-            left.pop(0)
-        if not left or left[0] > value + radius:
-            return False
-        left.pop(0)
-    return True
+def _unpaired(values: Any, exact: Any, radius: Any) -> Any:
+    """The eigenvalues that are left when each value has one of its own within the radius, the largest first.
+
+    Each value in turn takes the largest one that it may, so that those left are as small as they can be; None
+    where a value finds none.
+    """
+    left = sorted(exact, reverse=True)
+    for value in sorted((LONG(v) for v in values), reverse=True):
+        place = next((i for i, one in enumerate(left) if one <= value + radius), len(left))
+        if place == len(left) or left[place] < value - radius:
+            return None
+        left.pop(place)
+    return np.array(left, dtype=LONG)
 
 
 def _not_orthonormal(vectors: Any, certificate: Any) -> Iterator[tuple[str, float]]:
@@ -212,17 +263,18 @@ def _not_orthonormal(vectors: Any, certificate: Any) -> Iterator[tuple[str, floa
 def _check_pca(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
     truth = linear_truth(X, model)
     certificate = model.certificate_
-    numbers = (model.explained_variance_, model.explained_variance_ratio_, model.singular_values_)
-    numbers = (*numbers, model.components_, certificate.values, certificate.radii, model.total_variance_)
+    variances, ratio = np.asarray(model.explained_variance_), np.asarray(model.explained_variance_ratio_)
+    components = to_numpy(model.components_)
+    numbers = (variances, ratio, np.asarray(model.singular_values_), components)
+    numbers = (*numbers, certificate.values, certificate.radii, model.total_variance_)
     if not all(np.isfinite(number).all() for number in numbers):
         yield "not finite", np.inf
         return
     yield from false_statements(certificate, truth)
-    yield from _not_orthonormal(model.components_.T, certificate)
-    if float(model.explained_variance_ratio_.sum()) > 1 + 1e-12:
-        yield "ratios above 1", float(model.explained_variance_ratio_.sum())
-    if (model.explained_variance_ < 0).any():
-        yield "negative variance", float(model.explained_variance_.min())
+    yield from false_ratios(ratio, certificate, truth)
+    yield from _not_orthonormal(components.T, certificate)
+    if (variances < 0).any():
+        yield "negative variance", float(variances.min())
     allowed = certificate.widening * (1 + len(truth.values) ** 0.5) + 1e-13 * model.total_variance_
     off = np.abs(LONG(model.total_variance_) - truth.total)
     if not off <= allowed + truth.error:
@@ -230,15 +282,15 @@ def _check_pca(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
 
 
 def _check_kernel(model: KernelPCA, X: Any, settings: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    if not np.isfinite(model.eigenvalues_).all() or not np.isfinite(model.certificate_.radii).all():
+    certificate = model.certificate_
+    if not np.isfinite(model.eigenvalues_).all() or not np.isfinite(certificate.radii).all():
         yield "not finite", np.inf
         return
-    yield from false_statements(model.certificate_, kernel_truth(X, model, settings))
-    if model.eigenvectors_.shape[1]:
-        yield from _not_orthonormal(model.eigenvectors_, model.certificate_)
-    ratio = model.explained_variance_ratio_
-    if ratio is not None and float(ratio.sum()) > 1 + 1e-12:
-        yield "ratios above 1", float(ratio.sum())
+    truth = kernel_truth(X, model, settings)
+    yield from false_statements(certificate, truth)
+    yield from false_ratios(model.explained_variance_ratio_, certificate, truth)
+    if certificate.approximation is None and model.eigenvectors_.shape[1]:
+        yield from _not_orthonormal(to_numpy(model.eigenvectors_), certificate)
 
 
 # ----------------------------------------------------------------- the attacks
@@ -253,6 +305,14 @@ def small_blocks(wanted: bool) -> Iterator[None]:
         yield
     finally:
         gramian.operators.centered.CACHE_BYTES = before
+
+
+Path = Callable[[np.random.Generator, Any, dict[str, Any]], PCA]
+
+
+def in_memory(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """As it is."""
+    return PCA(**asked).fit(X)
 
 
 @dataclass
@@ -401,6 +461,25 @@ def iterations(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     return sp.csr_matrix(X) if rng.random() < 0.2 else X, asked
 
 
+def clusters(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Many eigenvalues that all but agree, of which an iteration stops at some: larger ones may be missed."""
+    d = int(rng.integers(40, 100))
+    n, many = d + int(rng.integers(2, 60)), int(rng.integers(2, d - 5))
+    values = np.concatenate([1 + clustered(rng, many), 0.1 * rng.random(d - many)])
+    left = np.linalg.qr(np.hstack([np.ones((n, 1)), rng.standard_normal((n, d))]))[0][:, 1:]
+    X = (left * np.sqrt(n * values)) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
+    X = X if rng.random() < 0.5 else X.T
+    asked = settings(rng, *X.shape)
+    asked |= {"solver": "krylov", "n_components": int(rng.integers(1, 4)), "scale": None}
+    asked["tol"] = [None, 10.0 ** rng.uniform(-8, -0.5)][rng.integers(2)]
+    return (X.astype(np.float32) if rng.random() < 0.2 else X), asked
+
+
+def clustered(rng: np.random.Generator, many: int) -> Any:
+    """Small numbers by which eigenvalues differ."""
+    return 10.0 ** rng.uniform(-12, -1) * rng.random(many)
+
+
 TABLES: dict[str, Callable[[np.random.Generator], tuple[Any, dict[str, Any]]]] = {
     "plain": plain,
     "offsets": offsets,
@@ -411,17 +490,20 @@ TABLES: dict[str, Callable[[np.random.Generator], tuple[Any, dict[str, Any]]]] =
     "repeated": repeated,
     "iterations": iterations,
     "blocks": blocks,
+    "clusters": clusters,
 }
 
 
-def fit_pca(rng: np.random.Generator, kind: str) -> Found:
+def fit_pca(rng: np.random.Generator, kind: str, path: Path = in_memory) -> Found:
     """One fit of a PCA, compared with the truth."""
     X, asked = TABLES[kind](rng)
+    X = X if path is in_memory or not sp.issparse(X) else X.toarray()
     shown = {**asked, "scale": asked["scale"] if isinstance(asked["scale"], (str, type(None))) else "array"}
-    about = f"{type(X).__name__} {X.shape} {X.dtype} {shown}"
+    about = f"{kind} {type(X).__name__} {X.shape} {X.dtype} {shown}"
     try:
         with small_blocks(kind == "blocks"):
-            model = PCA(**asked).fit(X)
+            model = path(rng, X, asked)
+            false = list(_check_pca(model, X))
     except (DataError, MemoryLimitError):
         return Found([], "refused", about)
     except ParameterError as error:
@@ -429,12 +511,77 @@ def fit_pca(rng: np.random.Generator, kind: str) -> Found:
         if X.dtype != np.float32 or "of at most" not in str(error):
             raise
         return Found([], "refused", about)
-    return _found(model.certificate_, list(_check_pca(model, X)), about)
+    return _found(model.certificate_, false, about)
 
 
-def fit_kernel(rng: np.random.Generator) -> Found:
+# How data reaches a fit. Small blocks, so that there are several of them.
+
+DENSE = [kind for kind in TABLES if kind != "sparse"]
+
+
+def by_file(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """From a file that is read in blocks, however small it is."""
+    asked = asked | {"solver": "auto"} if asked["solver"] == "full" else asked
+    left_on_disk = mock.patch("gramian.rows.door.whole_within", return_value=0)
+    with tempfile.TemporaryDirectory() as folder, small_blocks(True), left_on_disk:
+        place = pathlib.Path(folder) / "table.npy"
+        np.save(place, X)
+        return PCA(**asked).fit(np.load(place, mmap_mode="r"))
+
+
+def by_stream(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """In batches, exactly or by a sketch, or by a fit that goes on in batches."""
+    asked = {name: value for name, value in asked.items() if name != "memory_limit"}
+    asked["solver"] = str(rng.choice(["auto", "covariance", "krylov"]))
+    model, (n, d) = PCA(**asked), X.shape
+    if rng.random() < 0.3 and d > 3 and asked["scale"] is None:
+        k = int(rng.integers(1, min(n, d - 1, 4)))
+        size = int(rng.integers(k, d))
+        model.set_params(solver="frequent-directions", sketch_size=size, n_components=k, tol=None)
+    cuts = np.unique(np.r_[0, rng.integers(1, n + 1, int(rng.integers(0, 6))), n])
+    parts = [X[a:b] for a, b in pairwise(cuts.tolist())]
+    first = parts[0]
+    if model.solver == "auto" and len(first) > 1 and rng.random() < 0.4:
+        few = model.n_components
+        if isinstance(few, int):
+            model.set_params(n_components=min(few, *first.shape))
+        model.fit(first)
+        parts = parts[1:]
+        model.set_params(n_components=few)
+    for part in parts:
+        model.partial_fit(part)
+    return model
+
+
+def by_torch(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """As a tensor of PyTorch."""
+    return PCA(**asked).fit(import_module("torch").from_numpy(np.ascontiguousarray(X)))
+
+
+def by_dask(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """As chunks of Dask."""
+    asked = asked | {"solver": "auto"} if asked["solver"] == "full" else asked
+    chunk = int(rng.integers(max(1, len(X) // 4), len(X) + 1))
+    array = import_module("dask.array").from_array(X, chunks=(chunk, X.shape[1]))
+    with import_module("dask").config.set(scheduler="synchronous"):
+        return PCA(**asked).fit(array)
+
+
+def fit_by(path: Path, needs: str = "") -> Callable[[np.random.Generator], Found]:
+    """One fit of dense data that goes another way."""
+
+    def fit(rng: np.random.Generator) -> Found:
+        if needs and not find_spec(needs):
+            return Found([], f"no {needs}")
+        return fit_pca(rng, str(rng.choice(DENSE)), path)
+
+    return fit
+
+
+def fit_kernel(rng: np.random.Generator, solvers: tuple[str, ...] = ("auto", "dense", "krylov")) -> Found:
     """One fit of a kernel PCA, compared with the truth."""
-    kind = str(rng.choice(["rbf", "linear", "poly", "cosine", "precomputed"]))
+    exact = "nystroem" not in solvers
+    kind = str(rng.choice(["rbf", "linear", "poly", "cosine", *(["precomputed"] if exact else [])]))
     n, d = int(rng.integers(3, 70)), int(rng.integers(1, 30))
     X = (
         [plain, offsets, repeated, float32][rng.integers(4)](rng)[0]
@@ -453,17 +600,27 @@ def fit_kernel(rng: np.random.Generator) -> Found:
         X[~X.any(axis=1)] = 1
     if kind == "precomputed":
         values = 10.0 ** rng.uniform(-8, 0, n) * (rng.choice([-1, 1], n) if rng.random() < 0.3 else 1)
+        if rng.random() < 0.3:
+            values[: 1 + n // 2] = 1 + clustered(rng, 1 + n // 2)
         Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
         X = (Q * values) @ Q.T + (rng.choice(OFFSETS) if rng.random() < 0.5 else 0)
         X = (X + X.T) / 2
         X = X.astype(np.float32) if rng.random() < 0.3 else X
     more = {
         "n_components": [None, 1, int(rng.integers(1, min(n, 6)))][rng.integers(3)],
-        "solver": str(rng.choice(["auto", "dense", "krylov"])),
+        "solver": str(rng.choice(solvers)),
         "center": bool(rng.random() < 0.8),
         "tol": [None, 1e-9, 1e-12, 0.2][rng.integers(4)],
         "random_state": int(rng.integers(3)),
     }
+    if not exact:
+        X = np.repeat(X[: 1 + n // 9], 9, axis=0)[:n] if rng.random() < 0.1 else X
+        X = X[:1] + 1e-13 * X if rng.random() < 0.05 else X
+        more["n_landmarks"] = int(rng.integers(1, n + 1))
+        if more["solver"] == "nystroem":
+            more["landmarks"] = str(rng.choice(["rpcholesky", "uniform"]))
+        elif kind != "rbf":
+            more["solver"] = "nystroem"
     about = f"KernelPCA {X.shape} {X.dtype} {asked | more}"
     try:
         model = KernelPCA(**asked, **more).fit(X)
@@ -472,6 +629,11 @@ def fit_kernel(rng: np.random.Generator) -> Found:
             raise
         return Found([], "refused", about)
     return _found(model.certificate_, list(_check_kernel(model, X, asked)), about)
+
+
+def fit_landmarks(rng: np.random.Generator) -> Found:
+    """One fit of an approximate kernel PCA, compared with the exact matrix."""
+    return fit_kernel(rng, ("nystroem", "nystroem", "random-features"))
 
 
 def _found(certificate: Any, false: list[tuple[str, float]], about: str) -> Found:
@@ -610,6 +772,11 @@ def _operator(rows: Any, maker: Any, asked: dict[str, Any], *, one_pass: bool) -
 ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], Found]]] = {
     **{kind: (10, lambda rng, kind=kind: fit_pca(rng, kind)) for kind in TABLES},  # type: ignore[misc]
     "kernel": (20, fit_kernel),
+    "landmarks": (10, fit_landmarks),
+    "file": (10, fit_by(by_file)),
+    "stream": (15, fit_by(by_stream)),
+    "torch": (10, fit_by(by_torch, "torch")),
+    "dask": (5, fit_by(by_dask, "dask")),
     "operator": (10, fit_operator),
     "planted": (1, fit_planted),
 }

@@ -16,6 +16,8 @@ from contenders import our_pca
 from harness.rows import Check, Contender, Outcome, Report
 from harness.timing import TimedRow
 
+from gramian import scan
+
 READ = 8 << 20  # bytes that the cold read asks for at a time
 BLOCK = 1 << 16  # rows written at a time
 
@@ -208,9 +210,49 @@ def wide(n: int, k: int, limit: int) -> TimedRow:
     )
 
 
+def text_file(n: int, d: int) -> Path:
+    """A CSV file of standard normal numbers with a header, seed 0."""
+    path = folder() / f"wide-{n}x{d}.csv"
+    if not path.exists():
+        part = path.with_suffix(".part")
+        names = ",".join(f"c{j}" for j in range(d))
+        X = np.random.default_rng(0).standard_normal((n, d))
+        np.savetxt(part, X, "%.6f", ",", header=names, comments="")
+        part.rename(path)
+    return path
+
+
+def wide_text(n: int, d: int, limit: int) -> TimedRow:
+    """Reading a text of few rows and many columns in blocks, beside reading it at once."""
+
+    def reader(name: str, limit: int, *, ours: bool) -> Contender:
+        def outcome(path: Path, table: Any) -> Outcome:
+            return Outcome(values=np.asarray(table.values[:]).sum(axis=1))
+
+        return Contender(name, lambda path: scan(path).open(limit), outcome, ours=ours)
+
+    return TimedRow(
+        "text-wide",
+        f"read a CSV file of {n:,} x {d:,} standard normal numbers in blocks, memory_limit "
+        f"{limit / 1e6:g} MB; "
+        "beside it the same file read at once",
+        data=lambda: text_file(n, d),
+        contenders=(
+            reader("in blocks", limit, ours=True),
+            reader("at once", 1 << 40, ours=False),
+        ),
+        reference=lambda path: np.loadtxt(path, delimiter=",", skiprows=1).sum(axis=1),
+        errors=lambda exact, outcome: {"sums": float(np.abs(outcome.values - exact).max())},
+        tolerances={"sums": 1e-6},
+        ratio=3.0,
+        repeats=3,
+    )
+
+
 def rows(quick: bool) -> list[TimedRow]:
-    """Both rows, at full or at quick size."""
+    """Every row, at full or at quick size."""
     return [
         tall(200_000 if quick else 40_000_000, 60_000_000 if quick else 1_000_000_000),
         wide(2200 if quick else 20_000, 20 if quick else 100, 200_000_000 if quick else 1_000_000_000),
+        wide_text(60, 2000 if quick else 20_000, 2_000_000 if quick else 20_000_000),
     ]

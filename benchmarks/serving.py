@@ -4,6 +4,9 @@
 for the scores of a table and for the name of a face in turns, and ask again as soon as they are answered; who
 gets 429 waits for as long as it says. Memory is the sum over the server and its processes, without what they
 share, once a second.
+
+One client alone, on one connection that stays open, asks for ``/healthz``: what a request takes that does
+nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -56,15 +61,8 @@ class LoadRow:
     def measure(self, options: Options, rehearsal: Any) -> Report:
         """Serve, ask, and say how long answers took."""
         load = Load()
-        with tempfile.TemporaryDirectory() as folder:
-            files = _files(Path(folder))
-            command = [sys.executable, "-m", "gramian", "serve", *files, "--no-open", "--port", "0"]
-            log = Path(folder, "log")
-            with log.open("wb") as told, subprocess.Popen(command, stderr=told) as process:
-                try:
-                    asyncio.run(_ask(load, _port(process, log), process.pid, self))
-                finally:
-                    process.terminate()
+        with tempfile.TemporaryDirectory() as folder, _served(Path(folder), *_files(Path(folder))) as server:
+            asyncio.run(_ask(load, *server, self))
         return self._report(load)
 
     def _report(self, load: Load) -> Report:
@@ -92,12 +90,48 @@ class LoadRow:
         return report
 
 
+@dataclass(frozen=True)
+class KeepAliveRow:
+    """So many requests on one connection."""
+
+    name: str
+    requests: int
+
+    @property
+    def about(self) -> str:
+        return f"{self.requests} requests for /healthz, one after the other on one connection"
+
+    def measure(self, options: Options, rehearsal: Any) -> Report:
+        """Serve, ask, and say how long answers took."""
+        with tempfile.TemporaryDirectory() as folder, _served(Path(folder)) as (port, _):
+            seconds = asyncio.run(_ask_in_turn(port, self.requests))
+        milliseconds = 1e3 * float(np.median(seconds))
+        note = f"median {milliseconds:.2f} ms, 99 % {1e3 * np.quantile(seconds, 0.99):.2f} ms"
+        say(f"  keep-alive: {note}")
+        standing = Standing("healthz", True, seconds, note=note, accurate=True)
+        check = Check("median milliseconds of a request", milliseconds, 2.0)
+        return Report(self.name, self.about, {}, standings=[standing], checks=[check])
+
+
 def rows(quick: bool) -> list[Row]:
-    """The one row."""
-    return [LoadRow("load", 20 if quick else 200, 5.0 if quick else 60.0)]
+    """Return one connection, and many."""
+    load = LoadRow("load", 20 if quick else 200, 5.0 if quick else 60.0)
+    return [KeepAliveRow("keep-alive", 200), load]
 
 
 # ------------------------------------------------------------------ the server
+
+
+@contextmanager
+def _served(folder: Path, *files: str) -> Iterator[tuple[int, int]]:
+    """Serve files by a process; yield its port and its id."""
+    command = [sys.executable, "-m", "gramian", "serve", *files, "--no-open", "--port", "0"]
+    log = folder / "log"
+    with log.open("wb") as told, subprocess.Popen(command, stdout=told, stderr=told) as process:
+        try:
+            yield _port(process, log), process.pid
+        finally:
+            process.terminate()
 
 
 def _files(folder: Path) -> list[str]:
@@ -151,6 +185,18 @@ async def _ask(load: Load, port: int, pid: int, row: LoadRow) -> None:
     watching = asyncio.create_task(_watch(load, pid))
     await asyncio.gather(*(_client(load, port, requests, end, turn) for turn in range(row.clients)))
     watching.cancel()
+
+
+async def _ask_in_turn(port: int, count: int) -> list[float]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    seconds = []
+    for _ in range(count):
+        began = time.perf_counter()
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await _answer(reader)
+        seconds.append(time.perf_counter() - began)
+    writer.close()
+    return seconds
 
 
 async def _watch(load: Load, pid: int) -> None:

@@ -78,7 +78,7 @@ def places(browser, server):
 
 @pytest.fixture(scope="module")
 def locked():
-    with serving(token="a token") as found:
+    with serving(token="a token for axe-core") as found:
         yield found
 
 
