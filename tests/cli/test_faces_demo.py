@@ -6,6 +6,7 @@ import re
 import pytest
 
 from gramian.cli import faces_demo
+from gramian.cli.examples import write_examples
 from gramian.errors import DataError
 
 
@@ -62,3 +63,10 @@ def test_a_link_that_leads_nowhere_is_refused(small, gramian):
     assert (ran.code, ran.out) == (1, "")
     assert "link is a link to " in ran.err
     assert not (small / "nothing").exists()
+
+
+def test_faces_are_among_the_example_files(tmp_path):
+    pytest.importorskip("PIL")
+    assert write_examples(tmp_path) == []
+    for name in ("flowers.csv", "faces.npz", "faces/p01/1.png"):
+        assert (tmp_path / name).is_file()
