@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from sklearn.metrics import roc_curve
 
 from gramian.analysis.tried import standard_error
 from gramian.arrays import as_float64
-from gramian.checks import check_choice, check_integer, counted, told
+from gramian.checks import check_choice, check_integer, counted
 from gramian.errors import InputTypeError, RankWarning
 from gramian.estimators.inputs import generators
 from gramian.faces.light import LIGHTS
@@ -24,6 +23,7 @@ from gramian.faces.recognition import Recogniser
 from gramian.faces.shifts import COPIES, shift_pixels
 from gramian.faces.space import FaceSpace
 from gramian.faces.splits import Population, Split, component_counts, draw_split, noise_pictures, population
+from gramian.progress import track
 from gramian.records import FloatArray
 
 COUNTS = (25, 50, 100, 200, 300, 400)
@@ -376,7 +376,7 @@ def evaluate_faces(
     rngs = generators(random_state, splits + 1)
     others = noise_pictures(given, rngs[-1]) if others is None else others
     found: list[_Measured] = []
-    for rng in told(rngs[:splits], "split", logging.INFO):
+    for rng in track(rngs[:splits], "split"):
         space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng, memory_limit=memory_limit)
         split = draw_split(people, leave_out, rng)
         found.append(_measure(given, people, others, split, space, counts, comparing))

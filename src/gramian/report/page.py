@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import gramian
 from gramian import plots
 from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import as_float64, memory_limit_bytes
@@ -324,7 +323,7 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
         options = [f"{value!r}" if key == "path" else f"{key}={value!r}" for key, value in reading.items()]
         lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
     kind = type(model)
-    package = "gramian" if hasattr(gramian, kind.__name__) else kind.__module__.rpartition(".")[0]
+    package = kind.__module__.rpartition(".")[0] if hasattr(model, "decomposition_") else "gramian"
     return "\n".join([*lines, f"model = {package}.{kind.__name__}({told}).fit(X)"])
 
 

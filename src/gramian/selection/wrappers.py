@@ -19,6 +19,7 @@ from gramian.analysis.tried import Choice
 from gramian.checks import check_choice, duration
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.habits import KnowsHabits, refuse_metadata
+from gramian.progress import note
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.remembered import Memory, fingerprint, remembering
@@ -226,7 +227,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         if self.warm_start and memory is not None:
             if memory.mark == self._mark(data):
                 return memory
-            log.info("warm_start: rows, labels, estimator or validation differ, so all starts anew")
+            note(log, "warm_start: rows, labels, estimator or validation differ, so all starts anew")
         return Memory(self._inner(data.X, data.original))
 
     def _split(self, X: Any, y: Any) -> list[Fold]:
@@ -303,7 +304,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         places = {"groups": [group.tolist() for group in space.free], "fixed": space.fixed.tolist()}
         supports, scores = [], []
         for part, (train, test) in enumerate(outer, 1):
-            log.info("nested: part %d of %d", part, len(outer))
+            note(log, "nested: part %d of %d", part, len(outer))
             with _without(part, len(outer)):
                 inner = clone(self).set_params(**plain, **places)
                 supports.append(inner.fit(validation.X[train], validation.y[train]).support_)
@@ -366,7 +367,7 @@ class Pace:
         self._logged = now
         each = (now - self._began) / (done - self._already)
         left = each * (total - done + self._later(self._moved + 1))
-        log.info("%s, trying %d of %d, about %s left", self._now, done, total, duration(left))
+        note(log, "%s, trying %d of %d, about %s left", self._now, done, total, duration(left))
 
     def step(self, step: SearchStep, computed: int) -> None:
         """Take note of a step: ``computed`` candidates were scored for it."""
@@ -378,7 +379,7 @@ class Pace:
         self._now = f"{len(step.subset):,} of {self._search.space.n_features:,} features, {step.mean:.4g}"
         later = self._later(self._moved)
         left = f", about {duration(self._each * later)} left" if self._each is not None and later else ""
-        log.info("%s%s", self._now, left)
+        note(log, "%s%s", self._now, left)
         if self._verbose:
             print(f"{self._now}{left}", file=sys.stderr, flush=True)
 
