@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 
 from gramian.cli.faces_demo import demo
-from gramian.cli.faces_evaluate import evaluate
 from gramian.cli.faces_gallery import enroll, forget, identify, list_people, verify
 from gramian.cli.faces_model import fit, reconstruct, show
 from gramian.cli.options import help_alone
@@ -32,5 +31,5 @@ def faces_group(context: typer.Context) -> None:
 for command in (fit, show, reconstruct, demo, enroll, forget):
     faces.command()(command)
 faces.command("list")(list_people)
-for command in (identify, verify, evaluate):
+for command in (identify, verify):
     faces.command()(command)

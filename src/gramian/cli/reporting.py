@@ -51,9 +51,7 @@ def report(
     table = None
     if data is not None:
         if hasattr(fitted, "decomposition_"):
-            raise ParameterError(
-                "Of faces report needs no DATA. Leave it out; gramian faces evaluate says how well they do."
-            )
+            raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         table = read_new_data(data, reading, fitted, limit=limit)
     same = table is not None and table.values.shape[0] == fitted.n_samples_

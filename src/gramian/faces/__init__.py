@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gramian.faces.drawing import drawn_faces
-    from gramian.faces.evaluation import evaluate_faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
     from gramian.faces.pictures import Faces
@@ -32,7 +31,6 @@ _HOME = {
     "Gallery": "gallery",
     "Recogniser": "recognition",
     "drawn_faces": "drawing",
-    "evaluate_faces": "evaluation",
     "identify": "recognition",
     "read_faces": "reading",
     "relight": "light",
@@ -47,7 +45,6 @@ __all__ = [
     "Gallery",
     "Recogniser",
     "drawn_faces",
-    "evaluate_faces",
     "identify",
     "read_faces",
     "relight",
