@@ -27,7 +27,6 @@ help:
 
 demo: .venv/installed-core
 	$(BIN)/gramian demo
-	$(BIN)/gramian faces demo -o gramian-demo/faces
 	@echo "Open gramian-demo/summary.md, and in a browser gramian-demo/pca/report.html; or work in a browser:"
 	@echo "  $(BIN)/gramian serve gramian-demo/data/flowers.csv gramian-demo/pca/model.gramian"
 
@@ -80,7 +79,7 @@ docs: .venv/installed-dev
 	$(BIN)/python -m pytest -m "walk or not walk" src tests/test_documentation.py
 
 clean:
-	rm -rf .venv build dist src/*.egg-info gramian-demo gramian-faces .coverage .hypothesis .ci/browser/screenshots
+	rm -rf .venv build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from gramian.cli.faces_demo import demo
 from gramian.cli.faces_gallery import enroll, forget, identify, list_people, verify
 from gramian.cli.faces_model import fit, reconstruct, show
 from gramian.cli.options import help_alone
@@ -28,7 +27,7 @@ def faces_group(context: typer.Context) -> None:
     help_alone(context)
 
 
-for command in (fit, show, reconstruct, demo, enroll, forget):
+for command in (fit, show, reconstruct, enroll, forget):
     faces.command()(command)
 faces.command("list")(list_people)
 for command in (identify, verify):
