@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold
 
 from gramian import DataError
 from gramian.selection.subset_scores import SubsetScores, subset_scores
-from gramian.selection.validating import Validation, scorer_of
+from gramian.selection.validation import Validation, scorer_of
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 5))

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gramian.faces.drawing import drawn_faces
+    from gramian.faces.face_images import Faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
-    from gramian.faces.pictures import Faces
     from gramian.faces.reading import read_faces
     from gramian.faces.recognition import Answer, Recogniser, identify, verify
     from gramian.faces.space import FaceSpace
@@ -27,7 +27,7 @@ _HOME = {
     "LIGHTS": "light",
     "Answer": "recognition",
     "FaceSpace": "space",
-    "Faces": "pictures",
+    "Faces": "face_images",
     "Gallery": "gallery",
     "Recogniser": "recognition",
     "drawn_faces": "drawing",

@@ -25,7 +25,7 @@ from gramian.errors import (
     MissingExtraError,
     ParameterError,
 )
-from gramian.faces.pictures import SMALLEST, Faces, as_pictures
+from gramian.faces.face_images import SMALLEST, Faces, as_pictures
 from gramian.rows.files import Location, locate
 from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (

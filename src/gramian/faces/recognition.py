@@ -15,7 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from gramian.arrays import as_float64, blas_threads
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, ParameterError
-from gramian.faces.pictures import as_pictures
+from gramian.faces.face_images import as_pictures
 from gramian.faces.similarity import (
     DISTANCES,
     MATCHES,

@@ -21,8 +21,8 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
+from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
-from gramian.faces.pictures import Faces, Pictures, as_pictures
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, Plan
 from gramian.store import Array, Given, Shown, Sizes

@@ -13,7 +13,7 @@ from gramian.checks import told
 from gramian.records import FloatArray, IntArray
 from gramian.selection.least_squares import least_squares_scorer
 from gramian.selection.search import CandidateScorer
-from gramian.selection.validating import Validation
+from gramian.selection.validation import Validation
 
 
 class SubsetScores:

@@ -24,7 +24,7 @@ from gramian.selection.search import Search, choose, search_of
 from gramian.selection.selector import ColumnSelector
 from gramian.selection.space import Space, space_of
 from gramian.selection.subset_scores import subset_scores
-from gramian.selection.validating import (
+from gramian.selection.validation import (
     Fold,
     Validation,
     draw_folds,

@@ -24,8 +24,8 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.whitener import Whitener
 from gramian.faces import recognition
+from gramian.faces.face_images import Faces
 from gramian.faces.gallery import Gallery, enroll_into
-from gramian.faces.pictures import Faces
 from gramian.faces.reading import read_faces
 from gramian.faces.space import FaceSpace
 from gramian.loading import load

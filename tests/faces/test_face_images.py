@@ -8,7 +8,7 @@ import pytest
 
 import gramian
 from gramian.errors import DataError, InputTypeError
-from gramian.faces.pictures import Faces, as_pictures
+from gramian.faces.face_images import Faces, as_pictures
 
 
 def some(n=4):

@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 from gramian import DataError, InputTypeError, ParameterError
 from gramian.selection.subset_scores import subset_scores
-from gramian.selection.validating import (
+from gramian.selection.validation import (
     Validation,
     default_estimator,
     draw_folds,
