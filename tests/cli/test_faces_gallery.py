@@ -259,7 +259,7 @@ def test_a_picture_of_two_people(enrolled, place, faces):
     ran = faces("enroll", "m.gramian", "g.db", "new/p02/7.png", "copy.png", "--person", "p02")
     assert ran.code == 1
     assert (
-        "copy.png is enrolled for p01 already (people/p01/4.png), so it cannot be p02. Nothing was" in ran.err
+        "copy.png is already enrolled for p01 (people/p01/4.png), so it cannot be p02. Nothing was" in ran.err
     )
     assert Path("g.db").read_bytes() == before
     shutil.copy("people/p01/4.png", "people/p02/9.png")
@@ -407,7 +407,7 @@ def test_listing_nobody(enrolled, faces):
     assert ran.out.endswith("Settings: match nearest.\n")
     ran = faces("identify", "m.gramian", "g.db", "new")
     assert ran.code == 1
-    assert "Nobody is enrolled in g.db. Begin with: gramian faces enroll" in ran.err
+    assert "Nobody is enrolled in g.db. Start with: gramian faces enroll" in ran.err
 
 
 # ------------------------------------------------------------------ identify, verify
