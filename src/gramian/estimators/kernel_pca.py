@@ -50,13 +50,6 @@ from gramian.estimators.fitted import (
     remember_parameters,
     warn_of_none,
 )
-from gramian.estimators.habits import (
-    ALWAYS_ALL,
-    NEVER_OVERWRITTEN,
-    UNTIL_CERTIFIED,
-    KnowsHabits,
-    refuse_metadata,
-)
 from gramian.estimators.inputs import (
     check_features,
     check_target,
@@ -71,6 +64,13 @@ from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
 from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
+from gramian.estimators.sklearn_hints import (
+    ALWAYS_ALL,
+    NEVER_OVERWRITTEN,
+    UNTIL_CERTIFIED,
+    KnowsHabits,
+    refuse_metadata,
+)
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.operators.features import FeatureSums

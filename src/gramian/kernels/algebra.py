@@ -368,9 +368,9 @@ class Kernel(ABC):
         return self.facts.stationary
 
     @property
-    def kinks(self) -> str:
+    def not_differentiable(self) -> str:
         """Why the kernel has no derivative by x to be followed, as a sentence; "" where it has one."""
-        return self.facts.kinks_of(self)
+        return self.facts.why_not_differentiable(self)
 
     @property
     def error_kind(self) -> BoundKind:
@@ -632,7 +632,7 @@ class Constant(Kernel):
             Series.of([float(self.value)]),
             # Powers of a constant >= 0 are constants >= 0.
             divisible=valid,
-            kinks="",
+            not_differentiable="",
         )
 
     def check(self) -> None:
@@ -1093,7 +1093,9 @@ class After(Composite):
     @property
     def facts(self) -> Facts:
         """A map is a function about which nothing is known."""
-        return replace(super().facts, kinks=f"The derivative of the map {self._label} is not known.")
+        return replace(
+            super().facts, not_differentiable=f"The derivative of the map {self._label} is not known."
+        )
 
     def check(self) -> None:
         super().check()

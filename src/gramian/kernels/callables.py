@@ -50,7 +50,7 @@ class Callable(Formula):
         """Nothing is known about a function."""
         return Facts(
             unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example."),
-            kinks=f"The derivative of the function {self.label} is not known.",
+            not_differentiable=f"The derivative of the function {self.label} is not known.",
             error_kind="estimate",
         )
 

@@ -96,9 +96,9 @@ class Formula(Kernel):
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         """Return the tile of encoded rows with its derivative by X, the rows before :meth:`encode`.
 
-        For a kernel whose facts have no ``kinks``.
+        For a kernel whose ``not_differentiable`` is "".
         """
-        raise NotImplementedError(self.kinks)
+        raise NotImplementedError(self.not_differentiable)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         """Return k(x, x) with its derivative by x: none where it is 1."""
@@ -230,7 +230,7 @@ class Linear(Formula):
         shifts_out=True,
         # |x . y| <= ||x|| ||y||, and so is its error, up to the factor it has for the longest rows.
         graded=True,
-        kinks="",
+        not_differentiable="",
     )
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
@@ -349,15 +349,17 @@ class Polynomial(Projective):
                 found = f"{power} of x . y is no kernel for two or more features (FitzGerald and Horn 1977)."
             else:
                 found = f"{power} is no kernel (FitzGerald and Horn 1977). {found}".rstrip()
-            return Facts(refuted(found), series, kinks="")
+            return Facts(refuted(found), series, not_differentiable="")
         if self.coef0 < 0:
             return Facts(
-                refuted(found) if found else unknown("A negative constant loses the proof."), series, kinks=""
+                refuted(found) if found else unknown("A negative constant loses the proof."),
+                series,
+                not_differentiable="",
             )
         why = f"A whole power, {self.degree:g}, of a sum of kernels times numbers >= 0."
         inside = (Linear().validity, Constant(self.coef0).validity)
         # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
-        return Facts(proven(why, "", *inside), series, graded=True, kinks="")
+        return Facts(proven(why, "", *inside), series, graded=True, not_differentiable="")
 
     @property
     def formula(self) -> str:
@@ -424,7 +426,9 @@ class Cosine(Formula):
     name = "cosine"
     general = formula = "x . y / (||x|| ||y||)"
     takes_sparse = True
-    facts = Facts(proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), kinks="")
+    facts = Facts(
+        proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), not_differentiable=""
+    )
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         # Dividing by the largest entry first keeps squares inside the range of float64.
@@ -486,7 +490,7 @@ class Sigmoid(Projective):
             "It is f(x . y), and the Taylor coefficient of t^2 in f(t) is "
             "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0: 3 points near zero refute it."
         )
-        return Facts(refuted(found), series, kinks="")
+        return Facts(refuted(found), series, not_differentiable="")
 
     @property
     def formula(self) -> str:
@@ -533,7 +537,9 @@ class Radial(Formula):
     @property
     def facts(self) -> Facts:
         """All that depends on the distance alone."""
-        return Facts(proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, kinks="")
+        return Facts(
+            proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable=""
+        )
 
     @property
     @abstractmethod
@@ -755,7 +761,7 @@ class Matern(Radial):
     def facts(self) -> Facts:
         kink = "{kernel} has a kink wherever two rows are equal."
         # exp(-r) comes to a point there.
-        return replace(super().facts, kinks=kink if self.nu == 0.5 else "")
+        return replace(super().facts, not_differentiable=kink if self.nu == 0.5 else "")
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
@@ -867,7 +873,7 @@ class Laplacian(Formula):
         stationary=True,
         unit_diagonal=True,
         # |x_j - y_j| comes to a point where it is 0.
-        kinks="{kernel} has a kink wherever two rows have an entry in common.",
+        not_differentiable="{kernel} has a kink wherever two rows have an entry in common.",
     )
 
     def __init__(self, gamma: Any = None) -> None:
@@ -919,7 +925,7 @@ class ChiSquared(Formula):
         ),
         divisible=True,
         unit_diagonal=True,
-        kinks="",
+        not_differentiable="",
         floor=0.0,
     )
 

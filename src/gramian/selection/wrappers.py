@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.tried import Choice
 from gramian.checks import check_choice, duration
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.habits import KnowsHabits, refuse_metadata
+from gramian.estimators.sklearn_hints import KnowsHabits, refuse_metadata
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.remembered import Memory, fingerprint, remembering
