@@ -47,14 +47,12 @@ from gramian.kernels.widths import (
     SCALE_OR_NONE,
     check_factor,
     check_width,
-    factor_text,
     gamma_of,
     is_median,
     is_scale,
     median_distance,
     resolved_factor,
     resolved_width,
-    width_text,
 )
 
 NUS = (0.5, 1.5, 2.5)
@@ -222,7 +220,7 @@ class Linear(Formula):
     """
 
     name = "linear"
-    general = formula = "x . y"
+    general = "x . y"
     takes_sparse = True
     facts = Facts(
         proven("An inner product: its feature map is x itself."),
@@ -270,12 +268,6 @@ class Projective(Formula):
     @abstractmethod
     def steepness(self, T: Any) -> Any:
         """Return gamma f'(T), the derivative by x . y."""
-
-    @property
-    def inside(self) -> str:
-        """What f is of, as it stands in a formula."""
-        factor = self.gamma if isinstance(self.gamma, str) else f"{self.factor:g}"
-        return ("x . y / d" if self.gamma is None else f"{factor} x . y") + f" + {self.coef0:g}"
 
     @property
     def factor(self) -> float:
@@ -361,10 +353,6 @@ class Polynomial(Projective):
         # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
         return Facts(proven(why, "", *inside), series, graded=True, not_differentiable="")
 
-    @property
-    def formula(self) -> str:
-        return f"({self.inside})^{self.degree:g}"
-
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
         """Return the map to all monomials up to the degree, each times its coefficient.
 
@@ -424,7 +412,7 @@ class Cosine(Formula):
     """k(x, y) = x . y / (||x|| ||y||); a zero row has kernel 0 with everything."""
 
     name = "cosine"
-    general = formula = "x . y / (||x|| ||y||)"
+    general = "x . y / (||x|| ||y||)"
     takes_sparse = True
     facts = Facts(
         proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), not_differentiable=""
@@ -491,10 +479,6 @@ class Sigmoid(Projective):
             "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0: 3 points near zero refute it."
         )
         return Facts(refuted(found), series, not_differentiable="")
-
-    @property
-    def formula(self) -> str:
-        return f"tanh({self.inside})"
 
     def _series(self) -> Series:
         """By ``f' = gamma (1 - f^2)``."""
@@ -657,11 +641,8 @@ class RBF(Radial):
 
     @property
     def formula(self) -> str:
-        if self.sigma is None:
-            return f"exp(-{factor_text(self.gamma)}||x - y||^2)"
-        if is_median(self.sigma) or np.ndim(self.sigma) == 0:
-            return f"exp(-||x - y||^2 / (2 {width_text(self.sigma)}^2))"
-        return f"exp(-sum_j (x_j - y_j)^2 / (2 s_j^2)), s = {width_text(self.sigma)}"
+        text = "exp(-gamma ||x - y||^2)" if self.sigma is None else "exp(-||x - y||^2 / (2 sigma^2))"
+        return self.filled_in(text)
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
@@ -747,12 +728,6 @@ class Matern(Radial):
         if isinstance(self.nu, bool) or self.nu not in NUS:
             raise ParameterError(f"nu={self.nu!r} must be 0.5, 1.5 or 2.5.")
 
-    @property
-    def formula(self) -> str:
-        profile = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}[float(self.nu)]
-        factor = "" if self.nu == 0.5 else f"sqrt({2 * self.nu:g}) "
-        return f"{profile}, r = {factor}||x - y|| / {width_text(self.length_scale)}"
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         return Matern(resolved_width("length_scale", self.length_scale, X), self.nu)
@@ -820,10 +795,6 @@ class RationalQuadratic(Radial):
         check_width("length_scale", self.length_scale)
         check_number("alpha", self.alpha, above=0)
 
-    @property
-    def formula(self) -> str:
-        return f"(1 + ||x - y||^2 / (2 {self.alpha:g} {width_text(self.length_scale)}^2))^-{self.alpha:g}"
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         return RationalQuadratic(resolved_width("length_scale", self.length_scale, X), float(self.alpha))
@@ -882,10 +853,6 @@ class Laplacian(Formula):
     def check(self) -> None:
         check_factor(self.gamma)
 
-    @property
-    def formula(self) -> str:
-        return f"exp(-{factor_text(self.gamma)}||x - y||_1)"
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         if is_median(self.gamma):
@@ -939,10 +906,6 @@ class ChiSquared(Formula):
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         return ChiSquared(resolved_factor(self.gamma, X))
-
-    @property
-    def formula(self) -> str:
-        return f"exp(-{factor_text(self.gamma)}sum_j (x_j - y_j)^2 / (x_j + y_j))"
 
     def admit(self, X: Any) -> None:
         least = float(namespace(X).min(X)) if X.shape[0] else 0.0
