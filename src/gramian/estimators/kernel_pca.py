@@ -60,7 +60,7 @@ from gramian.estimators.inputs import (
     remember_features,
     streams,
 )
-from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
+from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
 from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
@@ -287,7 +287,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         kernel = self._kernel(rows)
         evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
         problem = self._problem(rows, evaluator, target, spread)
-        return self._planned(problem, self._ask(rows, target, problem), kernel)
+        found = self._planned(problem, self._ask(rows, target, problem), kernel)
+        return with_kernel_rule(found, self.n_components, rows, kernel)
 
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
