@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from gramian.checks import check_integer
 from gramian.cli.inputs import HERE, model_path, read_model, read_new_data, refuse_folder
-from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, asked, out
+from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
 from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
@@ -20,7 +20,7 @@ def transform(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    out: str = asked(
+    out: str = option(
         "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output. [-]", "-"
     ),
     memory_limit: MemoryLimit = None,
@@ -59,7 +59,7 @@ def reconstruct(
     data: Data,
     out: Annotated[str, out("PATH", PICTURES_OR_TABLE)],
     reading: Reading,
-    components: int | None = asked("K", "Use the first K components only. [all]"),
+    components: int | None = option("K", "Use the first K components only. [all]"),
     memory_limit: MemoryLimit = None,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
@@ -107,7 +107,7 @@ def denoise(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    out: str = asked("PATH", f"{PICTURES_OR_TABLE} [-]", "-"),
+    out: str = option("PATH", f"{PICTURES_OR_TABLE} [-]", "-"),
     as_json: JsonFlag = False,
 ) -> None:
     """Clean rows by a kernel PCA.

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gramian.cli.options import asked, spread
+from gramian.cli.options import option, spread
 from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.errors import FileError, GramianError
@@ -27,7 +27,7 @@ MARK = "drawn-faces.txt"
 
 @spread
 def demo(
-    out: str = asked("FOLDER", "Where pictures and results go. [gramian-faces]", "gramian-faces"),
+    out: str = option("FOLDER", "Where pictures and results go. [gramian-faces]", "gramian-faces"),
 ) -> None:
     """Try everything on drawn faces.
 

@@ -9,7 +9,7 @@ import typer
 
 from gramian.cli.faces_options import FacesData, FacesReading, Shift, read_pictures
 from gramian.cli.models import read_counts
-from gramian.cli.options import JsonFlag, Seed, asked, spread
+from gramian.cli.options import JsonFlag, Seed, option, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
@@ -18,7 +18,7 @@ from gramian.cli.progress import progress
 class Protocol:
     """What is measured: parameters of ``gramian.faces.evaluate_faces``."""
 
-    distance: str | None = asked("NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]")
+    distance: str | None = option("NAME", "cosine, euclidean, mahalanobis or whitened-cosine. [cosine]")
     discriminant: Annotated[
         bool | None,
         typer.Option(
@@ -26,18 +26,18 @@ class Protocol:
             help="Compare along linear discriminants. [where people have two pictures]",
         ),
     ] = None
-    match: str | None = asked("HOW", "nearest picture of a person, or the mean of them. [nearest]")
-    n_components: str | None = asked(
+    match: str | None = option("HOW", "nearest picture of a person, or the mean of them. [nearest]")
+    n_components: str | None = option(
         "R,R,..", "Numbers of components. [25,50,100,200,300,400]", None, "-r", "--components"
     )
-    enrolled: int | None = asked("N", "Pictures of each person enrolled. [half of them]")
-    splits: int = asked("N", "Random splits. [10]", 10)
-    light: str | None = asked("HOW", "none, log, equalise or dog. [equalise]")
+    enrolled: int | None = option("N", "Pictures of each person enrolled. [half of them]")
+    splits: int = option("N", "Random splits. [10]", 10)
+    light: str | None = option("HOW", "none, log, equalise or dog. [equalise]")
     shift: Shift = 0.0
-    far: float | None = asked(
+    far: float | None = option(
         "SHARE", "Share of strangers that may be taken for someone. [what the people enrolled can show]"
     )
-    leave_out: int = asked("N", "People left out of the gallery, as strangers.", 0)
+    leave_out: int = option("N", "People left out of the gallery, as strangers.", 0)
 
 
 @spread
@@ -45,7 +45,7 @@ def evaluate(
     data: FacesData,
     reading: FacesReading,
     protocol: Protocol,
-    others: str | None = asked("PATH", "Pictures that are no faces, as DIR."),
+    others: str | None = option("PATH", "Pictures that are no faces, as DIR."),
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:

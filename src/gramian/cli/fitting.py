@@ -8,7 +8,7 @@ from typing import Any
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, asked, flag, switch
+from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, flag, option, spelled
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
@@ -22,14 +22,14 @@ FORMATS = ("csv", "parquet")
 class Writing:
     """What is written into a folder of results, and kept on the way."""
 
-    loadings: str | None = asked("KIND", "unit vectors, or correlation of columns with scores. [unit]")
-    format: str | None = asked("KIND", "Tables as csv or parquet. [csv]")
-    checkpoint: str | None = asked(
+    loadings: str | None = option("KIND", "unit vectors, or correlation of columns with scores. [unit]")
+    format: str | None = option("KIND", "Tables as csv or parquet. [csv]")
+    checkpoint: str | None = option(
         "FOLDER",
         "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
         "same command goes on; the folder goes when results are written. [nothing is kept]",
     )
-    report: bool = switch("Write also report.html, one page for a browser, into the folder.")
+    report: bool = flag("Write also report.html, one page for a browser, into the folder.")
 
 
 PLAINLY = Writing()
@@ -39,7 +39,7 @@ def fit(
     data: Data,
     reading: Reading,
     model: Model,
-    out: str | None = asked(
+    out: str | None = option(
         "PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"
     ),
     writing: Writing = PLAINLY,
@@ -144,9 +144,9 @@ def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
         )
     for name, allowed in (("loadings", LOADINGS), ("format", FORMATS)):
         if (value := getattr(writing, name)) is not None:
-            check_choice(flag(name), value, allowed)
+            check_choice(spelled(name), value, allowed)
             if not to_folder:
-                raise ParameterError(f"{flag(name)} is about tables in a folder. Name one with -o.")
+                raise ParameterError(f"{spelled(name)} is about tables in a folder. Name one with -o.")
     if writing.loadings is not None and options.kernel is not None:
         raise ParameterError(
             "--loadings belongs to PCA: components of kernel PCA have no loadings. Leave it out."

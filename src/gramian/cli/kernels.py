@@ -6,7 +6,7 @@ import typer
 
 from gramian.checks import check_number
 from gramian.cli.inputs import read_table
-from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, asked, help_alone, spread
+from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, help_alone, option, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -56,12 +56,12 @@ def kernels_audit(
         ),
     ] = None,
     reading: Reading,
-    features: int | None = asked("D", "Search among points of D features. [1, 2 and 3]"),
-    value_tol: float | None = asked(
+    features: int | None = option("D", "Search among points of D features. [1, 2 and 3]"),
+    value_tol: float | None = option(
         "NUMBER", "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]"
     ),
     seed: Seed = 0,
-    time_limit: float | None = asked(
+    time_limit: float | None = option(
         "SECONDS", f"End the search after so long, and report what it tried. [{TIME_LIMIT:g}]"
     ),
     as_json: JsonFlag = False,

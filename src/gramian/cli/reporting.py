@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.models import LANDMARKS, estimator
-from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, argument, as_arguments, asked
+from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, argument, as_arguments, option
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import GramianError, ParameterError
@@ -24,7 +24,7 @@ def report(
         str | None,
         argument("DATA", "What it was fitted on, or new rows; read as by transform."),
     ] = None,
-    out: str = asked("FILE", "A .html file. [report.html]", "report.html"),
+    out: str = option("FILE", "A .html file. [report.html]", "report.html"),
     as_json: JsonFlag = False,
 ) -> None:
     """Explain a saved model on one page for a browser.
