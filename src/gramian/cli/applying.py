@@ -41,7 +41,7 @@ def transform(
     if device is not None:
         if "device" not in fitted.get_params(deep=False):
             raise ParameterError(
-                f"--device belongs to PCA, kernel PCA and whitening. {model} is another model."
+                f"--device applies only to PCA, kernel PCA and whitening. {model} is another model."
             )
         fitted.set_params(device=device)
     limit = memory_limit_bytes(memory_limit)
@@ -66,7 +66,7 @@ def reconstruct(
 ) -> None:
     """Rebuild rows from a few components.
 
-    The error of doing so is reported on standard error.
+    The reconstruction error is reported on standard error.
     """
     from gramian.arrays import memory_limit_bytes
 
@@ -110,10 +110,10 @@ def denoise(
     out: str = option("PATH", f"{PICTURES_OR_TABLE} [-]", "-"),
     as_json: JsonFlag = False,
 ) -> None:
-    """Clean rows by a kernel PCA.
+    """Denoise rows with a kernel PCA.
 
-    Each row is projected on the components in feature space and mapped back; how far the rows found are from
-    the projections is reported on standard error.
+    Each row is projected onto the components in feature space and mapped back. The distances from the
+    projections are reported on standard error.
     """
     from gramian.report.reconstruction import percentiles
 
@@ -144,7 +144,7 @@ def denoise(
         "notes": table.notes,
     }
     distances = (
-        "The kernel is not positive semi-definite here, so there are no distances to report."
+        "The kernel is not positive semidefinite here, so there are no distances to report."
         if spread is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )

@@ -35,7 +35,7 @@ class Judging:
         None,
         "--components",
     )
-    cv: int = option("FOLDS", "preimage and score: parts, each held out once. [5]", 5)
+    cv: int = option("FOLDS", "preimage and score: number of folds, each held out once. [5]", 5)
     estimator: str | None = option(
         "NAME",
         "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
@@ -49,7 +49,7 @@ class Judging:
 def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonFlag = False) -> None:
     """Choose a kernel and its width.
 
-    Prints all that were tried with their standard errors.
+    Prints every candidate with its score and standard error.
     """
     from gramian.report.facts import data_facts
     from gramian.selection.choose_kernel import choose_kernel as choose

@@ -14,24 +14,24 @@ from gramian.errors import ParameterError
 
 
 def typer_option(name: str, metavar: str, help: str) -> Any:
-    """Declare an option with a value that several commands have; what its default is, the help text says."""
+    """Declare an option with a value for an annotation; the help text names its default."""
     return typer.Option(name, metavar=metavar, help=help, show_default=False)
 
 
 def out(metavar: str, help: str) -> Any:
-    """Declare where results go, where that must be said."""
+    """Declare where results go, where the option is required."""
     return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False)
 
 
 def argument(metavar: str, help: str) -> Any:
-    """Declare what is given without the name of an option."""
+    """Declare a positional argument."""
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
 def option(metavar: str, help: str, default: Any = None, *flags: str) -> Any:
-    """Declare an option with a value, of one command or record, that is written as its name is.
+    """Declare an option with a value, spelled like the name of its parameter or field.
 
-    The result stands where the default does; :func:`spread` makes an option of it.
+    It stands in place of the default; :func:`spread` turns it into an option.
     """
     declared = {"metavar": metavar, "help": help, "flags": flags, "show_default": False}
     return field(default=default, metadata=declared)
@@ -60,7 +60,7 @@ Seed = Annotated[
     typer.Option(
         "--seed",
         metavar="NUMBER",
-        help="Start of the random numbers. [0]",
+        help="Seed of the random numbers. [0]",
         show_default=False,
         callback=lambda value: check_seed("--seed", value),
     ),
@@ -77,25 +77,25 @@ MemoryLimit = Annotated[
     typer_option(
         "--memory-limit",
         "BYTES",
-        "Working memory, such as 4GB: a larger table is read piece by piece. [80 % of the machine's]",
+        "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Which part of the data is read, and how."""
+    """Options of reading: which part of the data, and how."""
 
     rows: Text = option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
     columns: Text = option("A,B,..", "Columns to use, by name or position; @FILE lists them, one a line.")
     drop: Text = option("A,B,..", "Columns to leave out; also @FILE.")
     id: Text = option("COLUMN", "Column that names the rows.")
-    label: Text = option("COLUMN", "Column to set aside as labels; may hold text. With --transpose, the row.")
+    label: Text = option("COLUMN", "Column of labels, numbers or text; with --transpose a row.")
     labels_from: Text = option("FILE[:COLUMN]", "Labels from another file, by row names or order.")
     transpose: bool = flag("Swap rows and columns, as for genes x samples.")
     missing: Text = option("HOW", "Missing values: mean, drop-rows or drop-columns.")
     size: Text = option("WxH", "Resize pictures to this size.")
-    na_values: Text = option("A,B,..", "What else stands for a missing value in text, such as -.")
+    na_values: Text = option("A,B,..", "Further marks of missing values in text, such as -.")
 
     @property
     def labelled(self) -> bool:
@@ -113,7 +113,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Model:
-    """What is computed: the parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
+    """Parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
 
     kernel: Text = option(
         "KERNEL",
@@ -126,7 +126,7 @@ class Model:
         "and for PCA mle, sign-flip, gavish-donoho. [all]",
     )
     max_rmse: float | None = option(
-        "NUMBER", "PCA: as many components as keep the root-mean-square error of an entry at or below this."
+        "NUMBER", "PCA: the fewest components whose root-mean-square error of an entry is at most this."
     )
     gamma: Text = option(
         "NUMBER",
@@ -152,25 +152,25 @@ class Model:
     )
     seed: Seed = 0
     memory_limit: Text = option(
-        "BYTES", "Working memory, such as 4GB; the data and the results come on top. [80 % of the machine's]"
+        "BYTES", "Working memory, such as 4GB, without data and results. [80 % of the machine's]"
     )
     device: Device = None
     repair: Text = option("HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]")
     preimage: Text = option(
-        "HOW", "Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]"
+        "HOW", "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]"
     )
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Who computes: this process, or Dask."""
+    """Where to compute: in this process, or with Dask."""
 
-    engine: Text = option("NAME", "dask: work on a .zarr or .parquet in chunks, by the threads of Dask.")
-    scheduler: Text = option("ADDRESS", "Have --engine dask use this cluster: tcp://HOST:8786.")
+    engine: Text = option("NAME", "dask: process a .zarr or .parquet in chunks, on threads of Dask.")
+    scheduler: Text = option("ADDRESS", "Cluster of --engine dask: tcp://HOST:8786.")
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Have what is computed inside computed so.
+        """Compute there what runs inside.
 
         Raises
         ------
@@ -189,9 +189,9 @@ class Engine:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of its record parameters as options of their own.
+    """Turn the fields of a command's record parameters into options.
 
-    The command is called with the records, made of what was given.
+    The command is called with the records.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -228,7 +228,7 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
 
 
 def help_alone(context: typer.Context) -> None:
-    """Answer a group of commands that was called without one."""
+    """Print the help of a group of commands that was called without a command."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
@@ -240,7 +240,7 @@ def spelled(name: str) -> str:
 
 
 def only_for(what: str, options: Any, *names: str) -> None:
-    """Refuse options that were given and belong to something else: they would be ignored.
+    """Raise an error for options that would be ignored.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def only_for(what: str, options: Any, *names: str) -> None:
     """
     for name in names:
         if getattr(options, name) is not None and getattr(options, name) is not False:
-            raise ParameterError(f"{spelled(name)} belongs to {what}. Leave it out, or ask for that.")
+            raise ParameterError(f"{spelled(name)} applies only to {what}. Leave it out.")
 
 
 def as_arguments(*records: Any) -> list[str]:

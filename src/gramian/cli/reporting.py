@@ -22,16 +22,16 @@ def report(
     reading: Reading,
     data: Annotated[
         str | None,
-        argument("DATA", "What it was fitted on, or new rows; read as by transform."),
+        argument("DATA", "Fitted or new rows, read as by transform."),
     ] = None,
     out: str = option("FILE", "A .html file. [report.html]", "report.html"),
     as_json: JsonFlag = False,
 ) -> None:
     """Explain a saved model on one page for a browser.
 
-    What was computed, how and why, what is guaranteed, what every rule for the number of components says,
-    figures, unusual rows, the columns that count, a paragraph for a paper, and what repeats it. The page
-    loads nothing from elsewhere. Without DATA it says what needs the data.
+    The page has the method and its error bounds, what every rule for the number of components says, figures,
+    unusual rows, important columns, a methods paragraph for a paper, and the code that repeats the fit. It
+    loads nothing from elsewhere. Without DATA it lists what needs the data.
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.page import write_report
@@ -52,7 +52,7 @@ def report(
     if data is not None:
         if hasattr(fitted, "decomposition_"):
             raise ParameterError(
-                "Of faces report needs no DATA. Leave it out; gramian faces evaluate says how well they do."
+                "report takes no DATA for a model of faces. Leave it out; see gramian faces evaluate."
             )
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         table = read_new_data(data, reading, fitted, limit=limit)

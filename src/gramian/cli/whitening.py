@@ -39,7 +39,7 @@ def whiten(
 ) -> None:
     """Make columns uncorrelated, with variance 1.
 
-    By zca each column stays as close to itself as that allows, and pictures still look like pictures.
+    zca keeps each column as close to the original as possible, so that pictures still look like pictures.
     """
     from gramian.analysis.whitening import METHODS, SHRINKAGE
     from gramian.arrays import memory_limit_bytes
@@ -162,7 +162,7 @@ def _regularization_text(model: Any) -> str:
     used = model.regularization_
     if used is None:
         left = model.n_features_in_ - model.rank_
-        return "No regularization" + (f": {left:,} directions left out give 0." if left else ".")
+        return "No regularization" + (f": {left:,} directions without variance give 0." if left else ".")
     if isinstance(model.regularization, str):
         return f"Shrunk by {model.regularization} with intensity {used:.4g}."
     return f"Added to every variance: {used:.6g}."

@@ -49,7 +49,7 @@ class Callable(Formula):
     def facts(self) -> Facts:
         """Nothing is known about a function."""
         return Facts(
-            unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example."),
+            unknown("A bare function carries no proof; gramian.kernels.audit looks for a counterexample."),
             not_differentiable=f"The derivative of the function {self.label} is not known.",
             error_kind="estimate",
         )
