@@ -8,7 +8,7 @@ from typing import Any
 from gramian.cli.examples import write_examples
 from gramian.cli.faces_demo import check_faces, show_faces
 from gramian.cli.fitting import fit_table
-from gramian.cli.options import asked
+from gramian.cli.options import option
 from gramian.cli.outputs import check_place, component_table
 from gramian.cli.progress import progress, say
 from gramian.errors import MissingExtraError
@@ -19,7 +19,7 @@ SEED = 0
 
 
 def demo(
-    out: str = asked("FOLDER", "Where the results go. [gramian-demo]", "gramian-demo"),
+    out: str = option("FOLDER", "Where the results go. [gramian-demo]", "gramian-demo"),
 ) -> None:
     """Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.
 

@@ -22,7 +22,7 @@ from gramian.cli.faces_options import (
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, argument, asked, option, spread, switch
+from gramian.cli.options import JsonFlag, argument, flag, option, spread, typer_option
 from gramian.cli.outputs import answer, check_file
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
@@ -37,8 +37,8 @@ def enroll(
     model: FacesModel,
     gallery: Annotated[str, argument("GALLERY", "The file of people; made if it is not there.")],
     pictures: Pictures,
-    person: str | None = asked("NAME", "Who is on the pictures. [the names of folders in a folder]"),
-    keep_pictures: bool = switch("Store the pictures too, not only their vectors and hashes."),
+    person: str | None = option("NAME", "Who is on the pictures. [the names of folders in a folder]"),
+    keep_pictures: bool = flag("Store the pictures too, not only their vectors and hashes."),
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -264,7 +264,7 @@ def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
 @spread
 def forget(
     gallery: GalleryFile,
-    person: Annotated[str, option("--person", "NAME", "Whom.")],
+    person: Annotated[str, typer_option("--person", "NAME", "Whom.")],
 ) -> None:
     """Remove every trace of a person from a gallery."""
     from gramian.faces.gallery import Gallery
@@ -332,7 +332,7 @@ def verify(
     model: FacesModel,
     gallery: GalleryFile,
     pictures: Pictures,
-    person: Annotated[str, option("--person", "NAME", "Who it is said to be.")],
+    person: Annotated[str, typer_option("--person", "NAME", "Who it is said to be.")],
     far: Far = None,
     as_json: JsonFlag = False,
 ) -> None:

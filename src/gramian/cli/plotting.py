@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from gramian.checks import check_choice
 from gramian.cli.inputs import read_model, read_new_data
-from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, asked
+from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -35,14 +35,14 @@ def plot(
         str | None,
         argument("DATA", "Rows to draw, read as by transform."),
     ] = None,
-    what: str | None = asked("A,B,..", f"Figures: {', '.join(TAKES)}. [all that the model and DATA give]"),
-    color: str | None = asked(
+    what: str | None = option("A,B,..", f"Figures: {', '.join(TAKES)}. [all that the model and DATA give]"),
+    color: str | None = option(
         "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"
     ),
-    x: str = asked("PC1", "Component across, such as PC3; for whitening the number of a column. [1]", "1"),
-    y: str = asked("PC2", "Component upwards; for whitening a column. [2]", "2"),
-    kind: str = asked("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
-    out: str = asked("FOLDER", "Where the figures go. [figures]", "figures"),
+    x: str = option("PC1", "Component across, such as PC3; for whitening the number of a column. [1]", "1"),
+    y: str = option("PC2", "Component upwards; for whitening a column. [2]", "2"),
+    kind: str = option("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
+    out: str = option("FOLDER", "Where the figures go. [figures]", "figures"),
     as_json: JsonFlag = False,
 ) -> None:
     """Draw a saved model.

@@ -50,13 +50,6 @@ from gramian.estimators.fitted import (
     remember_parameters,
     warn_of_none,
 )
-from gramian.estimators.habits import (
-    ALWAYS_ALL,
-    NEVER_OVERWRITTEN,
-    UNTIL_CERTIFIED,
-    KnowsHabits,
-    refuse_metadata,
-)
 from gramian.estimators.inputs import (
     check_features,
     check_target,
@@ -67,10 +60,17 @@ from gramian.estimators.inputs import (
     remember_features,
     streams,
 )
-from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
+from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
 from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
+from gramian.estimators.sklearn_hints import (
+    ALWAYS_ALL,
+    NEVER_OVERWRITTEN,
+    UNTIL_CERTIFIED,
+    KnowsHabits,
+    refuse_metadata,
+)
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.operators.features import FeatureSums
@@ -287,7 +287,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         kernel = self._kernel(rows)
         evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
         problem = self._problem(rows, evaluator, target, spread)
-        return self._planned(problem, self._ask(rows, target, problem), kernel)
+        found = self._planned(problem, self._ask(rows, target, problem), kernel)
+        return with_kernel_rule(found, self.n_components, rows, kernel)
 
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any

@@ -25,7 +25,6 @@ from gramian.engine.seen import with_pass
 from gramian.errors import DataError, ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import on_device, remember, remember_parameters
-from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_features,
     check_target,
@@ -36,6 +35,7 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import register_record
+from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.widths import MEDIAN_ROWS
 from gramian.operators.features import FeatureSums, numpy_rows, rows_at

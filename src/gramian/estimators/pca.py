@@ -53,7 +53,6 @@ from gramian.estimators.fitted import (
     remember_parameters,
     warn_of_none,
 )
-from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
     check_features,
@@ -65,6 +64,7 @@ from gramian.estimators.inputs import (
     streams,
 )
 from gramian.estimators.saving import DECOMPOSED, Saved
+from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Remainder, Target

@@ -49,8 +49,8 @@ class Callable(Formula):
     def facts(self) -> Facts:
         """Nothing is known about a function."""
         return Facts(
-            unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example."),
-            kinks=f"The derivative of the function {self.label} is not known.",
+            unknown("A bare function carries no proof; gramian.kernels.audit looks for a counterexample."),
+            not_differentiable=f"The derivative of the function {self.label} is not known.",
             error_kind="estimate",
         )
 

@@ -10,7 +10,7 @@ import difflib
 import textwrap
 import warnings
 from collections.abc import Callable as Function
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -327,7 +327,7 @@ def _allowed() -> str:
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """One line of the table.
+    """One kernel of the table.
 
     Attributes
     ----------
@@ -348,21 +348,23 @@ class KernelEntry:
     validity: str
     reason: str
 
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        about = [f"parameters: {parameters}"] if parameters else []
+        lines = [
+            textwrap.fill(text, WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 18)
+            for text in [*about, f"{self.validity}: {self.reason}"]
+        ]
+        return "\n".join([f"{self.name:16}{self.formula}", *lines])
 
-@dataclass(frozen=True)
-class KernelTable:
-    """All kernels; prints as a table, iterates over :class:`KernelEntry`."""
 
-    rows: tuple[KernelEntry, ...]
+class KernelTable(tuple[KernelEntry, ...]):
+    """All kernels, as a tuple that prints as a table."""
 
-    def __iter__(self) -> Iterator[KernelEntry]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
+    __slots__ = ()
 
     def __str__(self) -> str:
-        return "\n".join(line for row in self.rows for line in _lines(row))
+        return "\n".join(map(str, self))
 
 
 def table() -> KernelTable:
@@ -400,14 +402,3 @@ def table() -> KernelTable:
         validity = kernel.validity
         others.append(KernelEntry(name, formula, (), f"{validity.status} if its parts are", validity.reason))
     return KernelTable((*formulas, *others))
-
-
-def _lines(row: KernelEntry) -> list[str]:
-    parameters = ", ".join(f"{name}={value}" for name, value in row.parameters)
-    head = f"{row.name:16}{row.formula}"
-    rest = [f"parameters: {parameters}"] if parameters else []
-    rest.append(f"{row.validity}: {row.reason}")
-    wrapped = [
-        textwrap.fill(text, WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 18) for text in rest
-    ]
-    return [head, *wrapped]

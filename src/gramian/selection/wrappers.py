@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.tried import Choice
 from gramian.checks import check_choice, told
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.habits import KnowsHabits, refuse_metadata
+from gramian.estimators.sklearn_hints import KnowsHabits, refuse_metadata
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import as_labelled
 from gramian.selection.search import Search, choose, search_of

@@ -30,7 +30,7 @@ from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
 from gramian.records import FloatArray
 
-Verdict = Literal["valid", "not a kernel", "no counter-example"]
+Verdict = Literal["valid", "not a kernel", "no counterexample"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,10 @@ class AuditReport:
 
     @property
     def verdict(self) -> Verdict:
-        """In three words: "valid", "not a kernel" or "no counter-example"."""
+        """In three words: "valid", "not a kernel" or "no counterexample"."""
         if self.witness is not None or self.validity.refuted:
             return "not a kernel"
-        return "valid" if self.validity.proven else "no counter-example"
+        return "valid" if self.validity.proven else "no counterexample"
 
     @property
     def eigenvalue(self) -> float | None:
@@ -116,9 +116,9 @@ class AuditReport:
     def _verdict(self) -> str:
         if self.verdict == "valid":
             return "\n  ".join(["valid, proved by theory.", *str(self.validity).splitlines()])
-        if self.verdict == "no counter-example":
+        if self.verdict == "no counterexample":
             return (
-                f"no counter-example found in {counted(self.trials, 'trial')}; that proves nothing. "
+                f"no counterexample found in {counted(self.trials, 'trial')}; that proves nothing. "
                 f"{self.validity.reason}"
             )
         if isinstance(self.witness, Witness):
@@ -172,7 +172,7 @@ def audit(
         ``"precomputed"``, when X is a Gram matrix.
     X : array of shape (n, d), optional
         The rows to test. They alone are tested, at most 1,000 of them (400 for a function of the user's),
-        evenly spaced; a witness consists of some of them. Without X, counter-examples are searched for.
+        evenly spaced; a witness consists of some of them. Without X, counterexamples are searched for.
     n_features : int, optional
         Search among points of so many features; by default 1, 2 and 3, as far as the function accepts them.
     value_tol : float

@@ -1,4 +1,4 @@
-"""A counter-example that a person can check: few points, few digits, and weights that give a negative sum."""
+"""A counterexample that a person can check: few points, few digits, and weights that give a negative sum."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ async function look(button) {
     byId("figure").replaceChildren();
     if (told.figure) await draw(byId("figure"), { spec: told.figure }, "Points that refute the kernel");
     say(told.witness && !told.figure ? 'Figures need: pip install "gramian[plots]"' : "");
-  }, button, "Looking for a proof or a counter-example …");
+  }, button, "Searching for a proof or a counterexample …");
 }
 
 byId("ask").addEventListener("submit", (event) => {
