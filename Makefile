@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test walk browser cluster attack attack-server compat lint bench bench-gpu docs clean
+.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-gpu docs clean
 FITS = 10000
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make faces-figure"
 	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
 	@echo "make test   the test suite"
+	@echo "make core   the tests of the core, in a copy from which the applications are deleted"
 	@echo "make walk   what takes long: pages of commands, kills, a server that is sent bodies without end"
 	@echo "make browser walks through the pages in Chromium and keeps pictures of them; CONTRIBUTING.md says what it needs"
 	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
@@ -36,6 +37,9 @@ faces-figure: .venv/installed-core
 # Compiled modules are kept, whatever the shell says: workers and subprocesses would compile them again.
 test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+core: .venv/installed-dev
+	$(BIN)/python .ci/core/check.py
 
 walk: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests

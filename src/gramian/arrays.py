@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import slices, told
+from gramian.checks import slices
 from gramian.errors import DataError, ParameterError
+from gramian.progress import track
 from gramian.records import FloatArray
 
 T = TypeVar("T")
@@ -413,11 +414,11 @@ def parallel_map(
     """Apply ``work`` to every item on as many threads as BLAS may use, one BLAS thread each.
 
     Results come in the order of ``items``. The first exception stops what has not started yet.
-    ``most`` is the largest number of threads; ``part``, if given, what the log counts.
+    ``most`` is the largest number of threads; ``part``, if given, what progress counts.
     """
 
     def counted(parts: list[Any]) -> Iterable[Any]:
-        return told(parts, part) if part else parts
+        return track(parts, part) if part else parts
 
     todo = list(items)
     if len(todo) <= 1:

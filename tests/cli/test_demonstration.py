@@ -39,7 +39,6 @@ def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
         "pca/report.html",
         "kernel-pca/scores.svg",
         "data/genes.csv",
-        "data/faces/p01/1.png",
     ):
         assert (tmp_path / "demo" / part).is_file()
 

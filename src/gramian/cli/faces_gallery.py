@@ -26,7 +26,6 @@ from gramian.cli.options import JsonFlag, argument, flag, option, spread, typer_
 from gramian.cli.outputs import answer, check_file
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
-from gramian.faces.names import person_name
 
 SHOWN = 3
 Skipped = tuple[str, str]
@@ -83,6 +82,8 @@ def enroll(
 
 def _named(person: str) -> str:
     """Return the name that was given to a command, which is at fault where it is none."""
+    from gramian.faces.names import person_name
+
     try:
         return person_name(person)
     except DataError as error:

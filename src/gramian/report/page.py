@@ -322,8 +322,9 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
     else:
         options = [f"{value!r}" if key == "path" else f"{key}={value!r}" for key, value in reading.items()]
         lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
-    place = "gramian.faces" if hasattr(model, "decomposition_") else "gramian"
-    return "\n".join([*lines, f"model = {place}.{type(model).__name__}({told}).fit(X)"])
+    kind = type(model)
+    package = kind.__module__.rpartition(".")[0] if hasattr(model, "decomposition_") else "gramian"
+    return "\n".join([*lines, f"model = {package}.{kind.__name__}({told}).fit(X)"])
 
 
 def _literal(key: str, value: Any) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import pace, slices, told
+from gramian.checks import slices
 from gramian.errors import DataError
+from gramian.progress import pace, track
 from gramian.rows import as_rows
 from gramian.rows.dask import DaskTable, computed
 from gramian.rows.stored import OnDisk
@@ -41,7 +42,7 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
     n, d = rows.shape
     began = time.perf_counter()
     parts = slices(n, max(1, min(PIECE_BYTES, limit // 16) // (8 * d)))
-    for part in told(parts, "piece", text=lambda done: pace(parts[done].start, n, "rows", began)):
+    for part in track(parts, "piece", text=lambda done: pace(parts[done].start, n, "rows", began)):
         values = rows.block(part).values
         if table.picture_shape is not None:
             values = values.reshape(-1, *table.picture_shape)
