@@ -178,6 +178,13 @@ def rows_of(array: Any, numbers: Any) -> Any:
     return namespace(array).take(array, from_numpy(numbers, array), axis=0)
 
 
+def stacked(tables: list[Any]) -> Any:
+    """Return tables of one kind, dense or sparse, one below the other."""
+    if sparse.issparse(tables[0]):
+        return sparse.vstack(tables, format="csr")
+    return namespace(*tables).concat(tables, axis=0)
+
+
 def with_rows(array: Any, numbers: npt.NDArray[Any], new: Any) -> Any:
     """Return the array with new rows at these numbers; those of NumPy are written over."""
     if is_numpy(array):

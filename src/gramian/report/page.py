@@ -22,7 +22,6 @@ from gramian.plots.names import component_titles, feature_names_of
 from gramian.report.facts import component_rows, kernel_text, method_name, size_text, versions
 from gramian.report.figures import Figures, scores_chart
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
-from gramian.report.pieces import is_stored
 from gramian.report.rules import rules_said
 from gramian.report.summary import (
     Fitted,
@@ -197,7 +196,7 @@ class _Page:
         words = "the rows along the first two components"
         parts.append(show(words, lambda: scores_chart(model, data, seen.scores, seen.shown)))
         parts += ["<h3>Unusual rows</h3>", self._unusual(seen)]
-        if data.picture_shape is not None and not is_stored(data):
+        if data.picture_shape is not None and data.in_memory:
             words = "pictures beside what is rebuilt of them"
             parts.append(show(words, lambda: plots.reconstructions(model, data)))
         return "\n".join(parts)

@@ -15,15 +15,9 @@ from gramian.errors import DataError
 from gramian.progress import pace, track
 from gramian.rows import as_rows
 from gramian.rows.dask import DaskTable, computed
-from gramian.rows.stored import OnDisk
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20
-
-
-def is_stored(table: Table) -> bool:
-    """Whether the numbers of a table are in a file, and not in memory."""
-    return isinstance(table.values, OnDisk)
 
 
 def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
@@ -35,7 +29,7 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
     limit : int
         Bytes of working memory, of which a piece takes a small part.
     """
-    if not is_stored(table):
+    if table.in_memory:
         yield slice(0, table.values.shape[0]), table
         return
     rows = as_rows(table, check_finite=False, limit=limit)

@@ -249,8 +249,7 @@ def choose_kernel(
     rbf(sigma=1)
     """
     rows = as_rows(X, estimator="choose_kernel", minimum=3)
-    if rows.is_sparse:
-        raise InputTypeError("choose_kernel does not take sparse data yet. Use X.toarray().")
+    rows.require_dense("choose_kernel does not take sparse data yet. Use X.toarray().", InputTypeError)
     rows = replace(rows, values=to_numpy(rows.in_memory()))  # type: ignore[call-arg]
     has_labels = y is not None or (rows.table is not None and rows.table.labels is not None)
     if criterion is None:
