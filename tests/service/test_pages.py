@@ -11,7 +11,7 @@ from gramian import PCA
 from gramian.rows.table import Table
 from served import BINARY, CSV, NPY, Limits, X, client_of, npy, serving, until
 
-work = pytest.importorskip("gramian.service.work")
+tasks = pytest.importorskip("gramian.service.tasks")
 API = "/api/v1"
 PEOPLE = {"Accept": "text/html"}
 
@@ -53,19 +53,19 @@ def test_pages_and_what_is_not_there(client, server, ids):
 
 def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4MB")
-    monkeypatch.setattr(work, "_held", {})
+    monkeypatch.setattr(tasks, "_held", {})
     for place in range(20):
         path = tmp_path / f"{place}.npy"
         path.write_bytes(b"x")
-        table = work.held({"path": str(path)}, lambda path: Table(np.zeros((30_000, 1))))
+        table = tasks.held({"path": str(path)}, lambda path: Table(np.zeros((30_000, 1))))
         assert table.values.nbytes == 240_000
-        assert sum(one.values.nbytes for one in work._held.values()) <= 1_000_000
-    assert len(work._held) == 4
-    assert work.held({"path": str(path)}, pytest.fail) is table
+        assert sum(one.values.nbytes for one in tasks._held.values()) <= 1_000_000
+    assert len(tasks._held) == 4
+    assert tasks.held({"path": str(path)}, pytest.fail) is table
     path.unlink()
-    many = work.held({"path": "rows.npz::X"}, lambda path: Table(np.zeros((900_000, 1))))
+    many = tasks.held({"path": "rows.npz::X"}, lambda path: Table(np.zeros((900_000, 1))))
     assert many.values.shape == (900_000, 1)
-    assert list(work._held) == []
+    assert list(tasks._held) == []
 
 
 @pytest.mark.walk

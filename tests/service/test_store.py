@@ -11,7 +11,7 @@ import pytest
 
 from served import Limits
 
-shelves = pytest.importorskip("gramian.service.shelves")
+items = pytest.importorskip("gramian.service.items")
 visitors = pytest.importorskip("gramian.service.visitors")
 MODEL = {"model": {"kind": "PCA"}}
 
@@ -27,11 +27,11 @@ def contents(folder):
 
 
 def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
-    shelf = shelves.Shelf(tmp_path / "models")
+    shelf = items.Shelf(tmp_path / "models")
     item = shelf.put(file_of(tmp_path, "old"), "model", "wine", MODEL)
 
     def held():
-        (found,) = shelves.Shelf(tmp_path / "models").items("model")
+        (found,) = items.Shelf(tmp_path / "models").items("model")
         return (shelf.folder / found.file).read_text()
 
     for full in (True, False):
@@ -43,7 +43,7 @@ def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
             new = file_of(tmp_path, "new")
             with monkeypatch.context() as broken:
                 broken.setattr(step, crash)
-                with pytest.raises(shelves.Refusal, match="Nothing was saved") as raised:
+                with pytest.raises(items.Refusal, match="Nothing was saved") as raised:
                     shelf.put(new, "model", "wine", MODEL, instead=item)
             assert raised.value.status == 507
             assert held() == "old"
@@ -57,17 +57,17 @@ def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
     assert held() == "new"
     assert len(os.listdir(shelf.folder)) == 3
     # Where nothing could be saved, what was sent is where it was: it may be another shelf's.
-    theirs, item = shelves.Shelf(tmp_path / "theirs"), shelf.items()[0]
+    theirs, item = items.Shelf(tmp_path / "theirs"), shelf.items()[0]
     with monkeypatch.context() as broken:
         broken.setattr("gramian.store.atomic.os.fsync", crash)
-        with pytest.raises(shelves.Refusal, match="Nothing was saved"):
+        with pytest.raises(items.Refusal, match="Nothing was saved"):
             theirs.put(shelf.folder / item.file, "model", "wine", MODEL)
     assert held() == "new"
     assert os.listdir(theirs.folder) == []
 
 
 def test_only_an_id_names_an_item(tmp_path):
-    shelf = shelves.Shelf(tmp_path / "models")
+    shelf = items.Shelf(tmp_path / "models")
     item = shelf.put(file_of(tmp_path, "old"), "model", "wine", MODEL)
     for id in ("../../etc/passwd", "", item.id.upper(), item.id + "\n"):
         assert shelf.get("model", id) is None
@@ -109,7 +109,7 @@ ODD = {
 @pytest.mark.parametrize("how", ODD)
 def test_a_description_that_cannot_be_read_is_skipped_and_stays(how, tmp_path, caplog):
     (tmp_path / "secret").write_text("secret")
-    shelf = shelves.Shelf(tmp_path / "models")
+    shelf = items.Shelf(tmp_path / "models")
     good, odd = (shelf.put(file_of(tmp_path, "x"), "model", "wine", MODEL) for _ in range(2))
     path = shelf.folder / f"{odd.id}.json"
     path.write_text(ODD[how](json.loads(path.read_text())))
@@ -124,9 +124,9 @@ def test_a_description_that_cannot_be_read_is_skipped_and_stays(how, tmp_path, c
 
 
 def test_facts_that_cannot_be_read_leave_the_summary(tmp_path, caplog):
-    shelf = shelves.Shelf(tmp_path / "models")
+    shelf = items.Shelf(tmp_path / "models")
     item = shelf.put(file_of(tmp_path, "x"), "model", "wine", MODEL)
-    reach = shelves.Reach(None, shelf, ())
+    reach = items.Reach(None, shelf, ())
     nested = [f'{{"model": {count * "["}{count * "]"}}}' for count in (300, 100_000)]
     for text in ("{", "[]", '{"model": NaN}', *nested):
         (shelf.folder / item.details).write_text(text)
@@ -135,7 +135,7 @@ def test_facts_that_cannot_be_read_leave_the_summary(tmp_path, caplog):
 
 
 def test_a_list_reads_no_long_part(tmp_path):
-    shelf = shelves.Shelf(tmp_path / "data")
+    shelf = items.Shelf(tmp_path / "data")
     facts = {"rows": 3, "columns": 2, "picture_shape": [2, 1], "preview": 100_000 * ["column"]}
     made = [shelf.put(file_of(tmp_path, "x"), "data", f"data {i}", facts) for i in range(3)]
     for item in made:
@@ -148,11 +148,11 @@ def test_a_list_reads_no_long_part(tmp_path):
 
 
 def test_nobody_changes_an_item(tmp_path):
-    shelf = shelves.Shelf(tmp_path / "data")
+    shelf = items.Shelf(tmp_path / "data")
     facts = {"rows": 3, "columns": 2, "reading": {"columns": ["a"]}}
     item = shelf.put(file_of(tmp_path, "x"), "data", "x", facts)
     given = dataclasses.replace(item, whose="given", details=json.dumps(facts))
-    reach = shelves.Reach(None, None, [given])
+    reach = items.Reach(None, None, [given])
     before = copy.deepcopy((item, given))
     for part in (item.part(shelf.folder), given.part(shelf.folder), reach.part("data", item.id)):
         part["reading"]["columns"].append("b")
@@ -169,20 +169,20 @@ def test_nobody_changes_an_item(tmp_path):
 
 def test_a_shelf_takes_so_much_and_no_more(tmp_path):
     for whose, status in (("yours", 413), ("kept", 507)):
-        shelf = shelves.Shelf(tmp_path / whose, whose, most=2, bytes=5000)
+        shelf = items.Shelf(tmp_path / whose, whose, most=2, bytes=5000)
         item = shelf.put(file_of(tmp_path, 1000 * "x"), "model", "wine", MODEL)
-        with pytest.raises(shelves.Refusal, match="of together") as raised:
+        with pytest.raises(items.Refusal, match="of together") as raised:
             shelf.put(file_of(tmp_path, 4000 * "x"), "model", "wine", MODEL)
         assert raised.value.status == status
         shelf.put(file_of(tmp_path, 4000 * "x"), "model", "wine", MODEL, instead=item)
         shelf.put(file_of(tmp_path, "x"), "model", "wine", MODEL)
-        with pytest.raises(shelves.Refusal, match="of together"):
+        with pytest.raises(items.Refusal, match="of together"):
             shelf.put(file_of(tmp_path, "x"), "model", "wine", MODEL)
 
 
 def test_only_names_of_the_server_are_removed(tmp_path):
     precious = file_of(tmp_path, "precious", "precious")
-    shelf = shelves.Shelf(tmp_path / "models")
+    shelf = items.Shelf(tmp_path / "models")
     item = shelf.put(file_of(tmp_path, "x"), "model", "wine", MODEL)
     theirs = {"thesis.tex", "model.gramian", f"{32 * 'A'}-{8 * '0'}.gramian", f"{32 * '0'}.json.bak"}
     for name in theirs:
@@ -237,7 +237,7 @@ def test_those_who_never_come_back_lock_nobody_out(tmp_path):
     assert everybody.find(strangers[1]) is None  # who was away longest, and never came back
     assert all(everybody.find(cookie) for cookie in (stays, strangers[0], strangers[2], newcomer))
     for _ in range(10):
-        with pytest.raises(shelves.Refusal, match="too many visitors") as raised:
+        with pytest.raises(items.Refusal, match="too many visitors") as raised:
             come(everybody)
         assert (raised.value.status, raised.value.headers["Retry-After"]) == (429, "10")
 
@@ -248,7 +248,7 @@ def test_one_network_locks_no_other_out(tmp_path):
     for _ in range(3):  # each newcomer stays
         come(everybody, "192.0.2.1", returned=True)
     assert sum(everybody.find(cookie) is not None for cookie in attack) == 3
-    with pytest.raises(shelves.Refusal, match="too many visitors"):
+    with pytest.raises(items.Refusal, match="too many visitors"):
         come(everybody, "2001:db8::/64")
     everybody.limits = Limits(visitors=6, idle_seconds=10_000)
     for visitor in everybody.known:
@@ -261,7 +261,7 @@ def test_a_restart_knows_no_network_until_visitors_return(tmp_path):
     everybody = visitors.Visitors(tmp_path, Limits(visitors=3))
     cookies = [come(everybody, "192.0.2.1") for _ in range(3)]
     everybody = visitors.Visitors(tmp_path, Limits(visitors=3))
-    with pytest.raises(shelves.Refusal, match="too many visitors"):
+    with pytest.raises(items.Refusal, match="too many visitors"):
         come(everybody, "192.0.2.2")
     assert all(everybody.find(cookie, "192.0.2.1") for cookie in cookies)
     come(everybody, "192.0.2.2")
@@ -274,6 +274,6 @@ def test_a_running_fit_keeps_its_visitor(tmp_path):
     everybody.find(cookie).jobs["id"] = type("Running", (), {"running": True})()
     os.utime(everybody.known[0].shelf.folder, (0, 0))
     everybody.remove_idle()
-    with pytest.raises(shelves.Refusal, match="too many visitors"):
+    with pytest.raises(items.Refusal, match="too many visitors"):
         come(everybody)
     assert everybody.find(cookie) is not None

@@ -90,7 +90,7 @@ def _write_faces(folder: Path) -> list[str]:
     import numpy as np
 
     from gramian.faces.drawing import drawn_faces
-    from gramian.plots.pictures import Picture
+    from gramian.plots.pixels import Picture
     from gramian.store import atomic_write
 
     faces = drawn_faces(PEOPLE, PICTURES, size=SIZE, seed=SEED)

@@ -51,7 +51,7 @@ def plot(
     intervals that are guaranteed, scores with their groups, loadings, pictures. Files of an earlier call are
     replaced. Of .html files the scores have a table that shows the rows selected with the pointer.
     """
-    from gramian.plots.drawable import drawable
+    from gramian.plots.registry import drawable
 
     check_choice("--format", kind, FORMATS)
     asked = None if what is None else [check_choice("--what", name, tuple(TAKES)) for name in what.split(",")]

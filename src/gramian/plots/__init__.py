@@ -18,17 +18,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gramian.errors import needs
-from gramian.plots.pictures import Picture
+from gramian.plots.pixels import Picture
 
 if TYPE_CHECKING:
-    from gramian.plots.before import whitening
     from gramian.plots.columns import biplot, correlation_circle, loadings
+    from gramian.plots.contours import kernel_contours
     from gramian.plots.curves import selection
     from gramian.plots.images import components, reconstructions
-    from gramian.plots.likeness import face_scores
-    from gramian.plots.playground import kernel_contours
     from gramian.plots.points import scores
+    from gramian.plots.score_histograms import face_scores
     from gramian.plots.spectra import eigenvalues, scree
+    from gramian.plots.whitening_panels import whitening
     from gramian.plots.witness import counter_example
 
 _HOME = {
@@ -37,14 +37,14 @@ _HOME = {
     "correlation_circle": "columns",
     "counter_example": "witness",
     "eigenvalues": "spectra",
-    "face_scores": "likeness",
-    "kernel_contours": "playground",
+    "face_scores": "score_histograms",
+    "kernel_contours": "contours",
     "loadings": "columns",
     "reconstructions": "images",
     "scores": "points",
     "scree": "spectra",
     "selection": "curves",
-    "whitening": "before",
+    "whitening": "whitening_panels",
 }
 __all__ = [
     "Picture",

@@ -12,7 +12,7 @@ from gramian.arrays import as_float64
 from gramian.checks import check_integer
 from gramian.errors import DataError
 from gramian.plots.names import component_titles, fitted, numbers_of
-from gramian.plots.pictures import Picture, Pixels, contact_sheet, grey, signed
+from gramian.plots.pixels import Picture, Pixels, contact_sheet, grey, signed
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
 

@@ -13,6 +13,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from gramian.service.access import PASS, network_of, pass_of
 from gramian.service.cookies import get_cookie, set_cookie
 from gramian.service.guard import sends_body
+from gramian.service.items import Item, Shelf
 from gramian.service.jobs import Job, JobFacts
 from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted, written
 from gramian.service.problems import Refusal, responses
@@ -31,7 +32,6 @@ from gramian.service.schemas import (
     Recognised,
     ServerFacts,
 )
-from gramian.service.shelves import Item, Shelf
 from gramian.service.state import Here, State, look
 from gramian.service.visitors import COOKIE, REMEMBERED, Visitor, name_of
 from gramian.version import __version__

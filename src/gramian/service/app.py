@@ -23,21 +23,21 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from gramian.checks import duration, shown
 from gramian.errors import FileError
 from gramian.service.api import api
-from gramian.service.api_looks import looks
+from gramian.service.api_views import views
 from gramian.service.guard import Guard, Head, is_for_people
+from gramian.service.items import Item
 from gramian.service.logs import Log
 from gramian.service.metrics import Metrics
 from gramian.service.pages import page, pages
 from gramian.service.problems import Problem, Refusal
 from gramian.service.schemas import Kind
 from gramian.service.settings import LOOPBACK, Limits, Settings
-from gramian.service.shelves import Item
 from gramian.service.state import State
 from gramian.service.storage import locked, prepare_store
 from gramian.store import readable_file
 from gramian.version import __version__
 
-SWEEP = 30.0  # seconds between two looks for visitors who are gone
+SWEEP = 30.0  # seconds between two searches for visitors who are gone
 
 
 def create_app(
@@ -113,7 +113,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.include_router(api)
-    app.include_router(looks)
+    app.include_router(views)
     app.include_router(pages(api_only))
     for kind, answer in ANSWERS.items():
         app.add_exception_handler(kind, answer)

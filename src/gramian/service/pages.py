@@ -11,10 +11,10 @@ from jinja2 import ChainableUndefined, Environment, FunctionLoader
 
 from gramian.checks import amount, counted, duration
 from gramian.service.api import Id, Whose, may_change
+from gramian.service.items import Item
 from gramian.service.media import written
 from gramian.service.problems import Refusal
 from gramian.service.schemas import ID
-from gramian.service.shelves import Item
 from gramian.service.state import Here
 from gramian.version import __version__
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from gramian.service.descriptions import summary_of
+from gramian.service.items import Item, Reach, Shelf
 from gramian.service.jobs import FINISHED_KEPT, Job
 from gramian.service.logs import LOG
 from gramian.service.metrics import Metrics
 from gramian.service.problems import Refusal
 from gramian.service.schemas import Kind
 from gramian.service.settings import CORES, Settings
-from gramian.service.shelves import Item, Reach, Shelf
 from gramian.service.storage import empty_work
 from gramian.service.visitors import Visitor, Visitors
 from gramian.service.workers import Pool, Said

@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gramian.service.items import Shelf
 from gramian.service.jobs import Job
 from gramian.service.problems import busy
 from gramian.service.settings import Limits
-from gramian.service.shelves import Shelf
 
 COOKIE = "gramian_visitor"
 REMEMBERED = 365 * 86400  # seconds that a browser keeps the cookie: what it stands for goes long before

@@ -22,15 +22,15 @@ from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.kernels import audit, kernel_from_name, table
 from gramian.kernels.widths import median_distance
 from gramian.loading import load
-from gramian.plots.drawable import drawable
-from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey
+from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
+from gramian.plots.registry import drawable
 from gramian.report.facts import audit_facts, plain
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
 from gramian.report.summary import Fitted
 from gramian.rows.table import Table
 from gramian.service.bodies import Said, read_table
-from gramian.service.work import Say, applied, held
+from gramian.service.tasks import Say, applied, held
 
 SHOWN = 24  # pictures of data
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
@@ -224,7 +224,7 @@ def program(say: Say, answer: Said) -> Said:
     return {}
 
 
-LOOKS: dict[str, Callable[..., Said]] = {
+VIEWS: dict[str, Callable[..., Said]] = {
     "example": example,
     "visitor at the door": visitor_at_the_door,
     "width": width,

@@ -16,7 +16,7 @@ from gramian.service.schemas import ID, Asked, Drawn, FigureNames, ItemFacts, Ki
 from gramian.service.state import Here, State, look
 from gramian.service.visitors import Visitor
 
-looks = APIRouter(prefix="/api/v1", responses=responses())
+views = APIRouter(prefix="/api/v1", responses=responses())
 EXAMPLES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
 SEARCHED = 0.7  # of the time for a request: the rest is for shrinking and drawing what was found
 PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}}}
@@ -54,7 +54,7 @@ def parts_of(here: State, visitor: Visitor | None, id: str, shown: Shown) -> dic
 # ------------------------------------------------------------------ data
 
 
-@looks.post("/examples/{name}", status_code=201)
+@views.post("/examples/{name}", status_code=201)
 async def add_example(
     request: Request, here: Here, visitor: Whose, name: Literal["digits", "circle", "faces"]
 ) -> ItemFacts:
@@ -62,19 +62,19 @@ async def add_example(
     return await made(request, here, visitor, {"do": "example", "name": name}, "data", EXAMPLES[name])
 
 
-@looks.get("/examples/door/{who}", response_class=Response, responses=PNG)
+@views.get("/examples/door/{who}", response_class=Response, responses=PNG)
 async def at_the_door(here: Here, who: Literal["known", "stranger", "house"]) -> Response:
     """Return a picture for a model of the drawn faces: somebody it may know, a stranger, or a house."""
     return await answered(here, {"do": "visitor at the door", "who": who}, "image/png")
 
 
-@looks.get("/data/{id}/width")
+@views.get("/data/{id}/width")
 async def width(here: Here, visitor: Whose, id: Id, reading: Annotated[Reading, Query()]) -> dict[str, float]:
     """Return the median distance between rows: a first guess of a kernel's sigma."""
     return await here.quick.ask({"do": "width", "data": data_part(here, visitor, id, reading)})
 
 
-@looks.get("/data/{id}/pictures", response_class=Response, responses=PNG)
+@views.get("/data/{id}/pictures", response_class=Response, responses=PNG)
 async def pictures(here: Here, visitor: Whose, id: Id) -> Response:
     """Return some of the pictures of data, on one sheet."""
     return await answered(here, {"do": "sheet", "data": here.reach(visitor).part("data", id)}, "image/png")
@@ -83,13 +83,13 @@ async def pictures(here: Here, visitor: Whose, id: Id) -> Response:
 # ------------------------------------------------------------------ models
 
 
-@looks.get("/models/{id}/figures")
+@views.get("/models/{id}/figures")
 async def figure_names(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> FigureNames:
     """Say which figures there are of a model, with data beside it or without."""
     return FigureNames(**await here.quick.ask({"do": "figures", **parts_of(here, visitor, id, shown)}))
 
 
-@looks.get(
+@views.get(
     "/models/{id}/figures/{name}",
     response_class=Response,
     responses={200: {"content": {"application/json": {}}}},
@@ -108,14 +108,14 @@ async def figure(
     )
 
 
-@looks.get("/models/{id}/report", response_class=Response, responses={200: {"content": {"text/html": {}}}})
+@views.get("/models/{id}/report", response_class=Response, responses={200: {"content": {"text/html": {}}}})
 async def report(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> Response:
     """Download the page that explains a model, better with the data it was fitted to."""
     order = {"do": "report", **parts_of(here, visitor, id, shown)}
     return await answered(here, order, "text/html; charset=utf-8", "report.html")
 
 
-@looks.get(
+@views.get(
     "/models/{id}/results", response_class=Response, responses={200: {"content": {"application/zip": {}}}}
 )
 async def results(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> Response:
@@ -126,7 +126,7 @@ async def results(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Qu
     return await answered(here, order, "application/zip", "results.zip")
 
 
-@looks.get("/models/{id}/code")
+@views.get("/models/{id}/code")
 async def code(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> dict[str, str]:
     """Return the Python that fits such a model again."""
     return await here.quick.ask({"do": "code", **parts_of(here, visitor, id, shown)})
@@ -135,7 +135,7 @@ async def code(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query
 # ------------------------------------------------------------------ faces and kernels
 
 
-@looks.post("/faces/{id}/enroll", status_code=201)
+@views.post("/faces/{id}/enroll", status_code=201)
 async def enroll(
     request: Request,
     here: Here,
@@ -151,7 +151,7 @@ async def enroll(
     return await made(request, here, visitor, order, "gallery", "people.gallery")
 
 
-@looks.post("/kernels")
+@views.post("/kernels")
 async def kernel(here: Here, asked: Asked) -> dict[str, Any]:
     """Say whether a function is a kernel, with the proof, or with points that refute it and their figure."""
     seconds = SEARCHED * here.limits.worker_seconds

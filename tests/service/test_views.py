@@ -14,9 +14,9 @@ from gramian import PCA, KernelPCA, Whitener, plots
 from gramian.faces import Gallery, drawn_faces
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
-from gramian.plots.drawable import drawable
+from gramian.plots.registry import drawable
 from gramian.report.survey import survey
-from gramian.service import looks
+from gramian.service import views
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
@@ -34,7 +34,7 @@ def rows_csv():
 
 
 def zipped(faces):
-    from gramian.plots.pictures import Picture
+    from gramian.plots.pixels import Picture
 
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -211,7 +211,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = looks.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
+    answer = views.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
     assert "It ended at its time limit" in answer["text"]
 
 
