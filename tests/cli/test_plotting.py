@@ -25,7 +25,7 @@ def test_what_is_asked_for_is_drawn(flower_model, gramian):
 
 def test_by_default_all_that_there_can_be(flower_model, gramian):
     assert gramian("plot", "m.gramian", "--json").json["files"] == [
-        f"figures/{name}.svg" for name in ("scree", "eigenvalues", "loadings")
+        f"figures/{name}.svg" for name in ("scree", "loadings", "eigenvalues")
     ]
     ran = gramian("plot", "m.gramian", "flowers.csv", "--color", "width", "-o", "all")
     assert ran.code == 0, ran.err
@@ -59,8 +59,8 @@ def test_a_model_of_faces(folder, gramian):
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model, gramian):
     for words, arguments in (
-        ("--what scores takes a PCA or KernelPCA, and DATA. Here there are: scree,", ("--what", "scores")),
-        ("--what components takes a PCA of pictures", ("flowers.csv", "--what", "components")),
+        ("--what scores needs a PCA or KernelPCA and DATA. Available: scree,", ("--what", "scores")),
+        ("--what components needs a PCA or FaceSpace of pictures", ("flowers.csv", "--what", "components")),
         ("--what pie is not known", ("--what", "pie")),
         ("--format jpg is not known", ("--format", "jpg")),
         ("plot writes a folder. Name one, and --format png", ("-o", "a.png")),

@@ -36,7 +36,7 @@ def test_pages_and_what_is_not_there(client, server, ids):
     nothing = ("/data/xyz", f"/models/{32 * '0'}", "/nowhere", "/static/..%2fpage.css", "/static/page.html")
     for place in (*nothing, "/static/%2e%2e/api.py", "/static/nothing.js", "/static/"):
         got = client.get(place, headers=PEOPLE)
-        assert (got.status_code, "There is nothing here" in got.text) == (404, True)
+        assert (got.status_code, "Page not found" in got.text) == (404, True)
         assert got.headers["cache-control"] == "no-store"
         assert client.get(place).json()["error"]
     # What belongs to somebody else is not there, as a page and beside a model.
@@ -44,7 +44,7 @@ def test_pages_and_what_is_not_there(client, server, ids):
         assert stranger.get(f"/data/{data}", headers=PEOPLE).status_code == 404
         for what in ("figures", "figures/scores", "report", "results", "code"):
             got = stranger.get(f"{API}/models/{ids['pca']}/{what}?data={data}")
-            assert (got.status_code, got.json()["error"]) == (404, "You have no data of this id.")
+            assert (got.status_code, got.json()["error"]) == (404, "You have no data with this id.")
         for what in ("pictures", "width"):
             assert stranger.get(f"{API}/data/{data}/{what}").status_code == 404
         got = stranger.post(f"{API}/faces/{ids['faces']}/enroll?agreed=true&data={data}")

@@ -10,21 +10,9 @@ from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, asked
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
+from gramian.plots.registry import FIGURES, available
 
-# What can be drawn, and what that takes.
-TAKES = {
-    "scree": "a PCA, KernelPCA or Whitener, or a model of faces",
-    "eigenvalues": "a PCA, KernelPCA or Whitener, or a model of faces",
-    "scores": "a PCA or KernelPCA, and DATA",
-    "loadings": "a PCA of a table",
-    "biplot": "a PCA of a table with two components, and DATA",
-    "correlation-circle": "a PCA of a table with two components, and DATA",
-    "components": "a PCA of pictures, or a model of faces",
-    "reconstructions": "a PCA or KernelPCA of pictures, and DATA",
-    "contours": "a PCA or KernelPCA of two columns, and DATA",
-    "whitening": "a Whitener, and DATA",
-    "face-scores": "a model of faces",
-}
+BY_NAME = {figure.name: figure for figure in FIGURES}
 FORMATS = ("svg", "png", "pdf", "html")
 
 
@@ -35,7 +23,7 @@ def plot(
         str | None,
         argument("DATA", "Rows to draw, read as by transform."),
     ] = None,
-    what: str | None = asked("A,B,..", f"Figures: {', '.join(TAKES)}. [all that the model and DATA give]"),
+    what: str | None = asked("A,B,..", f"Figures: {', '.join(BY_NAME)}. [all that the model and DATA allow]"),
     color: str | None = asked(
         "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"
     ),
@@ -51,10 +39,8 @@ def plot(
     intervals that are guaranteed, scores with their groups, loadings, pictures. Files of an earlier call are
     replaced. Of .html files the scores have a table that shows the rows selected with the pointer.
     """
-    from gramian.plots.registry import drawable
-
     check_choice("--format", kind, FORMATS)
-    asked = None if what is None else [check_choice("--what", name, tuple(TAKES)) for name in what.split(",")]
+    names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
     folder = Path(out)
     if folder.suffix[1:] in FORMATS:
         raise ParameterError(f"-o {out}: plot writes a folder. Name one, and --format {folder.suffix[1:]}.")
@@ -69,14 +55,16 @@ def plot(
         raise ParameterError(
             "--color is a column of DATA, which is not given. Name its file after the model."
         )
-    figures = drawable(fitted, table, color=color, x=x, y=y, linked=kind == "html")
-    for name in asked or ():
+    figures = {figure.name: figure for figure in available(fitted, table)}
+    for name in names:
         if name not in figures:
-            raise ParameterError(f"--what {name} takes {TAKES[name]}. Here there are: {', '.join(figures)}.")
+            raise ParameterError(
+                f"--what {name} needs {BY_NAME[name].needs}. Available: {', '.join(figures)}."
+            )
     files = []
     with progress("drawing"):
-        for name in asked or figures:
-            drawn = figures[name]()
+        for name in names or figures:
+            drawn = figures[name].draw(fitted, table, color=color, x=x, y=y, linked=kind == "html")
             folder.mkdir(parents=True, exist_ok=True)
             drawn.save(folder / f"{name}.{kind}")
             files.append(str(folder / f"{name}.{kind}"))

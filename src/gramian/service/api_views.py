@@ -1,4 +1,4 @@
-"""What can be asked by who would rather look: examples, figures, reports and kernels, under /api/v1."""
+"""The routes under /api/v1 that show: examples, figures, reports, galleries and kernels."""
 
 from __future__ import annotations
 
@@ -9,46 +9,60 @@ from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import Response
 
-from gramian.service.api import Id, Whose, data_part, facts_of, sent_part, somebody
-from gramian.service.media import sent, written
+from gramian.service.api import CurrentVisitor, Id, data_payload, ensure_visitor, facts_of, upload_payload
+from gramian.service.media import output_path, send_file
 from gramian.service.problems import Refusal, responses
-from gramian.service.schemas import ID, Asked, Drawn, FigureNames, ItemFacts, Kind, Reading, Shown
-from gramian.service.state import Here, State, look
+from gramian.service.schemas import (
+    ID,
+    DataQuery,
+    FigureNames,
+    FigureQuery,
+    ItemFacts,
+    KernelQuery,
+    Kind,
+    Reading,
+)
+from gramian.service.state import AppState, State, describe
 from gramian.service.visitors import Visitor
 
 views = APIRouter(prefix="/api/v1", responses=responses())
 EXAMPLES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
-SEARCHED = 0.7  # of the time for a request: the rest is for shrinking and drawing what was found
-PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}}}
+SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
 
 
-async def answered(here: State, order: dict[str, Any], kind: str, called: str | None = None) -> Response:
-    """Send what a process writes, perhaps as a file to be kept."""
-    async with written(here.work) as path:
-        await here.quick.ask(order | {"answer": {"path": str(path), "name": "the answer"}})
-        return sent(path, kind, called)
+def produces(kind: str) -> dict[str, Any]:
+    """Return the OpenAPI description of a response."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {}}}}}
 
 
-async def made(
-    request: Request, here: State, visitor: Visitor | None, order: dict[str, Any], kind: Kind, name: str
+async def send_answer(
+    state: State, order: dict[str, Any], kind: str, filename: str | None = None
+) -> Response:
+    """Send a file that a worker writes, perhaps as a download."""
+    async with output_path(state.work) as path:
+        await state.quick.ask(order | {"answer": {"path": str(path), "name": "the answer"}})
+        return send_file(path, kind, filename)
+
+
+async def create_item(
+    request: Request, state: State, visitor: Visitor | None, order: dict[str, Any], kind: Kind, name: str
 ) -> ItemFacts:
-    """Put what a process makes on the visitor's shelf."""
+    """Store a file that a worker writes as an item of the visitor."""
     if visitor is not None:
-        visitor.shelf.check_room(0)
-    async with written(here.work, Path(name).suffix) as path:
-        part = sent_part(path, name)
-        facts = await here.quick.ask(order | {"answer": part})
+        visitor.storage.check_space(0)
+    async with output_path(state.work, Path(name).suffix) as path:
+        answer = upload_payload(path, name)
+        facts = await state.quick.ask(order | {"answer": answer})
         if kind == "data":
-            facts = await here.quick.ask(look(kind, part, draft=True))
-        visitor = await somebody(request, here, visitor)
-        item = visitor.shelf.put(path, kind, name, facts)
-        return facts_of(item, facts)
+            facts = await state.quick.ask(describe(kind, answer, draft=True))
+        visitor = await ensure_visitor(request, state, visitor)
+        return facts_of(visitor.storage.put(path, kind, name, facts), facts)
 
 
-def parts_of(here: State, visitor: Visitor | None, id: str, shown: Shown) -> dict[str, Any]:
-    """Return what a process must know of a model, and of data beside it."""
-    data = None if shown.data is None else data_part(here, visitor, shown.data, shown)
-    return {"model": here.reach(visitor).part("model", id), "data": data}
+def view_payload(state: State, visitor: Visitor | None, id: str, query: DataQuery) -> dict[str, Any]:
+    """Return what a worker needs to show a model, and data with it."""
+    data = None if query.data is None else data_payload(state, visitor, query.data, query)
+    return {"model": state.visible_to(visitor).payload("model", id), "data": data}
 
 
 # ------------------------------------------------------------------ data
@@ -56,80 +70,85 @@ def parts_of(here: State, visitor: Visitor | None, id: str, shown: Shown) -> dic
 
 @views.post("/examples/{name}", status_code=201)
 async def add_example(
-    request: Request, here: Here, visitor: Whose, name: Literal["digits", "circle", "faces"]
+    request: Request, state: AppState, visitor: CurrentVisitor, name: Literal["digits", "circle", "faces"]
 ) -> ItemFacts:
-    """Get data to try things on: handwritten digits, two rings, or drawn faces. It is then yours."""
-    return await made(request, here, visitor, {"do": "example", "name": name}, "data", EXAMPLES[name])
+    """Add example data to your items: handwritten digits, two rings, or drawn faces."""
+    order = {"do": "example", "name": name}
+    return await create_item(request, state, visitor, order, "data", EXAMPLES[name])
 
 
-@views.get("/examples/door/{who}", response_class=Response, responses=PNG)
-async def at_the_door(here: Here, who: Literal["known", "stranger", "house"]) -> Response:
-    """Return a picture for a model of the drawn faces: somebody it may know, a stranger, or a house."""
-    return await answered(here, {"do": "visitor at the door", "who": who}, "image/png")
+@views.get("/examples/door/{who}", **produces("image/png"))
+async def example_visitor(state: AppState, who: Literal["known", "stranger", "house"]) -> Response:
+    """Return a test picture for the drawn faces: a known person, a stranger, or a house."""
+    return await send_answer(state, {"do": "example visitor", "who": who}, "image/png")
 
 
 @views.get("/data/{id}/width")
-async def width(here: Here, visitor: Whose, id: Id, reading: Annotated[Reading, Query()]) -> dict[str, float]:
-    """Return the median distance between rows: a first guess of a kernel's sigma."""
-    return await here.quick.ask({"do": "width", "data": data_part(here, visitor, id, reading)})
+async def width(
+    state: AppState, visitor: CurrentVisitor, id: Id, reading: Annotated[Reading, Query()]
+) -> dict[str, float]:
+    """Return the median distance between rows, a first guess of a kernel's sigma."""
+    return await state.quick.ask({"do": "width", "data": data_payload(state, visitor, id, reading)})
 
 
-@views.get("/data/{id}/pictures", response_class=Response, responses=PNG)
-async def pictures(here: Here, visitor: Whose, id: Id) -> Response:
-    """Return some of the pictures of data, on one sheet."""
-    return await answered(here, {"do": "sheet", "data": here.reach(visitor).part("data", id)}, "image/png")
+@views.get("/data/{id}/pictures", **produces("image/png"))
+async def pictures(state: AppState, visitor: CurrentVisitor, id: Id) -> Response:
+    """Return some of the pictures on one sheet."""
+    data = state.visible_to(visitor).payload("data", id)
+    return await send_answer(state, {"do": "sheet", "data": data}, "image/png")
 
 
 # ------------------------------------------------------------------ models
 
 
 @views.get("/models/{id}/figures")
-async def figure_names(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> FigureNames:
-    """Say which figures there are of a model, with data beside it or without."""
-    return FigureNames(**await here.quick.ask({"do": "figures", **parts_of(here, visitor, id, shown)}))
+async def figure_names(
+    state: AppState, visitor: CurrentVisitor, id: Id, query: Annotated[DataQuery, Query()]
+) -> FigureNames:
+    """List the figures of a model, with data or without."""
+    return FigureNames(**await state.quick.ask({"do": "figures", **view_payload(state, visitor, id, query)}))
 
 
-@views.get(
-    "/models/{id}/figures/{name}",
-    response_class=Response,
-    responses={200: {"content": {"application/json": {}}}},
-)
+@views.get("/models/{id}/figures/{name}", **produces("application/json"))
 async def figure(
-    here: Here,
-    visitor: Whose,
+    state: AppState,
+    visitor: CurrentVisitor,
     id: Id,
     name: Annotated[str, InPath(pattern="^[a-z-]{1,40}$")],
-    drawn: Annotated[Drawn, Query()],
+    query: Annotated[FigureQuery, Query()],
 ) -> Response:
-    """Return a figure: `spec`, which Vega-Lite draws, or `png`, a picture in base64."""
-    order = {"do": "figure", "name": name, **parts_of(here, visitor, id, drawn)}
-    return await answered(
-        here, order | {"x": drawn.x, "y": drawn.y, "color": drawn.color}, "application/json"
-    )
+    """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64."""
+    order = {"do": "figure", "name": name, **view_payload(state, visitor, id, query)}
+    options = {"x": query.x, "y": query.y, "color": query.color}
+    return await send_answer(state, order | options, "application/json")
 
 
-@views.get("/models/{id}/report", response_class=Response, responses={200: {"content": {"text/html": {}}}})
-async def report(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> Response:
-    """Download the page that explains a model, better with the data it was fitted to."""
-    order = {"do": "report", **parts_of(here, visitor, id, shown)}
-    return await answered(here, order, "text/html; charset=utf-8", "report.html")
+@views.get("/models/{id}/report", **produces("text/html"))
+async def report(
+    state: AppState, visitor: CurrentVisitor, id: Id, query: Annotated[DataQuery, Query()]
+) -> Response:
+    """Download the report of a model. With its data it shows scores and unusual rows."""
+    order = {"do": "report", **view_payload(state, visitor, id, query)}
+    return await send_answer(state, order, "text/html; charset=utf-8", "report.html")
 
 
-@views.get(
-    "/models/{id}/results", response_class=Response, responses={200: {"content": {"application/zip": {}}}}
-)
-async def results(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> Response:
-    """Download what `gramian fit -o` writes, as a .zip: model, tables, figures and pages."""
-    if shown.data is None:
-        raise Refusal(422, "A folder of results is about data.", "Add ?data=ID.")
-    order = {"do": "results", **parts_of(here, visitor, id, shown)}
-    return await answered(here, order, "application/zip", "results.zip")
+@views.get("/models/{id}/results", **produces("application/zip"))
+async def results(
+    state: AppState, visitor: CurrentVisitor, id: Id, query: Annotated[DataQuery, Query()]
+) -> Response:
+    """Download the output of `gramian fit -o` as a .zip: model, tables, figures and pages."""
+    if query.data is None:
+        raise Refusal(422, "A folder of results needs data.", "Add ?data=ID.")
+    order = {"do": "results", **view_payload(state, visitor, id, query)}
+    return await send_answer(state, order, "application/zip", "results.zip")
 
 
 @views.get("/models/{id}/code")
-async def code(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query()]) -> dict[str, str]:
-    """Return the Python that fits such a model again."""
-    return await here.quick.ask({"do": "code", **parts_of(here, visitor, id, shown)})
+async def code(
+    state: AppState, visitor: CurrentVisitor, id: Id, query: Annotated[DataQuery, Query()]
+) -> dict[str, str]:
+    """Return Python code that fits the same model."""
+    return await state.quick.ask({"do": "code", **view_payload(state, visitor, id, query)})
 
 
 # ------------------------------------------------------------------ faces and kernels
@@ -138,21 +157,23 @@ async def code(here: Here, visitor: Whose, id: Id, shown: Annotated[Shown, Query
 @views.post("/faces/{id}/enroll", status_code=201)
 async def enroll(
     request: Request,
-    here: Here,
-    visitor: Whose,
+    state: AppState,
+    visitor: CurrentVisitor,
     id: Id,
     data: Annotated[str, Query(pattern=ID)],
-    agreed: Annotated[bool, Query(description="That the people on the pictures agree.")] = False,
+    agreed: Annotated[bool, Query(description="The people in the pictures consent.")] = False,
 ) -> ItemFacts:
-    """Make a gallery of your own of people whose pictures are in folders, one for each."""
+    """Create a gallery of the people in pictures, one folder for each person."""
     if not agreed:
-        raise Refusal(422, "People must agree to be recognised.", "Ask them; then add &agreed=true.")
-    order = {"do": "enroll", **parts_of(here, visitor, id, Shown(data=data))}
-    return await made(request, here, visitor, order, "gallery", "people.gallery")
+        raise Refusal(
+            422, "People must consent to being recognised.", "Ask them first, then add &agreed=true."
+        )
+    order = {"do": "enroll", **view_payload(state, visitor, id, DataQuery(data=data))}
+    return await create_item(request, state, visitor, order, "gallery", "people.gallery")
 
 
 @views.post("/kernels")
-async def kernel(here: Here, asked: Asked) -> dict[str, Any]:
-    """Say whether a function is a kernel, with the proof, or with points that refute it and their figure."""
-    seconds = SEARCHED * here.limits.worker_seconds
-    return await here.quick.ask({"do": "kernel", "seconds": seconds, **asked.model_dump()})
+async def kernel(state: AppState, query: KernelQuery) -> dict[str, Any]:
+    """Check whether a function is a kernel: return a proof, or a counterexample with its figure."""
+    seconds = SEARCHED * state.limits.worker_seconds
+    return await state.quick.ask({"do": "kernel", "seconds": seconds, **query.model_dump()})

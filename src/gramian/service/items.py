@@ -1,330 +1,163 @@
-"""Where models, galleries and tables are kept, under names that the server makes.
+"""Records of models, galleries and data: a short description for lists, and a file with all facts.
 
-An item is a file, a file with all facts of it, and a description that names both. The description is written
-last and at once: a crash leaves what was there before, and perhaps files that no description names, which the
-next start removes. The server only removes names that it made itself, and never follows a link.
+A description is read from disk, where anybody may have changed it: this module checks it.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import os
 import re
-import secrets
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gramian.checks import amount
-from gramian.errors import FULL, FileError
-from gramian.service.descriptions import (
-    FILE,
-    LONGEST_FACTS,
-    Description,
-    Summary,
-    read_description,
-    read_facts,
-    summary_of,
-)
-from gramian.service.logs import LOG
-from gramian.service.problems import Refusal
-from gramian.service.schemas import ID, PLURALS, Kind, Reading
-from gramian.store.atomic import atomic_write, sync_folder
+from pydantic import BaseModel, ConfigDict, Field
 
-Whose = Literal["yours", "kept", "given"]
-UNFINISHED = 60.0  # seconds after which a file without a description is none that is being saved
-TEMPORARY = re.compile(r"\.gramian-[0-9a-f]{16}\.tmp")
-OWN = re.compile(rf"{FILE}|[0-9a-f]{{32}}\.json|{TEMPORARY.pattern}")
+from gramian.errors import shortened
+from gramian.service.bodies import check_depth, strict_json
+from gramian.service.schemas import ID, Kind, Reading
+
+Ownership = Literal["yours", "kept", "given"]
+LONGEST_FACTS = 4 << 20  # bytes of the facts of an item
+LONGEST_DESCRIPTION = 256 << 10  # bytes; the longest URL, which sets the reading options, is shorter
+FILE = r"[0-9a-f]{32}-[0-9a-f]{8}(\.[a-z0-9]{1,10})?"
 
 
-@dataclass(frozen=True)
-class Item:
-    """Something that is kept. Nothing in it can be changed.
+class Stored(BaseModel):
+    """Is read strictly: every field is known, of its type, and finite."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ModelSummary(Stored):
+    """What lists show of a model."""
+
+    kind: str = Field(max_length=100)
+    n_components: int | None = None
+    n_features: int | None = None
+    n_samples: int | None = None
+
+
+class Summary(Stored):
+    """What lists show of an item: sizes, and why it cannot be used."""
+
+    rows: int | None = None
+    columns: int | None = None
+    picture_shape: tuple[int, ...] | None = Field(default=None, max_length=8)
+    model: ModelSummary | None = None
+    people_count: int | None = None
+    problem: str | None = Field(default=None, max_length=200)
+    error: str | None = Field(default=None, max_length=200)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the known fields for JSON."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class Item(Stored):
+    """A model, a gallery or data on the server. It cannot be changed, only replaced.
 
     Attributes
     ----------
-    id : str
-    kind : {"model", "gallery", "data"}
-    name : str
-        What a person calls it.
+    id, kind, name
     created : float
         Seconds since 1970.
     bytes : int
     file : str
-        Its name in the folder; the path of what the server was started with.
+        Its name in the folder; for an item of the command line its path.
+    details : str
+        All facts: the name of their file; for an item of the command line the facts themselves, as JSON.
+    owner : str or None
+        The visitor who added it.
     summary : Summary
-        What a list says of it.
     reading : Reading
         Which part of data is read, and how.
-    details : str
-        All facts: the name of their file; of what the server was started with the facts themselves, as JSON.
-    owner : str or None
-        The visitor who put it there.
     whose : {"yours", "kept", "given"}
-        A visitor's own, everybody's by ``--store``, or what the server was started with.
+        A visitor's own, shared through ``--store``, or from the command line. It is not written to disk.
     """
 
-    id: str
+    id: str = Field(pattern=ID)
     kind: Kind
-    name: str
-    created: float
-    bytes: int
+    name: str = Field(min_length=1, max_length=200)
+    created: float = Field(ge=0)
+    bytes: int = Field(ge=0)
     file: str
-    summary: Summary = field(default_factory=Summary)
-    reading: Reading = field(default_factory=Reading)
     details: str = "{}"
-    owner: str | None = None
-    whose: Whose = "yours"
+    owner: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    summary: Summary = Summary()
+    reading: Reading = Reading()
+    whose: Ownership = "yours"
 
-    def part(self, folder: Path) -> dict[str, Any]:
-        """Return what a process must know of it, in a new dict."""
+    def payload(self, folder: Path) -> dict[str, Any]:
+        """Return what a worker needs to open it, as a new dict."""
         given = self.whose == "given"
         path = Path(self.file) if given else folder / self.file
         reading = self.reading.model_dump(exclude_defaults=True)
-        known = {"path": str(path), "name": self.name, "kind": path.suffix, "given": given}
-        return known | {"reading": reading}
+        return {"path": str(path), "name": self.name, "kind": path.suffix, "given": given, "reading": reading}
+
+    def description(self) -> str:
+        """Return what is written to disk."""
+        return self.model_dump_json(exclude_defaults=True, exclude={"whose"})
 
 
-class Shelf:
-    """A folder of items.
+def summary_of(kind: Kind, facts: dict[str, Any]) -> Summary:
+    """Return the summary of an item with these facts.
 
-    Parameters
-    ----------
-    folder : Path
-    whose : {"yours", "kept"}
-    most, bytes : int, optional
-        How many items it takes, and how many bytes.
+    Raises
+    ------
+    ValueError
+        If the facts are of other types.
     """
-
-    def __init__(
-        self, folder: Path, whose: Whose = "yours", most: float = math.inf, bytes: float = math.inf
-    ) -> None:
-        self.folder, self.whose, self.most, self.bytes = folder, whose, most, bytes
-        self._odd: set[str] = set()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-    def items(self, kind: Kind | None = None) -> list[Item]:
-        """Return what is kept, the oldest first; only short descriptions are read."""
-        known = [item for id in _ids(dict(self._own())) if (item := self._read(id)) is not None]
-        return sorted((i for i in known if kind in (None, i.kind)), key=lambda item: item.created)
-
-    def get(self, kind: Kind, id: str) -> Item | None:
-        """Return one item, or None."""
-        item = self._read(id) if re.fullmatch(ID, id) else None
-        return item if item is not None and item.kind == kind else None
-
-    def facts(self, item: Item) -> dict[str, Any]:
-        """Return all that is known of an item; its summary where that cannot be read."""
-        try:
-            return read_facts(self.folder / item.details)
-        except (OSError, ValueError) as error:
-            self._warn(item.details, error)
-            return item.summary.plain()
-
-    def _own(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield the files that the server made, with what the system knows of them."""
-        with suppress(FileNotFoundError), os.scandir(self.folder) as entries:
-            for entry in entries:
-                if OWN.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                    with suppress(FileNotFoundError):
-                        yield entry.name, entry.stat(follow_symlinks=False)
-
-    def _read(self, id: str) -> Item | None:
-        path = self.folder / f"{id}.json"
-        try:
-            description = read_description(path, id)
-        except (OSError, ValueError) as error:
-            if os.path.lexists(path):
-                self._warn(path.name, error)
-            return None
-        file = self.folder / description.file
-        if file.is_symlink() or not file.is_file():
-            return None
-        return self._item(description)
-
-    def _item(self, description: Description) -> Item:
-        return Item(
-            whose=self.whose, **{name: getattr(description, name) for name in Description.model_fields}
-        )
-
-    def _warn(self, name: str, error: Exception) -> None:
-        if name not in self._odd:
-            self._odd.add(name)
-            why = " ".join(str(error).split())[:300]
-            LOG.warning(f"{self.folder / name} is skipped, and stays: {why}")
-
-    # ------------------------------------------------------------ changes
-
-    def check_room(self, more: int, instead: Item | None = None) -> None:
-        """Raise unless there is room for one item of some more bytes, perhaps instead of another.
-
-        Raises
-        ------
-        Refusal
-            413 for a visitor's own shelf, 507 for everybody's.
-        """
-        sizes = {name: stat.st_size for name, stat in self._own()}
-        if instead is not None:
-            for name in (f"{instead.id}.json", instead.file, instead.details):
-                sizes.pop(name, None)
-        if len(_ids(sizes)) < self.most and sum(sizes.values()) + more <= self.bytes:
-            return
-        if self.whose == "yours":
-            text = f"You may keep {self.most} things of together {self.bytes:,} bytes."
-            raise Refusal(413, text, "Delete something first.")
-        raise Refusal(
-            507,
-            f"The store takes {self.most:,} models of together {amount(self.bytes)}: "
-            "there is no room for another.",
-            "Delete one that you put there, or upload it for yourself with keep=false.",
-        )
-
-    def put(
-        self,
-        source: Path,
-        kind: Kind,
-        name: str,
-        facts: dict[str, Any],
-        instead: Item | None = None,
-        owner: str | None = None,
-    ) -> Item:
-        """Take a file in, perhaps instead of what an item was, whose owner stays.
-
-        Raises
-        ------
-        Refusal
-            If there is no room, or the description is too long; then nothing has changed.
-        """
-        id = secrets.token_hex(16) if instead is None else instead.id
-        stem = f"{id}-{secrets.token_hex(4)}"
-        description = Description(
-            id=id,
-            kind=kind,
-            name=name,
-            created=time.time(),
-            bytes=source.stat().st_size,
-            file=f"{stem}{source.suffix}",
-            details=f"{stem}.facts",
-            owner=owner if instead is None else instead.owner,
-            summary=summary_of(kind, facts),
-            reading=Reading(**facts.get("reading", {})),
-        )
-        text = json.dumps(facts, allow_nan=False).encode()
-        if len(text) > LONGEST_FACTS:
-            raise Refusal(413, "There is too much to say of it.", "Give columns or people shorter names.")
-        self.check_room(description.bytes + len(text), instead)
-        try:
-            with open(source, "rb") as opened:
-                os.fsync(opened.fileno())
-            os.replace(source, self.folder / description.file)
-            self._describe(description, text)
-        except OSError as error:
-            self._unlink(description.details)
-            with suppress(OSError):  # it may be another visitor's item, which stays as it was
-                os.replace(self.folder / description.file, source)
-            full = isinstance(error, FileError) or error.errno in FULL
-            why = "there is no room on the server's disk" if full else "the server's disk refused it"
-            raise Refusal(507, f"Nothing was saved: {why}.", "What was there before is unchanged.") from error
-        sync_folder(self.folder)
-        if instead is not None:
-            self._unlink(instead.file, instead.details)
-        return self._item(description)
-
-    def _describe(self, description: Description, facts: bytes) -> None:
-        """Write all facts, and then the description, which names them."""
-        for name, text in (
-            (description.details, facts),
-            (f"{description.id}.json", description.model_dump_json(exclude_defaults=True).encode()),
-        ):
-            with atomic_write(self.folder / name, mode=0o600) as file:
-                file.write(text)
-
-    def _unlink(self, *names: str) -> None:
-        for name in names:
-            path = self.folder / name
-            if OWN.fullmatch(name) and not path.is_symlink():
-                path.unlink(missing_ok=True)
-
-    def remove(self, item: Item) -> None:
-        """Remove an item and its files."""
-        self._unlink(f"{item.id}.json", item.file, item.details)
-
-    def clear(self) -> None:
-        """Remove all items, and the folder if nothing else is in it."""
-        self._unlink(*(name for name, _ in self._own()))
-        with suppress(OSError):
-            self.folder.rmdir()
-
-    def tidy(self) -> None:
-        """Remove what a crash has left.
-
-        A description that cannot be read may be of a newer version: it stays, and so do its files.
-        """
-        files = dict(self._own())
-        ids = _ids(files)
-        items = self.items()
-        names = {f"{id}.json" for id in ids} | {name for item in items for name in (item.file, item.details)}
-        unread = set(ids) - {item.id for item in items}
-        for name, stat in files.items():
-            theirs = name in names or name[:32] in unread
-            if not theirs and time.time() - stat.st_mtime > UNFINISHED:
-                self._unlink(name)
+    if "error" in facts:
+        return Summary(error=shortened(facts["error"]))
+    if kind == "gallery":
+        return Summary(people_count=len(facts.get("people", ())))
+    if kind == "model":
+        model = facts.get("model", {})
+        return Summary(model=ModelSummary(**{name: model.get(name) for name in ModelSummary.model_fields}))
+    shape, problem = facts.get("picture_shape"), facts.get("problem")
+    return Summary(
+        rows=facts.get("rows"),
+        columns=facts.get("columns"),
+        picture_shape=None if shape is None else tuple(shape),
+        problem=None if problem is None else shortened(problem),
+    )
 
 
-def _ids(names: Iterable[str]) -> list[str]:
-    """Return the ids of the items that are described in files of these names."""
-    return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+def read_item(path: Path, id: str, whose: Ownership) -> Item:
+    """Read the description of an item.
+
+    Raises
+    ------
+    OSError, ValueError
+        If it cannot be read, was not written by this version, or names files of another item.
+    """
+    item = Item.model_validate_json(_read(path, LONGEST_DESCRIPTION))
+    files = item.file, item.details
+    if item.id != id or not all(name.startswith(id) and re.fullmatch(FILE, name) for name in files):
+        raise ValueError("it names files of another item")
+    return item.model_copy(update={"whose": whose})
 
 
-@dataclass(frozen=True)
-class Reach:
-    """What a visitor can see: what is theirs, what is everybody's, and what the server was started with."""
+def read_facts(path: Path) -> dict[str, Any]:
+    """Read all facts of an item.
 
-    own: Shelf | None
-    kept: Shelf | None
-    given: Sequence[Item]
+    Raises
+    ------
+    OSError, ValueError
+        If they cannot be read, or are not finite.
+    """
+    try:
+        facts = strict_json(_read(path, LONGEST_FACTS))
+        check_depth(facts)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(facts, dict):
+        raise ValueError("it is not an object")
+    return facts
 
-    @property
-    def shelves(self) -> Iterable[Shelf]:
-        """Those that can be changed."""
-        return [shelf for shelf in (self.own, self.kept) if shelf is not None]
 
-    def items(self, kind: Kind) -> list[Item]:
-        """Return all of a kind."""
-        given = [item for item in self.given if item.kind == kind]
-        return [*given, *(item for shelf in self.shelves for item in shelf.items(kind))]
-
-    def find(self, kind: Kind, id: str) -> tuple[Item, Shelf | None]:
-        """Return an item and where it is.
-
-        Raises
-        ------
-        Refusal
-            404 for what is not there, and for what is another visitor's.
-        """
-        for item in self.given:
-            if item.kind == kind and item.id == id:
-                return item, None
-        for shelf in self.shelves:
-            if (item_there := shelf.get(kind, id)) is not None:
-                return item_there, shelf
-        raise Refusal(
-            404,
-            f"You have no {kind} of this id.",
-            f"GET /api/v1/{PLURALS[kind]} lists what you have. It is yours by the cookie that came "
-            "with the answer to what you sent: send that along.",
-        )
-
-    def part(self, kind: Kind, id: str) -> dict[str, Any]:
-        """Return what a process must know of an item."""
-        item, shelf = self.find(kind, id)
-        return item.part(Path() if shelf is None else shelf.folder)
-
-    def described(self, kind: Kind, id: str) -> tuple[Item, dict[str, Any]]:
-        """Return an item, and all that is known of it in a new dict; as :meth:`find`."""
-        item, shelf = self.find(kind, id)
-        return item, json.loads(item.details) if shelf is None else shelf.facts(item)
+def _read(path: Path, longest: int) -> bytes:
+    if path.is_symlink() or not path.is_file():
+        raise ValueError("it is not a file")
+    if path.stat().st_size > longest:
+        raise ValueError(f"it is longer than {longest:,} bytes")
+    return path.read_bytes()
