@@ -44,6 +44,11 @@ def body_schema(kinds: Mapping[str, str], required: bool = True) -> dict[str, An
     return {"requestBody": {"required": required, "content": content}}
 
 
+def produces(*kinds: str) -> dict[str, Any]:
+    """Return the OpenAPI description of a response."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {} for kind in kinds}}}}
+
+
 @asynccontextmanager
 async def received(request: Request, kinds: Mapping[str, str], folder: Path) -> AsyncIterator[Path]:
     """Receive a body into a temporary file whose suffix gives its kind.

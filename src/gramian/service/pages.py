@@ -10,7 +10,8 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, FunctionLoader
 
 from gramian.checks import amount, counted, duration
-from gramian.service.api import CurrentVisitor, Id, may_change
+from gramian.service.api import Id
+from gramian.service.caller import CurrentCaller
 from gramian.service.items import Item
 from gramian.service.media import output_path
 from gramian.service.problems import Refusal
@@ -100,38 +101,37 @@ async def _vega(state: AppState) -> Response:
 
 
 @people.get("/")
-def start(request: Request, state: AppState, visitor: CurrentVisitor) -> HTMLResponse:
+def start(caller: CurrentCaller) -> HTMLResponse:
     """Return the start page, or the login."""
-    if not request.state.entered:
+    if not caller.request.state.entered:
         return page("login.html")
-    items = state.visible_to(visitor)
+    items, limits = caller.items, caller.state.limits
     return page(
         "start.html",
         data=items.items("data"),
         models=items.items("model"),
         galleries=items.items("gallery"),
-        changeable=lambda item: may_change(request, state, item),
-        limit=amount(state.limits.upload_bytes),
-        idle=duration(state.limits.idle_seconds),
+        changeable=caller.may_change,
+        limit=amount(limits.upload_bytes),
+        idle=duration(limits.idle_seconds),
     )
 
 
 @people.get("/data/{id}")
-def data(state: AppState, visitor: CurrentVisitor, id: Id) -> Response:
+def data(caller: CurrentCaller, id: Id) -> Response:
     """Return the page of data."""
-    item, facts = state.visible_to(visitor).with_facts("data", id)
+    item, facts = caller.items.with_facts("data", id)
     return page("data.html", item=item, facts=facts)
 
 
 @people.get("/models/{id}")
 def model(
-    state: AppState,
-    visitor: CurrentVisitor,
+    caller: CurrentCaller,
     id: Id,
     chosen: Annotated[str | None, Query(alias="data", pattern=ID)] = None,
 ) -> Response:
     """Return the page of a model, perhaps with data to plot."""
-    items = state.visible_to(visitor)
+    items = caller.items
     item, facts = items.with_facts("model", id)
     known = facts.get("model", {})
     galleries = items.items("gallery") if known.get("kind") == "FaceSpace" else []

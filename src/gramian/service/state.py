@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from gramian.service.item_storage import ItemStorage, VisibleItems
+from gramian.service.item_storage import ItemStorage
 from gramian.service.items import Item, summary_of
 from gramian.service.jobs import FINISHED_KEPT, Job
 from gramian.service.logs import LOG
@@ -76,10 +76,6 @@ class State:
         await self.quick.end()
         await self.fits.end()
         empty_work(self.work)
-
-    def visible_to(self, visitor: Visitor | None) -> VisibleItems:
-        """Return the items that a visitor can see."""
-        return VisibleItems(None if visitor is None else visitor.storage, self.shared, self.sources)
 
     def start_fit(self, visitor: Visitor, name: str, order: Said) -> Job:
         """Start a fit whose model the visitor will own.
