@@ -54,7 +54,7 @@ def test_a_model_of_faces(folder, gramian):
     ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
     assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
     ran = gramian("plot", "f.gramian", "faces.npz::X")
-    assert (ran.code, "drawn without DATA" in ran.err) == (2, True)
+    assert (ran.code, "take no DATA" in ran.err) == (2, True)
 
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model, gramian):
@@ -63,9 +63,9 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model
         ("--what components needs a PCA or FaceSpace of pictures", ("flowers.csv", "--what", "components")),
         ("--what pie is not known", ("--what", "pie")),
         ("--format jpg is not known", ("--format", "jpg")),
-        ("plot writes a folder. Name one, and --format png", ("-o", "a.png")),
-        ("--color is a column of DATA, which is not given", ("--color", "species")),
-        ("are two colours for a point", ("flowers.csv", "--color", "flower", "--label", "species")),
+        ("plot writes a folder. Name a folder, and use --format png", ("-o", "a.png")),
+        ("--color names a column of DATA", ("--color", "species")),
+        ("both set the colour", ("flowers.csv", "--color", "flower", "--label", "species")),
         ("x=9 must be a whole number from 1 to 3", ("flowers.csv", "--what", "scores", "--x", "PC9")),
     ):
         ran = gramian("plot", "m.gramian", *arguments)

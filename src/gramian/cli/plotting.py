@@ -25,35 +25,37 @@ def plot(
     ] = None,
     what: str | None = asked("A,B,..", f"Figures: {', '.join(BY_NAME)}. [all that the model and DATA allow]"),
     color: str | None = asked(
-        "COLUMN", "Column that points are coloured by; may hold text. [that of --label]"
+        "COLUMN", "Column that sets the colour of points; may hold text. [that of --label]"
     ),
-    x: str = asked("PC1", "Component across, such as PC3; for whitening the number of a column. [1]", "1"),
-    y: str = asked("PC2", "Component upwards; for whitening a column. [2]", "2"),
+    x: str = asked("PC1", "Component on the X axis, such as PC3; for whitening a column number. [1]", "1"),
+    y: str = asked("PC2", "Component on the Y axis; for whitening a column number. [2]", "2"),
     kind: str = asked("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
-    out: str = asked("FOLDER", "Where the figures go. [figures]", "figures"),
+    out: str = asked("FOLDER", "Output folder. [figures]", "figures"),
     as_json: JsonFlag = False,
 ) -> None:
     """Draw a saved model.
 
-    A file for each figure: what components carry and what rules say of their number, eigenvalues in the
-    intervals that are guaranteed, scores with their groups, loadings, pictures. Files of an earlier call are
-    replaced. Of .html files the scores have a table that shows the rows selected with the pointer.
+    Writes one file for each figure, such as explained variance, eigenvalues with error bounds, scores and
+    loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows that
+    you select with the pointer.
     """
     check_choice("--format", kind, FORMATS)
     names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
     folder = Path(out)
     if folder.suffix[1:] in FORMATS:
-        raise ParameterError(f"-o {out}: plot writes a folder. Name one, and --format {folder.suffix[1:]}.")
+        raise ParameterError(
+            f"-o {out}: plot writes a folder. Name a folder, and use --format {folder.suffix[1:]}."
+        )
     check_place(folder)
     fitted = read_model(model)
     table = None
     if data is not None and hasattr(fitted, "face_scores_"):
-        raise ParameterError("A model of faces is drawn without DATA. Leave it out.")
+        raise ParameterError("Figures of a face model take no DATA. Leave it out.")
     if data is not None:
         table, color = _read(data, reading, fitted, color)
     elif color is not None:
         raise ParameterError(
-            "--color is a column of DATA, which is not given. Name its file after the model."
+            "--color names a column of DATA, but there is no DATA. Add its file after the model."
         )
     figures = {figure.name: figure for figure in available(fitted, table)}
     for name in names:
@@ -76,8 +78,6 @@ def _read(data: str, reading: Reading, fitted: Any, color: str | None) -> tuple[
     if color in list(getattr(fitted, "feature_names_in_", ())):
         return read_new_data(data, reading, fitted), color
     if color is not None and reading.labelled:
-        raise ParameterError(
-            f"--color {color} and labels are two colours for a point. Leave out one of them."
-        )
+        raise ParameterError(f"--color {color} and the labels both set the colour. Leave out one of them.")
     table = read_new_data(data, reading if color is None else replace(reading, label=color), fitted)
     return table, None if table.labels is None else table.label_name or table.labels

@@ -16,7 +16,6 @@ Examples
 
 from typing import Any
 
-from gramian.plots.pixels import Picture
 from gramian.plots.registry import FUNCTIONS, function_of
 
 PUBLIC = sorted(FUNCTIONS.keys() - {"compared_contours", "sample_reconstructions"})

@@ -120,6 +120,7 @@ FUNCTIONS = {
     name: f"{module}:{name}"
     for module, name in (
         *(figure.function.split(":") for figure in FIGURES if figure.is_public),
+        ("pixels", "Picture"),
         ("images", "reconstructions"),
         ("contours", "kernel_contours"),
         ("curves", "selection"),
