@@ -36,8 +36,8 @@ def plot(
     """Draw a saved model.
 
     Writes one file for each figure, such as explained variance, eigenvalues with error bounds, scores and
-    loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows that
-    you select with the pointer.
+    loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
+    that you select with the pointer.
     """
     check_choice("--format", kind, FORMATS)
     names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
