@@ -168,7 +168,7 @@ class _Place:
     """Where rows that were mapped back go: a folder of pictures, or a table; bad places are refused."""
 
     def __init__(self, fitted: Any, out: str, as_json: bool, *inputs: str) -> None:
-        from gramian.report import pictures, reconstruction
+        from gramian.report import picture_folder, reconstruction
 
         self.fitted, self.out = fitted, out
         shape = getattr(fitted, "picture_shape_", None)

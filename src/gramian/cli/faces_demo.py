@@ -110,7 +110,7 @@ def _draw(folder: Path) -> None:
 
 
 def _save(pixels: Any, path: Path) -> None:
-    from gramian.plots.pictures import Picture
+    from gramian.plots.pixels import Picture
 
     path.parent.mkdir(parents=True, exist_ok=True)
     Picture(pixels).save(path)

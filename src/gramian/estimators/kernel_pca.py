@@ -60,7 +60,7 @@ from gramian.estimators.inputs import (
     streams,
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
-from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
+from gramian.estimators.landmarks import ByFeatures, some_of
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.estimators.sklearn_hints import (
@@ -78,9 +78,10 @@ from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import DaskRows, is_dask
 from gramian.rows.device import sent_to, tile_length
+from gramian.solvers.names import solver_names
 from gramian.store import Array, Given
 
-SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
+SOLVERS = ("auto", *solver_names("KernelPCA"))
 RULES = ("parallel", "cv")
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 BLOCK = 480  # new rows mapped at a time by one worker

@@ -43,9 +43,10 @@ from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
 from gramian.rows.dask import DaskRows
+from gramian.solvers.names import solver_names
 from gramian.store import Array
 
-APPROXIMATE = ("nystroem", "random-features")
+APPROXIMATE = solver_names("KernelPCA", approximate=True)
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
 
