@@ -47,7 +47,7 @@ def test_fit_writes_the_model_and_says_what_it_is(work, gramian):
     assert ran.code == 0, ran.err
     assert "32 pictures of 8 people, 20x24; light: none.\n12 components: 9" in ran.out
     assert "What counts as a face was measured on 32 pictures held out from fitting" in ran.out
-    assert "Written: faces.gramian. It is made of the pictures and can show them" in ran.out
+    assert "Written: faces.gramian. It can reproduce the pictures, so protect it like them" in ran.out
     expected = FaceSpace(12, random_state=3).fit(FACES)
     found = package.load("faces.gramian")
     assert found.fingerprint_ == expected.fingerprint_
@@ -168,9 +168,7 @@ def test_other_models_are_refused(work, gramian):
     for command in (("show",), ("reconstruct", "faces/p01/1.png")):
         ran = gramian("faces", command[0], "pca.gramian", *command[1:], "-o", "x.png")
         assert ran.code == 2
-        assert (
-            "pca.gramian holds a PCA, which is no model of faces. Make one with: gramian faces fit" in ran.err
-        )
+        assert "pca.gramian holds a PCA, not a model of faces. Fit one with: gramian faces fit" in ran.err
     (work / "broken.gramian").write_bytes((work / "pca.gramian").read_bytes()[:-9])
     assert gramian("faces", "show", "broken.gramian", "-o", "x.png").code == 1
 
@@ -222,7 +220,7 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
         (("faces/p01/1.png", "-r", "5,13"), 2, "n_components=13 must be a whole number from 1 to 12"),
         (("faces/p01/1.png", "-r", "5,x"), 2, "-r 5,x is not understood"),
         (("faces/p01/1.png", "-r", "0"), 2, "-r 0 is not understood. Give a whole number such as 10"),
-        (("faces/p01",), 2, "faces/p01 holds 4 pictures. Name one picture."),
+        (("faces/p01",), 2, "faces/p01 contains 4 pictures. Name one."),
         (("text.png",), 1, "text.png is no picture"),
         (("gone.png",), 1, "there is no such file"),
     ],

@@ -126,7 +126,7 @@ def test_all_or_nothing(gallery, path):
     taken = pictures_of("Anna")[1][0]
     with pytest.raises(DataError, match="is already enrolled for Anna"):
         gallery.enroll_many(["Ben", "Eve", "Ben"], vectors, [*hashes[:2], taken])
-    with pytest.raises(DataError, match="Vector 2 holds NaN"):
+    with pytest.raises(DataError, match="Vector 2 contains NaN"):
         gallery.enroll("Ben", vectors * [[1], [1], [np.nan]], hashes)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
@@ -504,7 +504,7 @@ def test_what_cannot_be_enrolled_makes_no_gallery(path):
     for people, vectors, match in (
         (["Anna", "Ben"], VECTORS[:2], "is already enrolled for Anna"),
         (["Anna", "\n"], VECTORS[:2], "The name of a person is empty"),
-        (["Anna", "Anna"], VECTORS[:2] * np.nan, "holds NaN"),
+        (["Anna", "Anna"], VECTORS[:2] * np.nan, "contains NaN"),
     ):
         with pytest.raises(DataError, match=match):
             enroll_into(path, Model, people, vectors, HASHES[:1] * 2)
