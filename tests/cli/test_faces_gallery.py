@@ -129,7 +129,7 @@ def test_an_array_with_people(place, faces):
     assert people() == {"p01": 2, "p02": 2, "p03": 2}
     ran = faces("enroll", "m.gramian", "h.db", "faces.npz", "--keep-pictures")
     assert (ran.code, Path("h.db").exists()) == (2, False)
-    assert "faces.npz is an array of pictures, and only picture files can be kept" in ran.err
+    assert "faces.npz is an array, but only picture files can be stored" in ran.err
 
 
 def test_pictures_of_one_person(enrolled, faces):
@@ -189,7 +189,7 @@ def test_pictures_of_another_size_are_resized_with_a_note(place, faces):
         picture.resize((60, 28)).save("wide.png")
     ran = faces("enroll", "m.gramian", "g.db", "twice.png", "wide.png", "new/p01/8.png", "--person", "p01")
     assert ran.code == 0
-    assert "2 of 3 pictures were resized to 24x28, the first of them twice.png from 48x56" in ran.err
+    assert "2 of 3 pictures were resized to 24x28, the first twice.png from 48x56" in ran.err
     assert "warning: 1 of 3 pictures stretched to the model's 24x28, the first wide.png of 60x28" in ran.err
 
 
@@ -230,8 +230,8 @@ def test_names_with_blanks_and_of_every_script(place, faces):
             2,
             "people has folders of 8 people, but --person names one",
         ),
-        (["people", "--person", ""], 2, "--person: The name of a person is empty"),
-        (["people", "--person", "a\tb"], 2, "holds the character '\\t'"),
+        (["people", "--person", ""], 2, "--person: A person's name is empty"),
+        (["people", "--person", "a\tb"], 2, "contains the character '\\t'"),
         (["nowhere"], 1, "nowhere"),
         (["people", "nowhere"], 1, "nowhere"),
         (["m.gramian"], 1, "m.gramian is "),

@@ -101,7 +101,7 @@ def test_a_flat_folder(work, gramian):
 
 def test_what_was_decided_is_said(work, gramian):
     ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--shift", "0.05")
-    assert " % of the variance.\nFitted also on copies of the pictures moved by 1 pixel.\n" in ran.out
+    assert " % of the variance.\nAlso fitted on copies of the pictures shifted by 1 pixel.\n" in ran.out
     assert "\nWhat counts as a face was measured on 32 pictures" in ran.out
 
 
@@ -116,10 +116,10 @@ def test_what_was_decided_is_said(work, gramian):
         (("faces", "-o", "m.gramian", "--light", "sun"), 2, "light='sun' is not known"),
         (("faces", "-o", "m.gramian", "--kernel", "rfb"), 2, "rfb"),
         (("faces", "-o", "m.gramian", "--size", "big"), 2, "size='big' is not understood"),
-        (("faces", "-o", "m.gramian", "--size", "7x7"), 2, "nothing of a face is left below 8 pixels a side"),
+        (("faces", "-o", "m.gramian", "--size", "7x7"), 2, "is below the minimum of 8 pixels a side"),
         (("fa\x1b[31mces", "-o", "m.gramian"), 1, "fa\ufffd[31mces: there is no such file"),
         (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "--seed -1 must be a whole number"),
-        (("faces/p01/1.png", "-o", "m.gramian"), 1, "There is 1 picture, and a space of faces needs"),
+        (("faces/p01/1.png", "-o", "m.gramian"), 1, "There is 1 picture, but a FaceSpace needs"),
         (("empty", "-o", "m.gramian"), 1, "holds no pictures and no other files"),
     ],
 )
@@ -211,7 +211,7 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
     Image.new("RGB", (300, 200), (200, 10, 10)).save("Foto von Zoë.jpg")
     ran = gramian("faces", "reconstruct", model, "Foto von Zoë.jpg", "-o", "strip.png")
     assert ran.code == 0, ran.err
-    assert "were resized to 20x24, the first of them Foto von Zoë.jpg from 300x200" in ran.err
+    assert "were resized to 20x24, the first Foto von Zoë.jpg from 300x200" in ran.err
 
 
 @pytest.mark.parametrize(

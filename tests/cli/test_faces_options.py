@@ -29,7 +29,7 @@ def test_what_is_not_given_is_left_to_the_library():
 def test_pictures_are_moved_for_a_model_and_its_gallery(work, gramian):
     ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--components", "20", "--shift", "0.05")
     assert ran.code == 0, ran.err
-    assert "Fitted also on copies of the pictures moved by 2 pixels." in ran.out
+    assert "Also fitted on copies of the pictures shifted by 2 pixels." in ran.out
     shifts = package.load("m.gramian").shift_covariance_
     assert gramian("faces", "enroll", "m.gramian", "people.gallery", "faces").code == 0
     with package.faces.Gallery.open("people.gallery") as gallery:

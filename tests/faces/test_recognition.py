@@ -502,7 +502,7 @@ def test_what_is_no_face_is_nobody(space, recogniser):
 
 
 def test_what_cannot_be_asked(drawn, space, recogniser):
-    with pytest.raises(DataError, match=r"The pictures are 12x14 .* and the model is of pictures 24x28"):
+    with pytest.raises(DataError, match=r"The pictures are 12x14 .* but the model has pictures of 24x28"):
         identify(space, recogniser, drawn.pictures[:, ::2, ::2])
     with pytest.raises(DataError, match="'p99' is not among the 12 people enrolled"):
         verify(space, recogniser, drawn.take([0]), "p99")
