@@ -29,8 +29,8 @@ def test_the_demonstration_answers_each_question_rightly(small, capsys):
     assert commands == ["fit", "show", "reconstruct", "enroll", "identify", "verify", "forget"]
     assert "out/door/Anna.png: Anna (" in out
     assert "out/door/Zoë.png: Zoë (" in out
-    assert "out/door/stranger.png: unknown (" in out
-    assert "out/door/house.png: not a face (" in out
+    assert "out/door/stranger.png: Unknown person (" in out
+    assert "out/door/house.png: Not recognised as a face (" in out
     for name in ("components.png", "strip.png", "faces.gramian", "people.gallery", "people/Zoë/5.png"):
         assert (small / "out" / name).is_file()
 

@@ -23,9 +23,7 @@ def plot(
         str | None,
         argument("DATA", "Rows to draw, read as by transform."),
     ] = None,
-    what: str | None = option(
-        "A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]"
-    ),
+    what: str | None = option("A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]"),
     color: str | None = option(
         "COLUMN", "Column that sets the colour of points; may hold text. [that of --label]"
     ),

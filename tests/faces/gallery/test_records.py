@@ -55,10 +55,10 @@ def test_vectors_of_any_kind_become_floats(array_kind):
 
 def test_what_does_not_fit_together():
     for given, match in (
-        ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "have 3 components, and those of the people enrolled have 2"),
+        ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "have 3 components, but the enrolled people have 2"),
         ({"vectors": [1.0, 2.0]}, r"of shape \(2,\)"),
-        ({"vectors": [[1, np.nan], [1, 2]]}, "Vector 0 holds NaN, infinity, or a number too large"),
-        ({"vectors": [[1, 2], [1e39, 2]]}, "Vector 1 holds NaN, infinity, or a number too large"),
+        ({"vectors": [[1, np.nan], [1, 2]]}, "Vector 0 contains NaN, infinity, or a number too large"),
+        ({"vectors": [[1, 2], [1e39, 2]]}, "Vector 1 contains NaN, infinity, or a number too large"),
         ({"vectors": [[1j, 2], [3, 4]]}, "The vectors are complex128 of shape"),
         ({"people": ["Anna"]}, "2 vectors but 1 people. Give one for each vector"),
         ({"hashes": [digest("0")]}, "2 vectors but 1 hashes"),
@@ -68,14 +68,14 @@ def test_what_does_not_fit_together():
         ({"hashes": ["12", "34"]}, "'12' is not a SHA-256 of 64 lowercase hexadecimal digits"),
         ({"hashes": [digest("0").upper()] * 2}, "is not a SHA-256"),
         ({"hashes": [b"1" * 64] * 2}, "is not a SHA-256"),
-        ({"people": ["Anna", ""]}, "The name of a person is empty"),
+        ({"people": ["Anna", ""]}, "A person's name is empty"),
     ):
         with pytest.raises(DataError, match=match):
             batch(**given)
 
 
 def test_a_name_of_another_kind():
-    with pytest.raises(InputTypeError, match=r"NoneType\. Give text"):
+    with pytest.raises(InputTypeError, match=r"must be text, not NoneType"):
         batch(people=["Anna", None])
 
 

@@ -100,7 +100,7 @@ def test_what_is_no_gallery(tmp_path, path):
     (tmp_path / "garbage").write_bytes(np.random.default_rng(0).bytes(10_000))
     refused(tmp_path / "garbage", "garbage is not a gallery")
     changed(tmp_path / "other", "CREATE TABLE birds (name)")
-    refused(tmp_path / "other", "other is not a gallery. Name a file made by")
+    refused(tmp_path / "other", "other is not a gallery. Name a file written by")
     (tmp_path / "link").symlink_to(path.name)
     opened(tmp_path / "link").close()
     if hasattr(os, "mkfifo"):
