@@ -8,7 +8,7 @@ from gramian.kernels.auditing.trials import Examiner
 def test_a_valid_kernel(gramian):
     ran = gramian("kernels", "audit", "rbf(sigma=2) + linear()", "--features", 1)
     assert ran.code == 0
-    assert "Verdict: valid, proved by theory." in ran.out
+    assert "Verdict: valid, proven by theory." in ran.out
     assert ran.err == ""
 
 

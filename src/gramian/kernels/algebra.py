@@ -1,7 +1,6 @@
-"""Kernels and their algebra: what every kernel can do, and the kernels that are made of kernels.
+"""The base class of kernels, and kernels made of kernels: their values and the bounds on their errors.
 
-What is known of a combination follows from its row of the closure table in ``facts.py``; here stands what it
-computes, and how wrong that can be.
+The closure table in ``facts.py`` says what a combination keeps of its parts' facts.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class Kernel(ABC):
     Attributes
     ----------
     validity : Validity
-        Whether every Gram matrix is positive semi-definite, with the proof.
+        Whether every Gram matrix is positive semidefinite, with the proof.
     psd : bool
         Whether that is proven.
     """
@@ -130,7 +129,7 @@ class Kernel(ABC):
 
     @property
     def validity(self) -> Validity:
-        """Whether every Gram matrix is positive semi-definite, with the proof or what speaks against it."""
+        """Whether every Gram matrix is positive semidefinite, with the proof or what speaks against it."""
         try:
             self.check()
         except ParameterError as error:
@@ -145,7 +144,7 @@ class Kernel(ABC):
 
     @property
     def psd(self) -> bool:
-        """Whether every Gram matrix is proven positive semi-definite."""
+        """Whether every Gram matrix is proven positive semidefinite."""
         return self.validity.proven
 
     @property

@@ -1,6 +1,6 @@
-"""How kernels are written: names, expressions such as ``rbf(sigma=2) + 0.5 * poly``, and the list of all.
+"""Names of kernels, expressions such as ``rbf(sigma=2) + 0.5 * poly``, and the table of all kernels.
 
-Nothing in an expression is ever executed.
+Expressions are parsed and never executed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust t
 SHOWN = 100  # characters of it in a message
 WIDTH = 100  # of the list of kernels
 ONLY_EIGENVALUES = (
-    "Only its eigenvalues tell; KernelPCA finds them and refuses a negative one, or clips it on request."
+    "Its eigenvalues decide; KernelPCA rejects a negative one, or sets it to 0 with repair='clip'."
 )
 OPERATORS: dict[type[ast.operator], Function[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
@@ -201,7 +201,7 @@ class _Reader:
     def combined(self, node: ast.BinOp) -> Any:
         operator = OPERATORS.get(type(node.op))
         if operator is None:
-            raise self.fault(self.at(node.right), "kernels combine by + - * / and **")
+            raise self.fault(self.at(node.right), "kernels combine with + - * / and **")
         left, right = self.value(node.left), self.value(node.right)
         if isinstance(node.op, (ast.Pow, ast.Div)) and isinstance(right, Kernel):
             raise self.fault(self.at(node.right), "what follows / and ** is a number, such as 2")

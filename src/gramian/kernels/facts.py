@@ -1,4 +1,4 @@
-"""What is known of a kernel: the facts that each one declares, and which of them combinations keep.
+"""Facts that each kernel declares, and the ones that combinations keep.
 
 A formula states its :class:`Facts` once. For kernels made of kernels the table :data:`CLOSURE` has a row for
 every way to combine them: the sentence of the proof, the facts that are kept, the Taylor series, the error.
@@ -25,7 +25,7 @@ CLEAR = 1e-9
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether every Gram matrix of a function, on any rows of any width, is positive semi-definite.
+    """Whether every Gram matrix of a function, on any rows of any width, is positive semidefinite.
 
     Attributes
     ----------
