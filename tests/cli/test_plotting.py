@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from gramian.faces import FaceSpace, drawn_faces
-
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 STARTS = {"svg": b"<svg", "pdf": b"%PDF"}
@@ -46,15 +44,6 @@ def test_other_models_have_other_figures(folder, gramian):
     assert gramian("whiten", "flowers.csv", "--label", "species", "-o", "w.gramian").code == 0
     ran = gramian("plot", "w.gramian", "flowers.csv", "-o", "w")
     assert (ran.code, sorted(os.listdir("w"))) == (0, ["eigenvalues.svg", "scree.svg", "whitening.svg"])
-
-
-def test_a_model_of_faces(folder, gramian):
-    pytest.importorskip("PIL")
-    FaceSpace(3).fit(drawn_faces(4, 3, size=(16, 20))).save("f.gramian")
-    ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
-    assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
-    ran = gramian("plot", "f.gramian", "faces.npz::X")
-    assert (ran.code, "take no DATA" in ran.err) == (2, True)
 
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model, gramian):

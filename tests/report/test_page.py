@@ -127,10 +127,6 @@ def test_pages_of_other_models(few_figures, monkeypatch):
     whitened = read(gramian.Whitener().fit(table), table)
     assert "ZCA whitening (Kessy et al., 2018) of 30 samples" in whitened.text
     assert "Kessy" in whitened.text
-    space = gramian.faces.FaceSpace(4).fit(gramian.faces.drawn_faces(5, 3, size=(24, 28)))
-    faces = read(space)
-    assert "Turk" in faces.text
-    assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in faces.text
     flat = Table(np.ones((4, 2)))
     with pytest.warns(gramian.RankWarning, match="rank"):
         nothing = gramian.PCA(1).fit(flat)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from gramian.checks import check_choice
 from gramian.cli.inputs import read_model, read_new_data
-from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, asked
+from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -23,14 +23,14 @@ def plot(
         str | None,
         argument("DATA", "Rows to draw, read as by transform."),
     ] = None,
-    what: str | None = asked("A,B,..", f"Figures: {', '.join(BY_NAME)}. [all that the model and DATA allow]"),
-    color: str | None = asked(
+    what: str | None = option("A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]"),
+    color: str | None = option(
         "COLUMN", "Column that sets the colour of points; may hold text. [that of --label]"
     ),
-    x: str = asked("PC1", "Component on the X axis, such as PC3; for whitening a column number. [1]", "1"),
-    y: str = asked("PC2", "Component on the Y axis; for whitening a column number. [2]", "2"),
-    kind: str = asked("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
-    out: str = asked("FOLDER", "Output folder. [figures]", "figures"),
+    x: str = option("PC1", "Component on the X axis, such as PC3; for whitening a column number. [1]", "1"),
+    y: str = option("PC2", "Component on the Y axis; for whitening a column number. [2]", "2"),
+    kind: str = option("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
+    out: str = option("FOLDER", "Output folder. [figures]", "figures"),
     as_json: JsonFlag = False,
 ) -> None:
     """Draw a saved model.

@@ -22,7 +22,6 @@ from gramian.plots.names import component_titles, feature_names_of
 from gramian.report.facts import component_rows, method_name, size_text, versions
 from gramian.report.figures import Figures, scores_chart
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
-from gramian.report.pieces import is_stored
 from gramian.report.rules import rule_choices
 from gramian.report.summary import (
     Fitted,
@@ -173,7 +172,7 @@ class _Page:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
         parts.append(show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown)))
         parts += ["<h3>Unusual rows</h3>", self._unusual(seen)]
-        if data.picture_shape is not None and not is_stored(data):
+        if data.picture_shape is not None and data.in_memory:
             parts.append(show("reconstructions", lambda: plots.reconstructions(model, data)))
         return "\n".join(parts)
 
@@ -287,8 +286,9 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
     else:
         options = [f"{value!r}" if key == "path" else f"{key}={value!r}" for key, value in reading.items()]
         lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
-    place = "gramian.faces" if hasattr(model, "decomposition_") else "gramian"
-    return "\n".join([*lines, f"model = {place}.{type(model).__name__}({arguments}).fit(X)"])
+    kind = type(model)
+    package = kind.__module__.rpartition(".")[0] if hasattr(model, "decomposition_") else "gramian"
+    return "\n".join([*lines, f"model = {package}.{kind.__name__}({arguments}).fit(X)"])
 
 
 def _literal(key: str, value: Any) -> str:

@@ -23,7 +23,7 @@ from gramian.report.facts import component_facts
 from gramian.report.figures import MOST_DRAWN, scores_chart
 from gramian.report.page import write_report
 from gramian.report.picture_folder import grey_limits
-from gramian.report.pieces import is_stored, mapped
+from gramian.report.pieces import mapped
 from gramian.report.summary import Fitted, summary_page
 from gramian.report.tables import feature_names, row_table, write_pieces, write_table
 from gramian.rows.table import Table
@@ -116,7 +116,7 @@ def own_files(folder: Path) -> list[str]:
 def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], list[int] | None]:
     """Write the table of scores; return those to draw, and of which rows they are where not of all."""
     table, suffix = fitted.table, fitted.format
-    if not is_stored(table):
+    if table.in_memory:
         columns = row_table(table, fitted.scores)
         written.add(f"scores.{suffix}", lambda path: write_table(path, columns, suffix))
         return fitted.scores, None

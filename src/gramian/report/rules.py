@@ -14,7 +14,6 @@ from gramian.estimators.choose_components import choose_components
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES
 from gramian.estimators.pca import PCA
-from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 PATIENCE = 10.0  # seconds predicted for one rule
@@ -41,7 +40,7 @@ def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentCho
         return (), []
     linear = isinstance(model, PCA)
     names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
-    here = None if table is None or is_stored(table) or table.values.shape[0] < 2 else table
+    here = None if table is None or not table.in_memory or table.values.shape[0] < 2 else table
     waits = {} if here is None else {name: _wait(model, here, name) for name in names}
     asked = [name for name, wait in waits.items() if wait <= PATIENCE]
     said = dict(choose_components(model, table, rules=asked)) if asked else {}
