@@ -38,9 +38,9 @@ def gramian(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """PCA and kernel PCA of tables and pictures, that say how they were computed and what is guaranteed.
+    """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
-    Exit codes: 0 done, 1 the data or a file is at fault, 2 the command is, 130 interrupted.
+    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 130 interrupted.
     """
     help_alone(context)
 

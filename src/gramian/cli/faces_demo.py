@@ -1,18 +1,13 @@
-"""The command ``faces demo``: every step on drawn faces, by the commands themselves."""
+"""The faces of ``gramian demo``: every step on drawn faces, by the commands themselves."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from gramian.cli.options import asked, spread
-from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
 from gramian.cli.run import run
 from gramian.errors import FileError, GramianError, MissingExtraError
@@ -31,21 +26,30 @@ EXAMPLE_SIZE = (24, 28)
 EXAMPLE_PEOPLE, EXAMPLE_PICTURES, EXAMPLE_SEED = 12, 6, 0
 
 
-@spread
-def demo(
-    context: typer.Context,
-    out: str = asked("FOLDER", "Where pictures and results go. [gramian-faces]", "gramian-faces"),
-) -> None:
-    """Try everything on drawn faces.
+def check_faces(folder: Path) -> None:
+    """Refuse a folder that holds files of somebody else.
 
-    Draws people, learns components, shows and rebuilds, enrolls, and says who is at the door, by the commands
-    themselves, each printed before it runs.
+    Raises
+    ------
+    FileError
     """
-    start = time.perf_counter()
-    step = partial(_run, context.find_root().command)
-    folder = Path(out)
-    check_place(folder)
-    _require_own(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise FileError(f"{folder} is not empty: files in it might be overwritten. Name a new folder.")
+
+
+def show_faces(command: Any, folder: Path) -> None:
+    """Draw people, fit, show, rebuild, enroll, identify, verify and forget, by the commands themselves.
+
+    Each command is printed before it runs.
+
+    Parameters
+    ----------
+    command : click.Command
+        All of ``gramian``.
+    folder : Path
+        Where pictures and results go.
+    """
+    step = partial(_run, command)
     with progress("drawing faces"):
         _clear(folder)
         _draw(folder)
@@ -53,10 +57,10 @@ def demo(
     print("Their faces change by expression, light and alignment. Real pictures are used in the same way.")
     model, gallery, door = (str(folder / name) for name in ("faces.gramian", "people.gallery", "door"))
     step("Learn components from them:", "fit", str(folder / "pictures"), "-o", model, "--components", "100")
-    step("What was learned:", "show", model, "-o", str(folder / "components.png"))
+    step("Draw the mean face and components:", "show", model, "-o", str(folder / "components.png"))
     anna = f"{door}/Anna.png"
     step(
-        "A picture of Anna that was not among them, rebuilt:",
+        "Rebuild a picture of Anna that the model has not seen:",
         *("reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
     )
     step(f"Enroll {len(NAMES)} of the people:", "enroll", model, gallery, str(folder / "people"))
@@ -67,7 +71,6 @@ def demo(
     )
     step("Is it Anna?", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01")
     step("Anna asks to be forgotten:", "forget", gallery, "--person", "Anna")
-    print(f"\nDone in {time.perf_counter() - start:.0f} seconds. Look at {folder}.")
 
 
 def _run(command: Any, why: str, *arguments: str) -> None:
@@ -76,11 +79,6 @@ def _run(command: Any, why: str, *arguments: str) -> None:
     code = run(command, ["faces", *arguments])
     if code > 1 or (code and arguments[0] not in ("identify", "verify")):
         raise GramianError(f"gramian faces {arguments[0]} ended with {code}, so the demonstration ends here.")
-
-
-def _require_own(folder: Path) -> None:
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
-        raise FileError(f"{folder} is not empty: files in it might be overwritten. Name a new folder.")
 
 
 def _clear(folder: Path) -> None:
@@ -98,7 +96,7 @@ def _draw(folder: Path) -> None:
     faces = drawn_faces(TRAINED + 1, PICTURES + 1, size=SIZE, seed=SEED)
     by_person = faces.pictures.reshape(TRAINED + 1, PICTURES + 1, *faces.pictures.shape[1:])
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).write_text("Everything beside this file was drawn and computed by: gramian faces demo\n")
+    (folder / MARK).write_text("Everything beside this file was drawn and computed by: gramian demo\n")
     for number in range(TRAINED):
         name = NAMES[number] if number < len(NAMES) else f"person {number + 1}"
         for place in range(PICTURES):
@@ -112,7 +110,7 @@ def _draw(folder: Path) -> None:
 
 
 def _save(pixels: Any, path: Path) -> None:
-    from gramian.plots.pictures import Picture
+    from gramian.plots.pixels import Picture
 
     path.parent.mkdir(parents=True, exist_ok=True)
     Picture(pixels).save(path)

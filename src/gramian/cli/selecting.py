@@ -7,7 +7,7 @@ from typing import Any
 from gramian.checks import check_choice, check_integer, shown_lines
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, asked, only_for, spread, switch
+from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option, spread
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -24,30 +24,30 @@ NUMBERS = ("ridge", "knn", "tree")
 class Selecting:
     """How features are selected: the parameters of the two selectors."""
 
-    method: str = asked(
+    method: str = option(
         "NAME",
         "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. [mutual-information]",
         "mutual-information",
     )
-    estimator: str | None = asked(
+    estimator: str | None = option(
         "NAME",
         "What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
         "All but tree on standardised columns. [logistic or ridge, by the label]",
     )
-    features: str | None = asked(
+    features: str | None = option(
         "K",
         "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
         "one-se. [cv; best]",
     )
-    alpha: float | None = asked("RATE", "With --features fdr: false discovery rate. [0.05]")
-    cv: int | None = asked("FOLDS", "Parts, each held out once. [5]")
-    redundancy: str | None = asked("HOW", "Filters: mrmr passes over what repeats others.")
-    floating: bool = switch("Wrappers: undo steps that later ones made superfluous.")
-    patience: int | None = asked("STEPS", "Wrappers: stop after so many without gain. [all]")
-    nested: bool = switch("Wrappers: also validate the whole selection, from outside.")
-    no_validate: bool = switch("Wrappers: score on the rows that were fitted. Teaching only.")
-    scoring: str | None = asked("NAME", "A score of scikit-learn. [accuracy; r2]")
-    neighbors: int | None = asked("NUMBER", "Of knn. [5]")
+    alpha: float | None = option("RATE", "With --features fdr: false discovery rate. [0.05]")
+    cv: int | None = option("FOLDS", "Parts, each held out once. [5]")
+    redundancy: str | None = option("HOW", "Filters: mrmr passes over what repeats others.")
+    floating: bool = flag("Wrappers: undo steps that later ones made superfluous.")
+    patience: int | None = option("STEPS", "Wrappers: stop after so many without gain. [all]")
+    nested: bool = flag("Wrappers: also validate the whole selection, from outside.")
+    no_validate: bool = flag("Wrappers: score on the rows that were fitted. Teaching only.")
+    scoring: str | None = option("NAME", "A score of scikit-learn. [accuracy; r2]")
+    neighbors: int | None = option("NUMBER", "Of knn. [5]")
     seed: Seed = 0
 
 
@@ -57,7 +57,7 @@ def select(
     reading: Reading,
     selecting: Selecting,
     engine: Engine = HERE,
-    out: str | None = asked(
+    out: str | None = option(
         "FILE",
         "A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
         "- for standard output.",
@@ -184,7 +184,7 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from gramian.selection.validating import default_estimator
+    from gramian.selection.validation import default_estimator
 
     allowed = CLASSES if discrete else NUMBERS
     if name is None:
@@ -249,7 +249,7 @@ def _write(out: str, names: list[str]) -> None:
 
 def _facts(table: Any, selecting: Selecting, model: Any, names: list[str], out: str | None) -> dict[str, Any]:
     from gramian.report.facts import data_facts
-    from gramian.selection.validating import estimator_name
+    from gramian.selection.validation import estimator_name
 
     facts: dict[str, Any] = {"data": data_facts(table), "label": table.label_name, "method": selecting.method}
     if selecting.method in WRAPPERS:
@@ -268,7 +268,7 @@ def _facts(table: Any, selecting: Selecting, model: Any, names: list[str], out: 
 def _filter_facts(model: Any) -> dict[str, Any]:
     import numpy as np
 
-    from gramian.selection.validating import estimator_name
+    from gramian.selection.validation import estimator_name
 
     names = model.feature_names_
     ranking = [

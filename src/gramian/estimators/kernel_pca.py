@@ -49,13 +49,6 @@ from gramian.estimators.fitted import (
     remember_parameters,
     warn_of_none,
 )
-from gramian.estimators.habits import (
-    ALWAYS_ALL,
-    NEVER_OVERWRITTEN,
-    UNTIL_CERTIFIED,
-    KnowsHabits,
-    refuse_metadata,
-)
 from gramian.estimators.inputs import (
     check_features,
     check_target,
@@ -66,10 +59,17 @@ from gramian.estimators.inputs import (
     remember_features,
     streams,
 )
-from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
-from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
+from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
+from gramian.estimators.landmarks import ByFeatures, some_of
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
+from gramian.estimators.sklearn_hints import (
+    ALWAYS_ALL,
+    NEVER_OVERWRITTEN,
+    UNTIL_CERTIFIED,
+    KnowsHabits,
+    refuse_metadata,
+)
 from gramian.kernels import Evaluator, Kernel, kernel_from_name
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.operators.features import FeatureSums
@@ -78,9 +78,10 @@ from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import is_dask
 from gramian.rows.device import sent_to, tile_length
+from gramian.solvers.names import solver_names
 from gramian.store import Array, Given
 
-SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
+SOLVERS = ("auto", *solver_names("KernelPCA"))
 RULES = ("parallel", "cv")
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 BLOCK = 480  # new rows mapped at a time by one worker
@@ -286,7 +287,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         kernel = self._kernel(rows)
         evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
         problem = self._problem(rows, evaluator, target, spread)
-        return self._planned(problem, self._ask(rows, target, problem), kernel)
+        found = self._planned(problem, self._ask(rows, target, problem), kernel)
+        return with_kernel_rule(found, self.n_components, rows, kernel)
 
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any

@@ -25,7 +25,6 @@ from gramian.engine.seen import with_pass
 from gramian.errors import ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import on_device, remember, remember_parameters
-from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_features,
     check_target,
@@ -36,15 +35,17 @@ from gramian.estimators.inputs import (
 )
 from gramian.estimators.preimages import WithPreimages, preimage_method
 from gramian.estimators.saving import register_record
+from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.widths import MEDIAN_ROWS
 from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
+from gramian.solvers.names import solver_names
 from gramian.store import Array
 
-APPROXIMATE = ("nystroem", "random-features")
+APPROXIMATE = solver_names("KernelPCA", approximate=True)
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
 

@@ -28,7 +28,6 @@ from gramian.checks import check_choice
 from gramian.engine import LinearProblem, Solved, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
 from gramian.engine.seen import (
-    FREQUENT_DIRECTIONS,
     OfSeen,
     SketchProblem,
     problem_of,
@@ -53,7 +52,6 @@ from gramian.estimators.fitted import (
     remember_parameters,
     warn_of_none,
 )
-from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
     check_features,
@@ -65,6 +63,7 @@ from gramian.estimators.inputs import (
     streams,
 )
 from gramian.estimators.saving import DECOMPOSED, Saved
+from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Remainder, Target
@@ -72,9 +71,10 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
 from gramian.rows.scan import Scan
+from gramian.solvers.names import solver_names
 from gramian.store import Array, Given, Shown
 
-SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
+SOLVERS = ("auto", *solver_names("PCA"))
 CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 

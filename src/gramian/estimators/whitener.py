@@ -31,10 +31,10 @@ from gramian.estimators.fitted import (
     parameter_at_fit,
     remember_parameters,
 )
-from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
+from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.records import FloatArray, Plan
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import as_pictures

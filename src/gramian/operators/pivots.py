@@ -109,7 +109,7 @@ def random_pivots(
     Parameters
     ----------
     evaluator : Evaluator
-        A kernel that is positive semi-definite, bound to the rows.
+        A kernel that is positive semidefinite, bound to the rows.
     rows : Rows
     count : int
         Most landmarks.

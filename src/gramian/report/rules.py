@@ -1,4 +1,4 @@
-"""What every rule says about the number of components, as far as that does not take long."""
+"""The number of components by every rule that is fast enough."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
 PASSING = 1e-7  # of a number, to draw it again
 
 
-def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
-    """Ask the rules.
+def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
+    """Apply the rules.
 
     Parameters
     ----------
-    model : fitted PCA, KernelPCA, or one that knows no rules
+    model : fitted PCA, KernelPCA, or another one, which has no rules
     table : Table or None
-        The data, which some rules need.
+        The data of the fit, which some rules need.
 
     Returns
     -------
     choices : sequence of ComponentChoice
     left_out : list of str
-        Rules that were not asked, each with the reason.
+        Rules that were not applied, each with the reason.
     """
     if not isinstance(model, PCA | KernelPCA) or not model.n_components_:
         return (), []

@@ -35,7 +35,7 @@ from gramian.selection.criteria import (
 )
 from gramian.selection.kernel_candidates import as_candidates
 from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.validating import (
+from gramian.selection.validation import (
     Fold,
     default_estimator,
     draw_folds,

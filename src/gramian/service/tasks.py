@@ -23,8 +23,8 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.whitener import Whitener
 from gramian.faces import recognition
+from gramian.faces.face_images import Faces
 from gramian.faces.gallery import Gallery, enroll_into
-from gramian.faces.pictures import Faces
 from gramian.faces.reading import read_faces
 from gramian.faces.space import FaceSpace
 from gramian.loading import load
@@ -76,13 +76,13 @@ def bytes_of(values: Any) -> int:
 # --------------------------------------------------------------- what was sent
 
 
-def look_at_model(say: Say, model: Said) -> Said:
+def describe_model(say: Say, model: Said) -> Said:
     """Say what a model file holds; other files are refused."""
     stored = read_model(model["path"])
     return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
-def look_at_gallery(say: Say, gallery: Said) -> Said:
+def describe_gallery(say: Say, gallery: Said) -> Said:
     """Say who is in a gallery; other files are refused."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
         return {
@@ -93,7 +93,7 @@ def look_at_gallery(say: Say, gallery: Said) -> Said:
         }
 
 
-def look_at_data(say: Say, data: Said, draft: bool = False) -> Said:
+def describe_data(say: Say, data: Said, draft: bool = False) -> Said:
     """Say what a table or pictures are; what cannot be used as it is read is refused, unless a draft."""
     seen, problem = columns_of(data), None
     facts: Said = {"rows": seen.rows, "columns": seen.width} if seen else {}
@@ -304,14 +304,14 @@ def enroll(say: Say, model: Said, data: Said, answer: Said) -> Said:
     enroll_into(
         answer["path"], space, faces.people, space.transform(faces), faces.hashes, sources=faces.names
     )
-    return look_at_gallery(say, answer)
+    return describe_gallery(say, answer)
 
 
 DOES: dict[str, Callable[..., Said]] = {
     "nothing": lambda say: {},
-    "look at model": look_at_model,
-    "look at gallery": look_at_gallery,
-    "look at data": look_at_data,
+    "describe model": describe_model,
+    "describe gallery": describe_gallery,
+    "describe data": describe_data,
     "plan": plan,
     "fit": fit,
     "transform": transform,
