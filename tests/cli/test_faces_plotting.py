@@ -16,4 +16,4 @@ def test_a_model_of_faces(folder, gramian):
     ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
     assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
     ran = gramian("plot", "f.gramian", "faces.npz::X")
-    assert (ran.code, "drawn without DATA" in ran.err) == (2, True)
+    assert (ran.code, "take no DATA" in ran.err) == (2, True)
