@@ -149,7 +149,7 @@ def test_what_is_refused(gramian, tmp_path, monkeypatch):
     ran = gramian("serve", "--no-open", "--store", tmp_path)
     assert (ran.code, "contains file but no .gramian-store" in ran.err) == (1, True)
     ran = gramian("serve", "--no-open", "--store", "")
-    assert (ran.code, "names no folder" in ran.err) == (2, True)
+    assert (ran.code, "not a folder name" in ran.err) == (2, True)
     ran = gramian("serve", "--no-open", "--store-bytes", "1GB")
     assert (ran.code, "Give --store DIR too" in ran.err) == (2, True)
     ran = gramian("serve", "--no-open", "--store", tmp_path / "new", "--store-bytes", "much")
