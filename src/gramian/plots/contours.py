@@ -95,7 +95,7 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
 
 
-def compared_contours(model: Any, table: Any, *, color: Any = None) -> Any:
+def compared(model: Any, table: Any, *, color: Any = None) -> Any:
     """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
     alone = hasattr(model, "components_") or len(table.values) < 2
     return kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)

@@ -91,7 +91,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     return strip(list(shown.reshape(-1, *shape)), list(np.stack(rebuilt, axis=1)), captions, edges)
 
 
-def sample_reconstructions(model: Any, table: Any) -> Picture:
+def sampled(model: Any, table: Any) -> Picture:
     """Show reconstructions of evenly spaced pictures: the first ones may all be of one class."""
     values = table.values
     sample = values[evenly(len(values), MOST_REBUILT)] if isinstance(values, np.ndarray) else table
