@@ -62,7 +62,7 @@ def test_everything_as_json(rings, gramian):
         "sigmoid(gamma=9)",
     ]
     assert facts["candidates"][2]["value"] is None
-    assert "no valid kernel" in facts["candidates"][2]["remark"]
+    assert "not a valid kernel" in facts["candidates"][2]["remark"]
     assert facts["components"] >= 1
 
 
@@ -143,38 +143,38 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--drop", "ring", "--criterion", "score"),
             2,
-            "--criterion alignment and score, and --estimator, read labels. Name their column",
+            "--criterion alignment and score, and --estimator, need labels. Name their column",
         ),
         (
             ("--drop", "ring", "--criterion", "alignment"),
             2,
-            "--criterion alignment and score, and --estimator, read labels",
+            "--criterion alignment and score, and --estimator, need labels",
         ),
         (("--drop", "ring", "--candidate", "rbff"), 2, "Did you mean 'rbf'"),
         (
             ("--label", "ring", "--candidate", "precomputed"),
             2,
-            "A precomputed kernel matrix belongs to the rows",
+            "A precomputed kernel matrix cannot be compared",
         ),
         (
             ("--drop", "ring", "--estimator", "knn"),
             2,
-            "--estimator, read labels. Name their column with --label,",
+            "--estimator, need labels. Name their column with --label,",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--scoring", "f1"),
             2,
-            "scoring belongs to criterion='score', and the criterion is 'alignment'. Leave one of them out.",
+            "scoring applies to criterion='score' only, but the criterion is 'alignment'. Leave out one",
         ),
         (
             ("--drop", "ring", "--criterion", "parallel", "--cv", 4),
             2,
-            "criterion='parallel' holds no rows out, so that cv=4 has no meaning. Leave it out.",
+            "criterion='parallel' does not use cross-validation. Leave out cv=4.",
         ),
         (
             ("--drop", "ring", "--criterion", "parallel", "--components", 2),
             2,
-            "criterion='parallel' finds the number of components itself. Leave n_components out.",
+            "criterion='parallel' chooses the number of components. Leave n_components out.",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--components", "2,3"),
