@@ -174,27 +174,27 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--drop", "ring", "--criterion", "parallel", "--components", 2),
             2,
-            "criterion='parallel' chooses the number of components. Leave n_components out.",
+            "criterion='parallel' chooses the number of components. Leave out n_components.",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--components", "2,3"),
             2,
-            "criterion='alignment' does not choose between n_components=[2, 3]. Give one number, or none.",
+            "criterion='alignment' does not choose between n_components=[2, 3]. Give one number, or None.",
         ),
         (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
-        (("--drop", "ring", "--components", 80), 2, "n_components=80 but only 72 rows are left to fit on"),
+        (("--drop", "ring", "--components", 80), 2, "n_components=80, but the 72 rows used for fitting"),
         (("--drop", "ring", "--cv", 1), 2, "cv=1 must be a whole number of at least 2"),
         (
             ("--label", "ring", "--estimator", "ridge"),
             2,
-            "--estimator ridge does not go with it. Take one of",
+            "--estimator ridge does not support. Use one of",
         ),
         (("--label", "ring", "--estimator", "svm"), 2, "--estimator svm is not known. Allowed: 'knn'"),
         (("--label", "ring", "--scoring", "best"), 2, "scoring='best' cannot be used"),
         (("--seed", -1), 2, "--seed -1 must be a whole number from 0"),
         ((), 1, "holds no numbers: 'ring'"),
         (("--drop", "ring", "--rows", "0:2"), 1, "minimum of 3 is required by choose_kernel"),
-        (("--label", "ring", "--candidate", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be judged"),
+        (("--label", "ring", "--candidate", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be evaluated"),
     ]:
         ran = gramian("choose-kernel", "rings.csv", *arguments)
         assert (ran.code, ran.out) == (code, "")
