@@ -4,10 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from gramian.cli import faces_demo
+from gramian.cli.app import app
+from gramian.cli.examples import write_examples
 from gramian.cli.faces_demo import check_faces, show_faces
 from gramian.errors import DataError, FileError, GramianError
+
+COMMAND = typer.main.get_command(app)
 
 
 @pytest.fixture
@@ -18,7 +23,7 @@ def small(tmp_path, monkeypatch):
 
 
 def test_the_demonstration_answers_each_question_rightly(small, capsys):
-    show_faces(Path("out"))
+    show_faces(COMMAND, Path("out"))
     out = capsys.readouterr().out
     commands = re.findall(r"^\$ gramian faces (\w+)", out, re.MULTILINE)
     assert commands == ["fit", "show", "reconstruct", "enroll", "identify", "verify", "forget"]
@@ -41,7 +46,7 @@ def test_it_can_be_repeated_and_leaves_what_is_not_its_own(small, monkeypatch):
     (out / "pictures").mkdir()
     (out / "pictures" / "old.png").write_text("of an earlier run")
     check_faces(out)
-    show_faces(out)
+    show_faces(COMMAND, out)
     assert (out / "holiday.txt").read_text() == "mine"
     assert not (out / "pictures" / "old.png").exists()
 
@@ -52,5 +57,12 @@ def test_a_command_that_fails_ends_it(small, capsys, monkeypatch):
 
     monkeypatch.setattr("gramian.cli.faces_model.read_pictures", fail)
     with pytest.raises(GramianError, match="gramian faces fit ended with 1, so the demonstration ends here"):
-        show_faces(Path("out"))
+        show_faces(COMMAND, Path("out"))
     assert "it rains" in capsys.readouterr().err
+
+
+def test_faces_are_among_the_example_files(tmp_path):
+    pytest.importorskip("PIL")
+    assert write_examples(tmp_path) == []
+    for name in ("flowers.csv", "faces.npz", "faces/p01/1.png"):
+        assert (tmp_path / name).is_file()

@@ -254,27 +254,27 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         (
             "--method f --floating",
             2,
-            "--floating belongs to --method forward and backward. Leave it out",
+            "--floating applies only to --method forward and backward. Leave it out",
         ),
-        ("--method f --patience 3", 2, "--patience belongs to --method forward and backward"),
-        ("--nested", 2, "--nested belongs to --method forward and backward"),
-        ("--no-validate", 2, "--no-validate belongs to --method forward and backward"),
-        ("--method forward --redundancy mrmr", 2, "--redundancy belongs to filters"),
-        ("--method forward --alpha 0.1", 2, "--alpha belongs to filters"),
-        ("--alpha 0.1", 2, "--alpha belongs to --features fdr"),
+        ("--method f --patience 3", 2, "--patience applies only to --method forward and backward"),
+        ("--nested", 2, "--nested applies only to --method forward and backward"),
+        ("--no-validate", 2, "--no-validate applies only to --method forward and backward"),
+        ("--method forward --redundancy mrmr", 2, "--redundancy applies only to filters"),
+        ("--method forward --alpha 0.1", 2, "--alpha applies only to filters"),
+        ("--alpha 0.1", 2, "--alpha applies only to --features fdr"),
         (
             "--features 3 --estimator knn",
             2,
-            "--estimator belongs to --features cv",
+            "--estimator applies only to --features cv",
         ),
-        ("--features fdr --cv 4", 2, "--cv belongs to --features cv"),
-        ("--features 0.5 --scoring accuracy", 2, "--scoring belongs to --features cv"),
+        ("--features fdr --cv 4", 2, "--cv applies only to --features cv"),
+        ("--features 0.5 --scoring accuracy", 2, "--scoring applies only to --features cv"),
         (
             "--method forward --no-validate --cv 4",
             2,
-            "--cv belongs to validation, which --no-validate leaves out",
+            "--cv applies only to validation, which --no-validate leaves out",
         ),
-        ("--neighbors 3", 2, "--neighbors belongs to --estimator knn"),
+        ("--neighbors 3", 2, "--neighbors applies only to --estimator knn"),
         ("--estimator knn --neighbors 0", 2, "--neighbors 0 must be a whole number of at least 1"),
         ("--seed -1", 2, "--seed -1 must be a whole number from 0"),
         ("--redundancy mRMR", 2, "redundancy='mRMR' is not known"),
@@ -284,7 +284,7 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         ("--scoring best", 2, "scoring='best' cannot be used"),
         ("--estimator ridge", 2, "--estimator ridge does not support"),
         ("-o none/out.txt", 1, "there is no folder none"),
-        ("-o wine.csv", 2, "-o wine.csv is what is read"),
+        ("-o wine.csv", 2, "-o wine.csv is an input of this command"),
         ("-o - --json", 2, "--json and -o - both write to standard output"),
         ("--label wine", 2, "wine"),
         (
@@ -377,7 +377,7 @@ def test_chosen_columns_are_given_back(folder, gramian):
     assert left["model"]["n_features"] == 1
     # What is read is not written over.
     again = gramian("select", "flowers.csv", "--label", "species", "--columns", "@features.txt", *select[-2:])
-    assert (again.code, "is what is read" in again.err) == (2, True)
+    assert (again.code, "is an input of this command" in again.err) == (2, True)
 
 
 def test_columns_without_names_are_given_back_by_their_place(folder, gramian):

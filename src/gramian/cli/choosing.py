@@ -6,7 +6,7 @@ from typing import Any
 
 from gramian.cli.inputs import read_table
 from gramian.cli.models import read_counts
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, asked, spread
+from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, option, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.cli.selecting import estimator
@@ -19,29 +19,29 @@ READ_LABELS = ("alignment", "score")
 class Judging:
     """How kernels are compared: the parameters of ``gramian.choose_kernel``."""
 
-    criterion: str | None = asked(
+    criterion: str | None = option(
         "NAME", "preimage or parallel; with labels also alignment or score. [preimage; score with labels]"
     )
-    candidates: list[str] | None = asked(
+    candidates: list[str] | None = option(
         "KERNEL",
         "A kernel to compare, such as 'rbf(sigma=2)'; may be repeated. [a default list]",
         None,
         "--candidate",
     )
-    n_components: str | None = asked(
+    n_components: str | None = option(
         "K,K,..",
         "preimage and score: numbers of components to compare, such as 2,5,10; one for alignment. "
         "[a default list]",
         None,
         "--components",
     )
-    cv: int = asked("FOLDS", "preimage and score: number of cross-validation folds. [5]", 5)
-    estimator: str | None = asked(
+    cv: int = option("FOLDS", "preimage and score: number of cross-validation folds. [5]", 5)
+    estimator: str | None = option(
         "NAME",
         "score: estimator, as in select: logistic, lda, knn or tree for classes; ridge, knn or tree for "
         "numbers. [logistic or ridge, by the label]",
     )
-    scoring: str | None = asked("NAME", "score: name of a scikit-learn score. [accuracy; r2]")
+    scoring: str | None = option("NAME", "score: name of a scikit-learn score. [accuracy; r2]")
     random_state: Seed = 0
 
 

@@ -5,10 +5,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from gramian.applications import is_installed
 from gramian.cli.examples import write_examples
-from gramian.cli.faces_demo import check_faces, show_faces
 from gramian.cli.fitting import fit_table
-from gramian.cli.options import asked
+from gramian.cli.options import option
 from gramian.cli.outputs import check_place, component_table
 from gramian.cli.progress import progress, say
 from gramian.errors import MissingExtraError
@@ -19,7 +21,8 @@ SEED = 0
 
 
 def demo(
-    out: str = asked("FOLDER", "Where the results go. [gramian-demo]", "gramian-demo"),
+    context: typer.Context,
+    out: str = option("FOLDER", "Where the results go. [gramian-demo]", "gramian-demo"),
 ) -> None:
     """Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.
 
@@ -35,7 +38,11 @@ def demo(
     check_place(folder)
     for part in ("pca", "kernel-pca"):
         check_folder(folder / part)
-    check_faces(folder / "faces")
+    with_faces = is_installed("gramian.faces")
+    if with_faces:
+        from gramian.cli.faces_demo import check_faces, show_faces
+
+        check_faces(folder / "faces")
     start = time.perf_counter()
     with progress("reading the digits"):
         table = digits_table()
@@ -52,10 +59,11 @@ def demo(
     for note in notes:
         say(f"gramian: {note}")
     print(f"Example files to try commands on: {folder / 'data'}\n")
-    try:
-        show_faces(folder / "faces")
-    except MissingExtraError as error:
-        say(f"gramian: No faces were drawn. {error}")
+    if with_faces:
+        try:
+            show_faces(context.find_root().command, folder / "faces")
+        except MissingExtraError as error:
+            say(f"gramian: No faces were drawn. {error}")
     print(
         f"\nDone in {time.perf_counter() - start:.0f} seconds. Open {folder / 'summary.md'}, "
         f"and in a browser {folder / 'pca' / 'report.html'}."

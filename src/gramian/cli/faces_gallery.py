@@ -22,11 +22,10 @@ from gramian.cli.faces_options import (
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, argument, asked, option, spread, switch
+from gramian.cli.options import JsonFlag, argument, flag, option, spread, typer_option
 from gramian.cli.outputs import answer, check_file
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
-from gramian.faces.names import person_name
 
 SHOWN = 3
 Skipped = tuple[str, str]
@@ -37,8 +36,8 @@ def enroll(
     model: FacesModel,
     gallery: Annotated[str, argument("GALLERY", "The file of people; created if it does not exist.")],
     pictures: Pictures,
-    person: str | None = asked("NAME", "The person on the pictures. [the names of folders in a folder]"),
-    keep_pictures: bool = switch("Store the picture files too, not only their vectors and hashes."),
+    person: str | None = option("NAME", "The person on the pictures. [the names of folders in a folder]"),
+    keep_pictures: bool = flag("Store the picture files too, not only their vectors and hashes."),
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -83,6 +82,8 @@ def enroll(
 
 def _named(person: str) -> str:
     """Return the name that was given to a command, which is at fault where it is none."""
+    from gramian.faces.names import person_name
+
     try:
         return person_name(person)
     except DataError as error:
@@ -264,7 +265,7 @@ def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
 @spread
 def forget(
     gallery: GalleryFile,
-    person: Annotated[str, option("--person", "NAME", "The person to remove.")],
+    person: Annotated[str, typer_option("--person", "NAME", "The person to remove.")],
 ) -> None:
     """Remove all data of a person from a gallery."""
     from gramian.faces.gallery import Gallery
@@ -332,7 +333,7 @@ def verify(
     model: FacesModel,
     gallery: GalleryFile,
     pictures: Pictures,
-    person: Annotated[str, option("--person", "NAME", "The claimed person.")],
+    person: Annotated[str, typer_option("--person", "NAME", "The claimed person.")],
     far: Far = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -16,7 +16,7 @@ from gramian.cli.faces_options import (
     read_pictures,
 )
 from gramian.cli.models import read_components, read_counts
-from gramian.cli.options import JsonFlag, Seed, argument, asked, out, spread
+from gramian.cli.options import JsonFlag, Seed, argument, option, out, spread
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -30,11 +30,11 @@ def fit(
     data: FacesData,
     out: Annotated[str, out("FILE", "The model, FILE.gramian.")],
     reading: FacesReading,
-    components: str = asked(
+    components: str = option(
         "K", "Number of components such as 300, or explained variance ratio. [0.95]", "0.95"
     ),
-    kernel: str | None = asked("KERNEL", "Kernel for kernel PCA, such as rbf. [PCA]"),
-    light: str = asked("HOW", "Illumination correction: none, log, equalise or dog. [none]", "none"),
+    kernel: str | None = option("KERNEL", "Kernel for kernel PCA, such as rbf. [PCA]"),
+    light: str = option("HOW", "Illumination correction: none, log, equalise or dog. [none]", "none"),
     shift: Shift = 0.0,
     seed: Seed = 0,
     as_json: JsonFlag = False,
@@ -64,7 +64,7 @@ def fit(
 def show(
     model: FacesModel,
     out: Annotated[str, out("FILE", "A .png file.")],
-    components: int | None = asked("K", "Number of components. [23]"),
+    components: int | None = option("K", "Number of components. [23]"),
 ) -> None:
     """Draw the mean face and the first components."""
     from gramian.plots.images import face_sheet
@@ -85,7 +85,7 @@ def reconstruct(
     model: FacesModel,
     picture: Annotated[str, argument("PICTURE", "A picture file.")],
     out: Annotated[str, out("FILE", "A .png file.")],
-    counts: str | None = asked(
+    counts: str | None = option(
         "R,R,..", "Numbers of components. [25,50,100,.. and all]", None, "-r", "--components"
     ),
     as_json: JsonFlag = False,

@@ -9,7 +9,7 @@ import typer
 
 from gramian.checks import shown
 from gramian.cli.inputs import read_model
-from gramian.cli.options import argument, asked, option
+from gramian.cli.options import argument, option, typer_option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 
@@ -29,7 +29,7 @@ Pictures = Annotated[
 ]
 Far = Annotated[
     float | None,
-    option(
+    typer_option(
         "--far",
         "SHARE",
         "False accept rate: share of strangers that may be accepted. [as stored in the gallery, or the "
@@ -38,7 +38,7 @@ Far = Annotated[
 ]
 Shift = Annotated[
     float,
-    option(
+    typer_option(
         "--shift",
         "SHARE",
         "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04. [0]",
@@ -55,7 +55,7 @@ Strict = Annotated[
 class FacesReading:
     """How pictures of faces are read."""
 
-    size: str | None = asked("WxH", "Resize pictures to this size.")
+    size: str | None = option("WxH", "Resize pictures to this size.")
     strict: Strict = False
 
 

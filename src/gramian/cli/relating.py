@@ -1,7 +1,7 @@
 """The command ``relations``."""
 
 from gramian.cli.inputs import read_table
-from gramian.cli.options import Data, JsonFlag, Reading, asked
+from gramian.cli.options import Data, JsonFlag, Reading, option
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
@@ -15,8 +15,8 @@ TOLD = (
 def relations(
     data: Data,
     reading: Reading,
-    degree: int = asked("NUMBER", "Largest degree of the equations. [2]", 2),
-    tol: float | None = asked(
+    degree: int = option("NUMBER", "Largest degree of the equations. [2]", 2),
+    tol: float | None = option(
         "NUMBER",
         "Largest accepted residual, relative to the standard deviation of each column. [by the data]",
     ),

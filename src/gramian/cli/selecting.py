@@ -7,7 +7,7 @@ from typing import Any
 from gramian.checks import check_choice, check_integer, shown_lines
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, asked, only_for, spread, switch
+from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option, spread
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -24,30 +24,30 @@ NUMBERS = ("ridge", "knn", "tree")
 class Selecting:
     """Parameters of the two selectors."""
 
-    method: str = asked(
+    method: str = option(
         "NAME",
         "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. [mutual-information]",
         "mutual-information",
     )
-    estimator: str | None = asked(
+    estimator: str | None = option(
         "NAME",
         "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
         "All but tree use standardised columns. [logistic or ridge, by the label]",
     )
-    features: str | None = asked(
+    features: str | None = option(
         "K",
         "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
         "one-se. [cv; best]",
     )
-    alpha: float | None = asked("RATE", "With --features fdr: false discovery rate. [0.05]")
-    cv: int | None = asked("FOLDS", "Number of cross-validation folds. [5]")
-    redundancy: str | None = asked("HOW", "Filters: mrmr skips redundant columns.")
-    floating: bool = switch("Wrappers: undo earlier steps where that improves the score.")
-    patience: int | None = asked("STEPS", "Wrappers: stop after this many steps without gain. [all]")
-    nested: bool = switch("Wrappers: also run nested cross-validation of the whole selection.")
-    no_validate: bool = switch("Wrappers: score on the training rows. For teaching only.")
-    scoring: str | None = asked("NAME", "Name of a scikit-learn score. [accuracy; r2]")
-    neighbors: int | None = asked("NUMBER", "Neighbours of knn. [5]")
+    alpha: float | None = option("RATE", "With --features fdr: false discovery rate. [0.05]")
+    cv: int | None = option("FOLDS", "Number of cross-validation folds. [5]")
+    redundancy: str | None = option("HOW", "Filters: mrmr skips redundant columns.")
+    floating: bool = flag("Wrappers: undo earlier steps where that improves the score.")
+    patience: int | None = option("STEPS", "Wrappers: stop after this many steps without gain. [all]")
+    nested: bool = flag("Wrappers: also run nested cross-validation of the whole selection.")
+    no_validate: bool = flag("Wrappers: score on the training rows. For teaching only.")
+    scoring: str | None = option("NAME", "Name of a scikit-learn score. [accuracy; r2]")
+    neighbors: int | None = option("NUMBER", "Neighbours of knn. [5]")
     seed: Seed = 0
 
 
@@ -57,7 +57,7 @@ def select(
     reading: Reading,
     selecting: Selecting,
     engine: Engine = HERE,
-    out: str | None = asked(
+    out: str | None = option(
         "FILE",
         "A text file for the names of the selected columns, one a line, for --columns @FILE; "
         "- for standard output.",

@@ -19,7 +19,6 @@ from gramian.engine import plan
 from gramian.engine.seen import FREQUENT_DIRECTIONS, problem_of, scatter_costs, sketch_costs
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.component_choice import check_wanted
-from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import (
     check_ddof,
     check_features,
@@ -29,6 +28,7 @@ from gramian.estimators.inputs import (
     remember_features,
 )
 from gramian.estimators.saving import register_record
+from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import require_counts
 from gramian.operators.seen import Seen, merged, seen_of, seen_of_components, sketched

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount, counted, told
+from gramian.checks import amount, counted
 from gramian.errors import (
     DataError,
     FileError,
@@ -26,6 +26,7 @@ from gramian.errors import (
     ParameterError,
 )
 from gramian.faces.face_images import SMALLEST, Faces, as_pictures
+from gramian.progress import track
 from gramian.rows.files import Location, locate
 from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (
@@ -195,7 +196,7 @@ class _Reader:
     def read(self, pictures: Sequence[PictureFile], notes: Sequence[str], source: str) -> Faces:
         """Check all headers first, then decode."""
         found: list[tuple[PictureFile, PictureForm, bool]] = []
-        for picture in told(pictures, "header"):
+        for picture in track(pictures, "header"):
             try:
                 form, several = picture_form(picture)
                 _require_side(readable(picture.name), form.width, form.height)
@@ -225,7 +226,7 @@ class _Reader:
         hashes: list[str] = []
         sizes: list[Size] = []
         files: list[bytes] = []
-        for picture, form in told(list(zip(pictures, forms, strict=True)), "picture"):
+        for picture, form in track(list(zip(pictures, forms, strict=True)), "picture"):
             try:
                 data = picture_content(picture)
                 found = grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))

@@ -30,8 +30,8 @@ from gramian.analysis.tried import (
 )
 from gramian.checks import check_choice, check_integer, check_number, check_share, counted, listed
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import generators
+from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.records import FloatArray
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.ranking import SCORES, Ranker

@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 from gramian.analysis.tried import bar, data_frame
 from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.habits import NEVER_OVERWRITTEN, knowing
+from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, knowing
 from gramian.records import FloatArray
 from gramian.rows import Rows
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream

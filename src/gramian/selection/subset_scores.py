@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian.checks import told
+from gramian.progress import track
 from gramian.records import FloatArray, IntArray
 from gramian.selection.least_squares import least_squares_scorer
 from gramian.selection.search import CandidateScorer
@@ -53,7 +53,7 @@ class SubsetScores:
             todo = [todo[k] for k in np.flatnonzero(~exact).tolist()]
         if todo:
             each = self._fitted([np.setxor1d(kept, groups[j]) for j in todo])
-            self._known.update((keys[j], row) for j, row in zip(told(todo, "candidate"), each, strict=True))
+            self._known.update((keys[j], row) for j, row in zip(track(todo, "candidate"), each, strict=True))
         return np.array([self._known[key] for key in keys])
 
     def _fitted(self, subsets: list[IntArray]) -> Iterator[FloatArray]:

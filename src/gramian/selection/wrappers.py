@@ -14,10 +14,12 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from gramian import progress
 from gramian.analysis.tried import Choice
-from gramian.checks import check_choice, told
+from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.habits import KnowsHabits, refuse_metadata
+from gramian.estimators.sklearn_hints import KnowsHabits, refuse_metadata
+from gramian.progress import track
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import as_labelled
 from gramian.selection.search import Search, choose, search_of
@@ -233,7 +235,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         """Yield the steps with the work that each took, and report them."""
 
         def report(text: str, moved: int, level: int = logging.INFO) -> None:
-            log.log(level, text, extra={"parts": ("move", moved, search.moves)})
+            log.log(level, text)
+            progress.report(text, "move", moved, search.moves)
 
         scorer = subset_scores(validation, self.scoring, self.n_jobs)
         d, computed, began = len(validation.names), 0, time.perf_counter()
@@ -283,7 +286,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         plain = {"nested": False, "verbose": False}
         places = {"groups": [group.tolist() for group in space.free], "fixed": space.fixed.tolist()}
         supports, scores = [], []
-        for part, (train, test) in enumerate(told(outer, "outer fold", logging.INFO), 1):
+        for part, (train, test) in enumerate(track(outer, "outer fold"), 1):
+            log.info("outer fold %d of %d", part, len(outer))
             with _without(part, len(outer)):
                 inner = clone(self).set_params(**plain, **places)
                 supports.append(inner.fit(validation.X[train], validation.y[train]).support_)
