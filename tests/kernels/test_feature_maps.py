@@ -209,12 +209,12 @@ def test_gamma_brings_any_scale_into_range(scale):
 
 def test_features_beyond_float64_are_refused():
     phi = polynomial_map(2, degree=3, gamma=1)
-    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 is beyond what float64 can hold.*Scale the data"):
+    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 exceeds what float64 can hold.*Scale the data"):
         phi([[1e150, 1.0]])
-    with pytest.raises(DataError, match=r"feature .*beyond what float32 can hold"):
+    with pytest.raises(DataError, match=r"feature .*exceeds what float32 can hold"):
         phi.evaluate(np.array([[1e20, 1.0]]), np.float32)
     # The features are within range and the kernel is not.
-    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 is beyond what float64"):
+    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 exceeds what float64"):
         phi.kernel_error([[1e80, 1.0]])
     assert np.isfinite(phi([[1e80, 1.0]])).all()
 

@@ -188,7 +188,7 @@ def test_parameters_outside_their_range():
         ({"n_components": 2.5}, "n_components=2.5 must be"),
         ({"n_components": None}, "n_components=None must be"),
         ({"n_components": 10**14}, "frequencies of 2 features take 800 TB"),
-        ({"gamma": -1}, "gamma=-1 must be a positive number, 2 of them"),
+        ({"gamma": -1}, "gamma=-1 must be a positive number, or 2 of them"),
     ]:
         with pytest.raises(ParameterError, match=message):
             fourier_map(2, **arguments)

@@ -26,6 +26,7 @@ from gramian.kernels.arithmetic import (
     TINY,
     UNIT,
     beside,
+    check_base,
     check_rows,
     exponential,
     is_number,
@@ -117,9 +118,7 @@ class Kernel(ABC):
         if Y is not None:
             Y = check_rows("Y", Y, accept_sparse=True)
             if X.shape[1] != Y.shape[1]:
-                raise DataError(
-                    f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: a kernel takes two rows alike."
-                )
+                raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must be the same.")
             Y = alike(Y, X)
         return gram_matrix(self.bind(X), X, Y)
 
@@ -245,10 +244,8 @@ class Kernel(ABC):
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             own, _, inner = name.partition("__")
             if own not in allowed or (inner and not isinstance(getattr(self, own), Kernel)):
-                raise ParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}. "
-                    f"It has: {', '.join(allowed) or 'none'}."
-                )
+                known = ", ".join(allowed) or "none"
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}. It has: {known}.")
             if inner:
                 getattr(self, own).set_params(**{inner: value})
             else:
@@ -845,12 +842,8 @@ class Power(Composite):
         return CLOSURE["power of a divisible kernel" if divisible else "fractional power"]
 
     def combine(self, value: Any) -> Any:
-        least = float(namespace(value).min(value)) if not self.whole and 0 not in value.shape else 0.0
-        if least < 0:
-            raise DataError(
-                f"{self!r} has no value where {self.kernel!r} is negative, and it reaches {least:.3g}. "
-                "Use a whole exponent."
-            )
+        if not self.whole:
+            check_base(value, f"{self!r} has no value where {self.kernel!r} is negative")
         return value ** float(self.exponent)
 
     def partials(self, base: Any) -> Sequence[Any]:
@@ -935,10 +928,7 @@ class NormalizedEvaluator(CompositeEvaluator):
         xp = namespace(diagonal)
         least = float(xp.min(diagonal)) if diagonal.shape[0] else 0.0
         if least < 0:
-            raise DataError(
-                f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}: "
-                f"{part.kernel!r} is no kernel."
-            )
+            raise DataError(f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}.")
         inverse = xp.where(
             diagonal > 0,
             1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
@@ -1050,9 +1040,7 @@ class OnColumns(Composite):
         if isinstance(column, str):
             if names is None or column not in names:
                 known = "X has no column names" if names is None else f"X has {listed(names)}"
-                raise ParameterError(
-                    f"There is no column {column!r}: {known}. Name another one, or a position."
-                )
+                raise ParameterError(f"There is no column {column!r}: {known}.")
             return list(names).index(column)
         if not -d <= column < d:
             raise ParameterError(f"There is no column {column}: X has {d}, counted from 0 to {d - 1}.")

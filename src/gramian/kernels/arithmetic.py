@@ -80,6 +80,14 @@ def exponential(T: Any) -> Any:
     return np.exp(T, out=T) if is_numpy(T) else namespace(T).exp(T)
 
 
+def check_base(T: Any, text: str) -> Any:
+    """Return the base of a fractional power; ``text`` names the kernel where it is negative."""
+    least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
+    if least < 0:
+        raise DataError(f"{text}, and it reaches {least:.3g}. Use a whole power.")
+    return T
+
+
 def whole_power(T: Any, degree: int) -> Any:
     """Raise to a whole power by products: many times faster than pow, and as accurate."""
     if degree == 1:

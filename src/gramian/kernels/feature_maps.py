@@ -49,6 +49,7 @@ EPS = float(np.finfo(np.float64).eps)
 # Entries of one block of rows: large enough to hide the loop, small enough for the cache.
 BLOCK = 1 << 16
 MAX_FEATURES = 1_000_000
+SCALE_FIRST = "Scale the data first (sklearn.preprocessing.StandardScaler) or lower gamma."
 # Beyond it, binomial coefficients leave the range of float64.
 MAX_DEGREE = 1000
 # The probability with which the bound of a measured error holds for all pairs at once.
@@ -259,10 +260,7 @@ class FeatureMap(ABC):
     def _checked(self, X: Any) -> Any:
         X = check_rows("X", X)
         if X.shape[1] != self.n_features_in:
-            raise DataError(
-                f"X has shape {tuple(X.shape)}, but this map takes (n, {self.n_features_in}). "
-                "Reshape X, or make a map for its number of columns."
-            )
+            raise DataError(f"X has shape {tuple(X.shape)}, but this map takes (n, {self.n_features_in}).")
         return X if numpy_dtype(X).kind == "f" else to_float64(X)
 
     def _parts(self, n: int, small: bool) -> list[slice]:
@@ -276,10 +274,7 @@ class FeatureMap(ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             values = to_dtype(self._features(self._scaled(X)), dtype)
         if not bool(namespace(values).all(namespace(values).isfinite(values))):
-            raise DataError(
-                f"A feature of {self.formula} is beyond what {dtype.name} can hold on this data. "
-                "Scale the data first (sklearn.preprocessing.StandardScaler) or lower gamma."
-            )
+            raise DataError(f"A feature of {self.formula} exceeds what {dtype.name} can hold. {SCALE_FIRST}")
         return values
 
 
@@ -391,10 +386,7 @@ class PolynomialFeatureMap(MonomialMap):
         with np.errstate(over="ignore"):
             values = ((X * self.gamma) @ Y.T + self.coef0) ** self.degree
         if not np.isfinite(values).all():
-            raise DataError(
-                f"{self.formula} is beyond what float64 can hold on this data. Scale the data first "
-                "(sklearn.preprocessing.StandardScaler) or lower gamma."
-            )
+            raise DataError(f"{self.formula} exceeds what float64 can hold. {SCALE_FIRST}")
         return np.asarray(values)
 
     def _weight(self, m: int) -> float:
@@ -851,10 +843,7 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
     if values.shape != (d,) or not (np.isfinite(values) & (values > 0)).all():
-        raise ParameterError(
-            f"{name}={given!r} must be a positive number, {d} of them (one for each feature), or None for "
-            "1 / n_features."
-        )
+        raise ParameterError(f"{name}={given!r} must be a positive number, or {d} of them, or None.")
     return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
 
 
@@ -862,9 +851,7 @@ def check_origin(origin: Any, d: int) -> FloatArray:
     """Return the point that is subtracted from rows first, shape (d,): zero where it is None."""
     values = np.zeros(d) if origin is None else np.array(origin, dtype=np.float64)
     if values.shape != (d,) or not np.isfinite(values).all():
-        raise ParameterError(
-            f"origin has shape {values.shape}; it must hold {d} finite numbers, one a feature."
-        )
+        raise ParameterError(f"origin has shape {values.shape}; it must hold {d} finite numbers.")
     return values
 
 

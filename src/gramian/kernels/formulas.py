@@ -28,6 +28,7 @@ from gramian.kernels.arithmetic import (
     UNIT,
     absolute_distances,
     beside,
+    check_base,
     exponential,
     largest_entries,
     largest_norm,
@@ -379,13 +380,7 @@ class Polynomial(Projective):
     def profile(self, T: Any) -> Any:
         if float(self.degree).is_integer():
             return whole_power(T, int(self.degree)) if is_numpy(T) else T**self.degree
-        least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
-        if least < 0:
-            raise DataError(
-                f"{self!r} has no value where gamma x . y + coef0 is negative, and it reaches {least:.3g}. "
-                "Use a whole degree: a fractional power is no kernel."
-            )
-        return T**self.degree
+        return check_base(T, f"{self!r} has no value where gamma x . y + coef0 is negative") ** self.degree
 
     def steepness(self, T: Any) -> Any:
         gamma = float(self.gamma or 0.0)
@@ -911,8 +906,7 @@ class ChiSquared(Formula):
         least = float(namespace(X).min(X)) if X.shape[0] else 0.0
         if least < 0:
             raise DataError(
-                f"The chi-squared kernel is for histograms and takes no negative numbers, but X reaches "
-                f"{least:.4g}. Use counts or frequencies, or another kernel such as laplacian."
+                f"The chi-squared kernel is for histograms, but X reaches {least:.4g}: use counts."
             )
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
