@@ -338,7 +338,7 @@ def test_functions_that_are_none():
         (lambda x, y: math.nan, r"returned nan.* at x = \(1.01\), y = \(1.01\)"),
         (lambda x, y: complex(x @ y), r"returned \(1.02.*j\).* at x ="),
         (lambda x, y: 1 / 0, "raised ZeroDivisionError: division by zero at x ="),
-        (lambda x, y: x * y, "returned array"),
+        (lambda x, y: x * y, "returned float64"),
         (lambda x, y: None, "returned None"),
         (lambda x, y: "much", "returned 'much'"),
         (lambda: 1, "raised TypeError"),
