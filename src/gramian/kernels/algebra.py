@@ -25,10 +25,10 @@ from gramian.kernels.arithmetic import (
     FUNCTION_ULPS,
     TINY,
     UNIT,
-    beside,
     check_base,
     check_rows,
     exponential,
+    hstack,
     is_number,
     ones,
     product,
@@ -279,7 +279,7 @@ class Kernel(ABC):
     # ------------------------------------------------- for each formula
 
     def check(self) -> None:  # noqa: B027 - most have nothing to refuse
-        """Refuse parameters that mean nothing, whatever the data.
+        """Raise an error for parameters that are invalid for any data.
 
         Raises
         ------
@@ -292,7 +292,7 @@ class Kernel(ABC):
         """What is known of the kernel, for parameters that :meth:`check` lets pass."""
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        """Return the kernel with every parameter that depends on the data filled in.
+        """Return the kernel with numbers for all parameters that depend on the data.
 
         Parameters
         ----------
@@ -305,11 +305,11 @@ class Kernel(ABC):
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether inner products of rows are all it needs, so that sparse rows stay sparse."""
+        """Whether it needs only inner products of rows, so that sparse rows stay sparse."""
         return False
 
     def admit_sparse(self, X: Any) -> None:
-        """Refuse sparse rows where every entry of them is needed.
+        """Raise an error for sparse rows if the kernel needs every entry.
 
         Raises
         ------
@@ -317,7 +317,7 @@ class Kernel(ABC):
         """
         if sparse.issparse(X) and not self.takes_sparse:
             raise DataError(
-                f"{self!r} needs rows with all of their entries, and X is sparse: it takes no sparse rows. "
+                f"{self!r} takes no sparse rows: it needs all of their entries. "
                 f"{TAKE_SPARSE} Or pass X.toarray(), of a frame X.sparse.to_dense(), where it fits "
                 "into memory."
             )
@@ -330,7 +330,7 @@ class Kernel(ABC):
         centered: bool = False,
         names: Sequence[str] | None = None,
     ) -> Evaluator:
-        """Bind to fitted rows: fill in parameters, choose how distances are formed, bound the error.
+        """Bind to fitted rows: fill in parameters, choose how to compute distances, bound the error.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ class Kernel(ABC):
         """Return the evaluator of :meth:`bind`, of a kernel whose parameters are all filled in."""
 
     def calls(self, X: Any) -> Calls | None:
-        """Return what values cost where a user's function computes them, measured on a few rows.
+        """Return the cost of values of a user's function, measured on a few rows.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
 
 
 def _term(value: Any) -> Kernel | None:
-    """Return what can be added as a kernel, a number as a constant."""
+    """Return a term of a sum as a kernel; a number is a constant."""
     if isinstance(value, Kernel):
         return value
     return Constant(value) if is_number(value) else None
@@ -571,7 +571,7 @@ class CompositeEvaluator(Evaluator):
         pairs = [part.encode(seen) for part in self.parts]
         if len(pairs) == 1:
             return pairs[0]
-        return beside(*(p[0] for p in pairs)), beside(*(p[1] for p in pairs))
+        return hstack(*(p[0] for p in pairs)), hstack(*(p[1] for p in pairs))
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
@@ -918,7 +918,7 @@ class Normalized(Composite):
 
 
 class NormalizedEvaluator(CompositeEvaluator):
-    """The part's evaluator, with 1 / sqrt(k(x, x)) of every row beside its code."""
+    """The part's evaluator, with 1 / sqrt(k(x, x)) of every row as a last column of its encoding."""
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile, with a last column that scales them."""
@@ -934,7 +934,7 @@ class NormalizedEvaluator(CompositeEvaluator):
             1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
             0.0 * diagonal,
         )[:, None]
-        return beside(left, inverse), beside(right, inverse)
+        return hstack(left, inverse), hstack(right, inverse)
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""

@@ -1,4 +1,4 @@
-"""What the formulas compute with: products, distances, powers, and the rounding of each."""
+"""Arithmetic of the formulas: products, distances, powers, and the rounding of each."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def largest_norm(X: Any) -> float:
 
 
 def terms(X: Any) -> int:
-    """Return of how many products an inner product of two rows is the sum, at most."""
+    """Return the largest number of terms in an inner product of two rows."""
     return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else int(X.shape[1])
 
 
@@ -144,8 +144,8 @@ def largest_entries(X: Any) -> Any:
     return namespace(X).max(namespace(X).abs(X), axis=1)
 
 
-def beside(*parts: Any) -> Any:
-    """Return tables of as many rows side by side, sparse where one of them is."""
+def hstack(*parts: Any) -> Any:
+    """Concatenate tables along columns; the result is sparse if one of them is."""
     if any(sparse.issparse(part) for part in parts):
         return sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
     return namespace(parts[0]).concat(parts, axis=1)
@@ -157,7 +157,7 @@ def ones(X: Any) -> Any:
 
 
 def zeros(X: Any, columns: int) -> Any:
-    """Return so many columns of zeros beside X."""
+    """Return columns of zeros with as many rows as X."""
     return from_numpy(np.zeros((X.shape[0], columns)), X)
 
 

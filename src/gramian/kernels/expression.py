@@ -74,9 +74,9 @@ def kernel_from_name(
     Raises
     ------
     ParameterError
-        For an expression that cannot be read, with the column; for parameters beside what has its own.
+        For an expression that cannot be parsed, with the column; for parameters that it has already.
     InputTypeError
-        For what is no kernel at all.
+        For an object that is not a kernel.
     """
     cls = FORMULAS.get(ALIASES.get(kernel.strip(), kernel.strip())) if isinstance(kernel, str) else None
     if cls is not None:

@@ -352,7 +352,7 @@ class MonomialMap(FeatureMap):
 
     @abstractmethod
     def _weight(self, m: int) -> float:
-        """Return what degree m's coefficients have beside the root of the multinomial m! / alpha!."""
+        """Return the factor of degree m's coefficients next to the root of the multinomial m! / alpha!."""
 
     @abstractmethod
     def _square(self, power: Sequence[int]) -> Any:
@@ -444,7 +444,7 @@ def polynomial_map(
     names : sequence of str, optional
         Names of the d features; f1, f2, ... when left out.
     max_features : int
-        More features than this are refused before anything is computed.
+        More features than this raise an error before anything is computed.
 
     Raises
     ------

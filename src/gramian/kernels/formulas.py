@@ -27,9 +27,9 @@ from gramian.kernels.arithmetic import (
     TINY,
     UNIT,
     absolute_distances,
-    beside,
     check_base,
     exponential,
+    hstack,
     largest_entries,
     largest_norm,
     ones,
@@ -539,7 +539,7 @@ class Radial(Formula):
         norms = squared_norms(X)[:, None]
         column = ones(X)[:, None]
         X = float(np.sqrt(2.0)) * X
-        return beside(X, -norms, column), beside(X, column, -norms)
+        return hstack(X, -norms, column), hstack(X, column, -norms)
 
     @property
     def _exponents(self) -> Any:
