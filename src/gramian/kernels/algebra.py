@@ -317,7 +317,7 @@ class Kernel(ABC):
         """
         if sparse.issparse(X) and not self.takes_sparse:
             raise DataError(
-                f"{self!r} takes no sparse rows: it needs all of their entries. "
+                f"X is sparse, and {self!r} takes no sparse rows. "
                 f"{TAKE_SPARSE} Or pass X.toarray(), of a frame X.sparse.to_dense(), where it fits "
                 "into memory."
             )
