@@ -6,6 +6,7 @@ from sklearn.datasets import make_circles
 from gramian import ParameterError, choose_kernel, scan
 from gramian.cli.models import read_counts
 from gramian.cli.selecting import estimator
+from gramian.progress import report_to
 
 
 @pytest.fixture
@@ -199,3 +200,14 @@ def test_what_is_wrong_is_said(rings, gramian):
         ran = gramian("choose-kernel", "rings.csv", *arguments)
         assert (ran.code, ran.out) == (code, "")
         assert message in ran.err
+
+
+def test_kernels_are_counted_while_they_are_judged(rings, gramian):
+    class Messages(list):
+        def update(self, message, unit=None, done=0, total=0):
+            if unit == "kernel":
+                self.append((message.partition(":")[0], done, total))
+
+    with report_to(Messages()) as said:
+        assert gramian("choose-kernel", "rings.csv", "--label", "ring", *FEW).code == 0
+    assert said == [("kernel 1 of 2", 0, 2), ("kernel 2 of 2", 1, 2)]

@@ -85,7 +85,7 @@ def test_correlations_and_pictures(large, gramian):
     np.save("p.npy", X)
     for name, more in (("small", ()), ("large", ("--memory-limit", "19MB"))):
         ran = gramian("fit", "p.npy", "--components", "2", "--loadings", "correlation", "-o", name, *more)
-        assert "pictures 6 high" in ran.out
+        assert "pictures of 8 x 6" in ran.out
     assert (large / "large/mean.png").read_bytes() == (large / "small/mean.png").read_bytes()
     found = [
         np.loadtxt(f"{name}/loadings.csv", delimiter=",", skiprows=1, usecols=(1, 2))

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 
+from gramian.cli import main
 from gramian.cli.outputs import check_file, check_not_input, check_place, is_model_file, print_json
-from gramian.cli.run import prepare_streams, run
+from gramian.cli.run import prepare_streams
 from gramian.errors import FileError, ParameterError
 
 
@@ -148,11 +149,11 @@ def test_text_for_people_has_no_control_characters(hostile, gramian, drawn):
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_table_on_a_terminal_has_no_control_characters(terminal, hostile, monkeypatch):
-    assert run(["fit", "hostile.csv", "--label", "kind", "-o", "r"]) == 0
+    assert main(["fit", "hostile.csv", "--label", "kind", "-o", "r"]) == 0
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
     out.isatty = lambda: terminal
     monkeypatch.setattr(sys, "stdout", out)
-    assert run(["transform", "r", "hostile.csv", "--label", "kind"]) == 0
+    assert main(["transform", "r", "hostile.csv", "--label", "kind"]) == 0
     out.flush()
     text = out.buffer.getvalue().decode("utf-8")
     assert text.count("\n") == 13

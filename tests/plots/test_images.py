@@ -6,7 +6,6 @@ import pytest
 import gramian
 from gramian import plots
 from gramian.errors import DataError, ParameterError
-from gramian.faces import FaceSpace, drawn_faces
 from gramian.plots.images import face_sheet, grey_range, strip
 from gramian.plots.names import component_titles
 
@@ -41,8 +40,6 @@ def test_reconstructions_get_better():
         3, kernel="rbf", gamma="median", solver="nystroem", n_landmarks=10, random_state=0
     )
     assert plots.reconstructions(few.fit(PICTURES), PICTURES[:1], [3]).pixels.ndim == 2
-    with pytest.raises(DataError, match="use its reconstruct"):
-        plots.reconstructions(FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20))), PICTURES)
     with pytest.raises(ParameterError, match="counts=20 must be a whole number from 1 to 19"):
         plots.reconstructions(model, PICTURES, [20])
 

@@ -43,7 +43,7 @@ def test_charts_can_be_set_beside_each_other_and_hold_any_number_of_rows(pca):
 
 def test_nothing_that_draws_is_imported_before_a_figure_is_asked_for():
     program = (
-        "import sys, gramian.plots, gramian.plots.names, gramian.plots.pictures\n"
+        "import sys, gramian.plots, gramian.plots.names, gramian.plots.pixels\n"
         "assert not {'altair', 'vl_convert', 'PIL'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PCA, DataError, InputTypeError, KernelPCA, ParameterError, scan
+from gramian import PCA, DataError, InputTypeError, KernelPCA, ParameterError, plots, scan
 from gramian.analysis.tried import Tried
 from gramian.selection import filters
 from gramian.selection.filters import (
@@ -800,3 +800,9 @@ def test_folds_that_cannot_be():
     ]:
         with pytest.raises(error, match=message):
             choose_folds(cv, labelled(np.array(y)))
+
+
+def test_of_a_given_number_there_is_no_selection_to_draw():
+    pytest.importorskip("altair")
+    with pytest.raises(DataError, match="no selection to draw"):
+        plots.selection(FeatureFilter(k=1).fit(np.arange(12.0).reshape(6, 2), [0, 1] * 3))

@@ -111,7 +111,7 @@ def test_what_does_not_fit_the_model_is_said(client, ids):
         ("transform", "pca", [[1, 2]], "2 features"),
         ("transform", "pca", [[1, 2, 3, None, 5]], "missing"),
         ("reconstruct?components=9", "pca", NEW.tolist(), "from 1 to 3"),
-        ("transform?components=2", "pca", NEW.tolist(), "belongs to reconstruct"),
+        ("transform?components=2", "pca", NEW.tolist(), "takes no components"),
     ):
         got = client.post(f"/api/v1/models/{ids[model]}/{do}", json=body)
         assert got.status_code == 422

@@ -1,9 +1,10 @@
-"""All commands; what they need is imported when they run."""
+"""All commands, those of an application where it is installed; what they need is imported when they run."""
 
 from typing import Annotated
 
 import typer
 
+from gramian.applications import is_installed
 from gramian.cli.applying import denoise, reconstruct, transform
 from gramian.cli.choosing import choose_kernel
 from gramian.cli.demonstration import demo
@@ -44,11 +45,16 @@ def gramian(
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, plan, relations):
+for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, plan):
     app.command()(spread(command))
-app.command()(select)
-app.command()(choose_kernel)
-app.command()(serve)
+if is_installed("gramian.laws"):
+    app.command()(spread(relations))
+if is_installed("gramian.selection"):
+    app.command()(select)
+    app.command()(choose_kernel)
+if is_installed("gramian.service"):
+    app.command()(serve)
 app.command()(spread(demo))
 app.add_typer(kernels, name="kernels")
-app.add_typer(faces, name="faces")
+if is_installed("gramian.faces"):
+    app.add_typer(faces, name="faces")

@@ -168,7 +168,7 @@ class _Place:
     """The output of rows mapped back: a folder of pictures, or a table."""
 
     def __init__(self, fitted: Any, out: str, as_json: bool, *inputs: str) -> None:
-        from gramian.report import pictures, reconstruction
+        from gramian.report import picture_folder, reconstruction
 
         self.fitted, self.out = fitted, out
         shape = getattr(fitted, "picture_shape_", None)
@@ -180,7 +180,7 @@ class _Place:
             raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
         check_place(Path(out))
         check_not_input(out, *inputs)
-        pictures.check_picture_folder(Path(out), reconstruction.LIST)
+        picture_folder.check_picture_folder(Path(out), reconstruction.LIST)
         check_not_input(out, *inputs, replaced=list(Path(out).rglob("*")))
 
     def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:

@@ -1,4 +1,4 @@
-"""What several commands of ``gramian faces`` share: arguments, options, and how they read pictures."""
+"""Arguments, options and reading of pictures for the commands of ``gramian faces``."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Far = Annotated[
     typer_option(
         "--far",
         "SHARE",
-        "Share of strangers that may be taken for someone. [as stored in the gallery, or what its people can "
-        "show]",
+        "False accept rate: share of strangers that may be accepted. [as stored in the gallery, or the "
+        "smallest rate that its people can show]",
     ),
 ]
 Shift = Annotated[
@@ -41,13 +41,13 @@ Shift = Annotated[
     typer_option(
         "--shift",
         "SHARE",
-        "Fit also on pictures moved by this share of their width, for bad alignment: 0.04. [0]",
+        "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04. [0]",
     ),
 ]
 
 
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
+    bool, typer.Option("--strict", help="Stop at a bad picture instead of reporting and skipping it.")
 ]
 
 
@@ -75,14 +75,14 @@ def open_model(model: str) -> Any:
     found = read_model(model)
     if not isinstance(found, FaceSpace):
         raise ParameterError(
-            f"{shown(model)} holds a {type(found).__name__}, which is no model of faces. Make one with: "
+            f"{shown(model)} holds a {type(found).__name__}, not a model of faces. Fit one with: "
             "gramian faces fit DIR -o faces.gramian"
         )
     return found
 
 
 def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:
-    """Read pictures of faces, and say on standard error what was skipped and decided.
+    """Read pictures of faces, and report skipped pictures and notes on standard error.
 
     Parameters
     ----------

@@ -123,12 +123,11 @@ def fit_table(
     """
     import numpy as np
 
-    from gramian.report.pieces import is_stored
     from gramian.report.summary import Fitted
 
     start = time.perf_counter()
     given = {} if writing.checkpoint is None else {"checkpoint": writing.checkpoint}
-    now = scores and not is_stored(table)
+    now = scores and table.in_memory
     with progress("computing"):
         mapped = model.fit_transform(table, **given) if now else np.empty((0, 0))
         fitted = model if now else model.fit(table, **given)

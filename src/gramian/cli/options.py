@@ -11,6 +11,7 @@ import typer
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
+from gramian.solvers.names import solver_names
 
 
 def typer_option(name: str, metavar: str, help: str) -> Any:
@@ -111,6 +112,10 @@ class Reading:
         return [data, *lists, self.labels_from, file.removesuffix(":")]
 
 
+def _solvers(estimator: str, approximate: bool = False) -> str:
+    return (" or " if approximate else ", ").join(solver_names(estimator, approximate))
+
+
 @dataclass(frozen=True)
 class Model:
     """Parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
@@ -141,9 +146,8 @@ class Model:
     ddof: int | None = option("NUMBER", "PCA: variances divide by rows - ddof. [1]")
     solver: Text = option(
         "NAME",
-        "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. For many columns of PCA "
-        "frequent-directions, for many rows of kernel PCA nystroem or random-features, which "
-        "approximate. [auto]",
+        f"PCA: {_solvers('PCA')}; kernel PCA: {_solvers('KernelPCA')}. Approximate: {_solvers('PCA', True)} "
+        f"for a PCA of many columns, {_solvers('KernelPCA', True)} for a kernel PCA of many rows. [auto]",
     )
     landmarks: int | None = option("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
     landmark_rule: Text = option("HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]")

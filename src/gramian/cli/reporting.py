@@ -51,9 +51,7 @@ def report(
     table = None
     if data is not None:
         if hasattr(fitted, "decomposition_"):
-            raise ParameterError(
-                "report takes no DATA for a model of faces. Leave it out; see gramian faces evaluate."
-            )
+            raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         table = read_new_data(data, reading, fitted, limit=limit)
     same = table is not None and table.values.shape[0] == fitted.n_samples_

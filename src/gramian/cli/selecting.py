@@ -184,7 +184,7 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from gramian.selection.validating import default_estimator
+    from gramian.selection.validation import default_estimator
 
     allowed = CLASSES if discrete else NUMBERS
     if name is None:
@@ -249,7 +249,7 @@ def _write(out: str, names: list[str]) -> None:
 
 def _facts(table: Any, selecting: Selecting, model: Any, names: list[str], out: str | None) -> dict[str, Any]:
     from gramian.report.facts import data_facts
-    from gramian.selection.validating import estimator_name
+    from gramian.selection.validation import estimator_name
 
     facts: dict[str, Any] = {"data": data_facts(table), "label": table.label_name, "method": selecting.method}
     if selecting.method in WRAPPERS:
@@ -268,7 +268,7 @@ def _facts(table: Any, selecting: Selecting, model: Any, names: list[str], out: 
 def _filter_facts(model: Any) -> dict[str, Any]:
     import numpy as np
 
-    from gramian.selection.validating import estimator_name
+    from gramian.selection.validation import estimator_name
 
     names = model.feature_names_
     ranking = [

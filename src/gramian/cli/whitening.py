@@ -79,7 +79,7 @@ def whiten(
 
 def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, Any]:
     """Say what is written, "model", a kind of table, or "pictures", and where to; refuse what cannot be."""
-    from gramian.report.pictures import check_picture_folder
+    from gramian.report.picture_folder import check_picture_folder
 
     suffix = Path(out).suffix.lower()
     folder = out.endswith("/") or (Path(out).is_dir() and suffix != ".zarr")
@@ -113,8 +113,8 @@ def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:
     """Write every picture as PNG, on one scale around a middle grey, and a sheet with some originals."""
     import numpy as np
 
-    from gramian.plots.pictures import grey
-    from gramian.report.pictures import write_picture_folder
+    from gramian.plots.pixels import grey
+    from gramian.report.picture_folder import write_picture_folder
 
     sample = whitened.reshape(-1)[:: max(1, whitened.size // SAMPLED)]
     limit = float(np.quantile(np.abs(sample), SHOWN)) or 1.0

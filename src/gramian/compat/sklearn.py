@@ -337,16 +337,17 @@ def _root_of(normalization: Any) -> tuple[Any, Any, Any]:
 class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]
     """:class:`sklearn.feature_selection.SequentialFeatureSelector`, searched by gramian's.
 
-    Without targets, with routed parameters and for splits that can be read once only it is scikit-learn's own
-    search; for sparse data too, since gramian fits on few columns at a time made dense, and many estimators
-    (neighbours, stochastic gradients, a StandardScaler) do something else with sparse ones.
+    scikit-learn's own search runs without targets, with routed parameters, with ``tol``, and for splits that
+    can be read only once. It also runs for sparse data: gramian makes a few columns at a time dense, and many
+    estimators (neighbours, stochastic gradients, a StandardScaler) treat sparse columns differently.
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Select; X of shape (n_samples, n_features), y of shape (n_samples,)."""
         self._validate_params()
         self.__dict__.pop("history_", None)
-        if params or y is None or sp.issparse(X) or isinstance(self.cv, Iterator):
+        stops_early = self.n_features_to_select == "auto" and self.tol is not None
+        if params or y is None or stops_early or sp.issparse(X) or isinstance(self.cv, Iterator):
             return super().fit(X, y, **params)  # type: ignore[no-any-return]
         try:
             found = self._searched(X, y)
@@ -361,13 +362,9 @@ class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelec
         return self
 
     def _searched(self, X: Any, y: Any) -> gramian.SequentialFeatureSelector | None:
-        d = _num_features(X)
-        asked, tol = self.n_features_to_select, self.tol
-        if asked == "auto":
-            count = d // 2 if tol is None else d - 1
-        else:
-            count = asked if isinstance(asked, int) else int(d * asked)
-        if not 0 < count < d or (tol is not None and tol < 0 and self.direction == "forward"):
+        d, count = _num_features(X), self.n_features_to_select
+        count = d // 2 if count == "auto" else count if isinstance(count, int) else int(d * count)
+        if not 0 < count < d or (self.tol is not None and self.tol < 0 and self.direction == "forward"):
             return None
         search = gramian.SequentialFeatureSelector(
             self.estimator,
@@ -377,22 +374,7 @@ class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelec
             scoring=self.scoring,
             n_jobs=self.n_jobs,
         )
-        return search.fit(X, y) if asked != "auto" or tol is None else _while_better(search, X, y, tol)
-
-
-def _while_better(
-    search: gramian.SequentialFeatureSelector, X: Any, y: Any, tol: float
-) -> gramian.SequentialFeatureSelector | None:
-    """Search step by step until one gains less than ``tol``, as scikit-learn does; scores are kept."""
-    search.set_params(warm_start=True)
-    d, forward = _num_features(X), search.direction == "forward"
-    before, best = -np.inf, None
-    for steps in range(1, d):
-        search.set_params(n_features_to_select=steps if forward else d - steps).fit(X, y)
-        if search.score_ - before < tol:
-            break
-        before, best = search.score_, search.n_features_to_select_
-    return None if best is None else search.set_params(n_features_to_select=best).fit(X, y)
+        return search.fit(X, y)
 
 
 @wraps(classif_of_scikit_learn, assigned=())

@@ -17,6 +17,7 @@ from gramian.engine.planning import Ranked, plan_of, ranked
 from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
+from gramian.progress import note, report
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
 from gramian.rows.device import memory_told
 from gramian.solvers.route import Found, Route
@@ -125,7 +126,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     item: Ranked | None = waiting[0]
     while item is not None:
         waiting.remove(item)
-        log.debug("%s, about %s", item.route.solver, duration(item.cost.seconds), extra={"parts": ("", 0, 0)})
+        report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
@@ -137,7 +138,7 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         solved = replace(solved, plan=ran)
         spectrum = solved.spectrum
         attempts.append(Attempt(ran, spectrum.passes, _error(solved.certificate), spectrum.rank, why))
-        log.info("%s", attempts[-1])
+        note(log, "%s", attempts[-1])
         if best is None or not why or _quality(solved, ask) > _quality(best, ask):
             best = solved
         following = _next(waiting, item, stalled=stalled) if why else None
@@ -149,11 +150,11 @@ def solve(problem: Problem, ask: Ask) -> Solved:
                 solved.operator.release()
         item = following
     assert best is not None
-    note = "; then ".join(f"{attempt.why}" for attempt in attempts if attempt.why)
-    if note:
+    reasons = "; then ".join(f"{attempt.why}" for attempt in attempts if attempt.why)
+    if reasons:
         took = best.plan
         over = "" if attempts[-1].why else f"; {took.solver} on the {took.matrix} took over"
-        best = replace(best, spectrum=replace(best.spectrum, note=f"{note}{over}"))
+        best = replace(best, spectrum=replace(best.spectrum, note=f"{reasons}{over}"))
     told = None if best.certificate is None else problem.certified(best.certificate, ask)
     return replace(best, certificate=told, attempts=tuple(attempts))
 

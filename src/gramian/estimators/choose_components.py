@@ -225,7 +225,7 @@ def _of_pca(
         )
 
     def ask(rule: str) -> ComponentChoice:
-        sparse = rows is not None and rows.is_sparse
+        sparse = rows is not None and rows.skips_zeros
         refused = refusal(rule, shape, center=bool(model.center), sparse=sparse)
         if RULES[rule].draws and not refused:
             if material is not None:

@@ -33,7 +33,6 @@ from gramian.engine import Solved, plan, solve, warn_of_cost
 from gramian.engine.kernel import KernelProblem
 from gramian.errors import (
     CertificateWarning,
-    DataError,
     GramianError,
     MemoryLimitError,
     ParameterError,
@@ -61,7 +60,7 @@ from gramian.estimators.inputs import (
     streams,
 )
 from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
-from gramian.estimators.landmarks import APPROXIMATE, ByFeatures, some_of
+from gramian.estimators.landmarks import ByFeatures, some_of
 from gramian.estimators.preimages import preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.estimators.sklearn_hints import (
@@ -79,9 +78,10 @@ from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import DaskRows, is_dask
 from gramian.rows.device import sent_to, tile_length
+from gramian.solvers.names import solver_names
 from gramian.store import Array, Given
 
-SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
+SOLVERS = ("auto", *solver_names("KernelPCA"))
 RULES = ("parallel", "cv")
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 BLOCK = 480  # new rows mapped at a time by one worker
@@ -343,8 +343,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         if self._approximate:
             options.setdefault("limit", memory_limit_bytes(self.memory_limit))
         rows = as_rows(X, estimator="KernelPCA", **options)
-        if rows.is_sparse and self._precomputed:
-            raise DataError(
+        if self._precomputed:
+            rows.require_dense(
                 "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
                 "X.toarray(), or the rows themselves with the kernel's name."
             )
@@ -370,7 +370,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
             return None
         kernel = self._asked_kernel()
         rows = rows.at_home
-        values = some_of(rows) if rows.is_stored else rows.in_memory()
+        values = rows.in_memory() if rows.free_to_revisit else some_of(rows)
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)
 
@@ -490,7 +490,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         kernel = self._kernel(rows)
         choice = self._choice(rows, kernel)
         target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
-        preimage_method(self.preimage, kernel, sparse=rows.is_sparse)
+        preimage_method(self.preimage, kernel, sparse=rows.skips_zeros)
         X_fit = rows.in_memory()
         # Of an earlier fit.
         self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None

@@ -100,7 +100,7 @@ def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
 
 def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
     """Horn's comparison with the kernel matrix of permuted columns, the kernel's parameters held."""
-    said = refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.is_sparse)
+    said = refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.skips_zeros)
     if said:
         return ComponentChoice("parallel", None, {}, said)
     n = rows.shape[0]
@@ -150,7 +150,7 @@ def held_out_preimages(model: Any, rows: Rows, rng: np.random.Generator) -> Comp
     """
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
         return ComponentChoice("cv", None, {}, "A precomputed kernel has no rows to go back to.")
-    if rows.is_sparse:
+    if rows.skips_zeros:
         said = "It goes back to rows, which would be dense, and X is sparse. Pass X.toarray()."
         return ComponentChoice("cv", None, {}, said)
     X = as_float64(rows.in_memory())

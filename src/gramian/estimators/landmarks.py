@@ -22,7 +22,7 @@ from gramian.engine.features import (
     random_features,
 )
 from gramian.engine.seen import with_pass
-from gramian.errors import DataError, ParameterError, UnavailableError
+from gramian.errors import ParameterError, UnavailableError
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import on_device, remember, remember_parameters
 from gramian.estimators.inputs import (
@@ -38,14 +38,15 @@ from gramian.estimators.saving import register_record
 from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.widths import MEDIAN_ROWS
-from gramian.operators.features import FeatureSums, numpy_rows, rows_at
+from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
 from gramian.rows.dask import DaskRows
+from gramian.solvers.names import solver_names
 from gramian.store import Array
 
-APPROXIMATE = ("nystroem", "random-features")
+APPROXIMATE = solver_names("KernelPCA", approximate=True)
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
 
@@ -106,7 +107,7 @@ class ByFeatures(WithPreimages):
         began = time.perf_counter()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        if rows.is_spread:  # of which new ones are searched when they are mapped
+        if not rows.in_one_place:  # of which new ones are searched when they are mapped
             rows.require_finite()
         features = self._features(self.kernel_, before.count, np.float32 if before.single else np.float64)
         features = replace(features, single=before.single)
@@ -181,11 +182,10 @@ class ByFeatures(WithPreimages):
                 f"solver='random-features' is for the kernel rbf, and this is {kernel!r}. Write "
                 "solver='nystroem', which takes every valid kernel."
             )
-        if rows.is_sparse:
-            raise DataError(
-                "solver='random-features' takes dense rows, and X is sparse. Write solver='nystroem', or "
-                "pass X.toarray()."
-            )
+        rows.require_dense(
+            "solver='random-features' takes dense rows, and X is sparse. Write solver='nystroem', or "
+            "pass X.toarray()."
+        )
         return N_LANDMARKS if self.n_landmarks is None else check_integer("n_landmarks", self.n_landmarks)
 
     def _given_landmarks(self: Any, rows: Rows) -> Any:
@@ -215,7 +215,7 @@ class ByFeatures(WithPreimages):
         m = self._check_approximate(rows, kernel)
         target = self._approximate_target(rows, m)
         single = rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
-        costs = feature_costs(rows.shape, m, self._rule, single=single, elsewhere=rows.is_spread)
+        costs = feature_costs(rows.shape, m, self._rule, single=single, elsewhere=not rows.in_one_place)
         if isinstance(rows, DaskRows) and self._rule == "rpcholesky":
             need = rows.shape[0] * m * (4 if single else 8)
             way_out = "Take a smaller n_landmarks, landmarks='uniform', or more workers."
@@ -244,7 +244,7 @@ class ByFeatures(WithPreimages):
         rows = self._rows(X, minimum=2)
         kernel = self._kernel(rows)
         self._plan_features(rows, kernel)
-        preimage_method(self.preimage, kernel, sparse=rows.is_sparse, nodes=self.solver == "nystroem")
+        preimage_method(self.preimage, kernel, sparse=rows.skips_zeros, nodes=self.solver == "nystroem")
         m = self._check_approximate(rows, kernel)
         every = None if self.solver == "random-features" else self._bound_to_all(kernel, rows.at_home)
         self._choose(rows.at_home, kernel, m, every)
@@ -256,7 +256,7 @@ class ByFeatures(WithPreimages):
         self.picture_shape_ = rows.picture_shape
         self.component_choice_ = self.repair_ = None
         self._ridge_map = None
-        self._solve_features(sums, features, rows.shape[1], began, elsewhere=rows.is_spread)
+        self._solve_features(sums, features, rows.shape[1], began, elsewhere=not rows.in_one_place)
         self._sums = sums if keep else None
         on_device(self, rows.home)
 
@@ -267,7 +267,7 @@ class ByFeatures(WithPreimages):
         if every is None:
             rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
             made = RandomFourierMap(m, gamma=rates, random_state=rng)
-            self.feature_map_ = made.fit(rows if rows.is_stored else rows.in_memory())
+            self.feature_map_ = made.fit(rows.in_memory() if rows.free_to_revisit else rows)
             made.random_state = made.gamma = None
             return
         if self._rule == "given":
@@ -337,7 +337,7 @@ class ByFeatures(WithPreimages):
 
 def some_of(rows: Rows) -> Any:
     """Return evenly spaced rows, from which the parameters of a kernel are found."""
-    return rows_at(rows, range(0, rows.shape[0], -(-rows.shape[0] // MEDIAN_ROWS)))
+    return rows.at(range(0, rows.shape[0], -(-rows.shape[0] // MEDIAN_ROWS)))
 
 
 def _reaching_as_far(rows: Rows) -> Any:
@@ -345,7 +345,7 @@ def _reaching_as_far(rows: Rows) -> Any:
 
     What a kernel's values are off by depends on how far rows are from zero and from their mean.
     """
-    if not rows.is_stored or rows.is_sparse:
+    if rows.free_to_revisit or rows.skips_zeros:
         return rows.in_memory()
 
     def ends(block: Block) -> tuple[Any, Any]:

@@ -28,7 +28,6 @@ from gramian.checks import check_choice
 from gramian.engine import LinearProblem, Solved, plan, solve, warn_of_cost
 from gramian.engine.linear import Directions
 from gramian.engine.seen import (
-    FREQUENT_DIRECTIONS,
     OfSeen,
     SketchProblem,
     problem_of,
@@ -72,9 +71,10 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
 from gramian.rows.scan import Scan
+from gramian.solvers.names import solver_names
 from gramian.store import Array, Given, Shown
 
-SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
+SOLVERS = ("auto", *solver_names("PCA"))
 CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
@@ -290,7 +290,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
         rows, found = self._fit(X, checkpoint)
-        if found.scores is None or rows.is_spread:
+        if found.scores is None or not rows.in_one_place:
             return rows.mapped(self._projection().scores, self.n_components_)
         return self._projection().whitened(require_range(found.scores, "Scores"))
 
@@ -303,7 +303,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         """Return rows; of a file in blocks if its table in memory leaves too little for every route."""
         X = Scan(X) if isinstance(X, Path) else X
         rows = self._rows(X, minimum=2, **options)
-        if rows.is_stored or not (rows.held and isinstance(X, Scan) and X.repeatable):
+        if not rows.free_to_revisit or not (rows.held and isinstance(X, Scan) and X.repeatable):
             return rows
         wanted = check_wanted(self, rows)
         try:
@@ -338,7 +338,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
         rows = self._rows_to_fit(X, in_place=checkpoint is not None)
         size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (size is not None or not rows.is_stored):
+        if checkpoint is not None and (size is not None or rows.free_to_revisit):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
@@ -347,7 +347,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         with checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
                 rows = replace(rows, passes=passes)  # type: ignore[call-arg]
-            if not rows.is_stored and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
+            if rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
             wanted = check_wanted(self, rows)
             found = self._plan(rows, wanted, self._ask(rows, wanted.target))

@@ -193,7 +193,7 @@ class WithPreimages:
         """
         self._require_rows()
         rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
-        if rows.is_spread:
+        if not rows.in_one_place:
             return self._lazily(rows, self.inverse_transform)
         self._require_scores(rows)
         return self._back(to_float64(rows.dense_block(slice(None))), None, rows, return_error)

@@ -224,7 +224,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         remember_features(self, X, rows)
         self._remember(pca, rows.shape[0])
         mapping = self._whitening()
-        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None and not rows.is_sent)
+        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
         degrees = rows.shape[0] - int(self.ddof)
         self.variances_ = found.squares / degrees
         # Rounding of the mean shows where the variance is small.
@@ -357,12 +357,11 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
-        if rows.is_sparse:
-            raise DataError(
-                "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
-                "Pass X.toarray(), of a frame X.sparse.to_dense(), or use PCA(whiten=True), which takes "
-                "sparse data."
-            )
+        rows.require_dense(
+            "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
+            "Pass X.toarray(), of a frame X.sparse.to_dense(), or use PCA(whiten=True), which takes "
+            "sparse data."
+        )
         return sent_to(rows, self.device)
 
     # ------------------------------------------------ what the model says

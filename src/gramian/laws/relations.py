@@ -252,7 +252,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
             f"{d:,} columns have {count:,} monomials up to degree {degree}, more than {MOST_MONOMIALS}. "
             "Choose fewer columns or a lower degree, or reduce the columns by PCA first."
         )
-    if rows.is_stored:
+    if not rows.free_to_revisit:
         points, distinct = stand_ins(rows, ROWS_PER_MONOMIAL * count)
     else:
         # np.unique sorts them; the order of the rows is of no consequence to the result.
@@ -272,7 +272,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     found = [_relation(r, limit, frame, names, rows) for r, limit in result.relations]
     found.sort(key=lambda r: (int(r.powers.sum(axis=1).max()), len(r.terms), *(-r.powers[::-1]).ravel()))
     reason = result.reason if result.nearest <= result.limit else ""
-    facts = (degree, points.n, d, count, result.nearest, result.limit, reason, not rows.is_stored)
+    facts = (degree, points.n, d, count, result.nearest, result.limit, reason, rows.free_to_revisit)
     return Relations(tuple(found), *facts)
 
 
@@ -284,7 +284,7 @@ def _rows(X: Any, degree: int) -> Rows:
         except MemoryLimitError as error:
             raise MemoryLimitError(f"{error} degree=1 takes one pass over any number of rows.") from error
     rows = as_rows(X, estimator="relations", check_finite=False, limit=memory_limit_bytes(None))
-    if not rows.is_stored:
+    if rows.free_to_revisit:
         rows.require_finite()
     return rows
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import as_float64
-from gramian.checks import check_integer
+from gramian.checks import check_integer, evenly
 from gramian.errors import DataError
 from gramian.plots.names import component_titles, fitted, numbers_of
-from gramian.plots.pictures import Picture, Pixels, contact_sheet, grey, signed
+from gramian.plots.pixels import Picture, Pixels, contact_sheet, grey, signed
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
 
@@ -89,6 +89,13 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
             texts.append(f"r={count}: {error:.3f}")
     edges = (0.0, 255.0) if numbers_of(X).dtype == np.uint8 else (float(shown.min()), float(shown.max()))
     return strip(list(shown.reshape(-1, *shape)), list(np.stack(rebuilt, axis=1)), captions, edges)
+
+
+def sample_reconstructions(model: Any, table: Any) -> Picture:
+    """Show reconstructions of evenly spaced pictures: the first ones may all be of one class."""
+    values = table.values
+    sample = values[evenly(len(values), MOST_REBUILT)] if isinstance(values, np.ndarray) else table
+    return reconstructions(model, sample)
 
 
 def center_of(model: Any) -> npt.NDArray[Any]:

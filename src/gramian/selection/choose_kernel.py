@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from gramian.errors import DataError, GramianError, InputTypeError, ParameterErr
 from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels import RBF, Kernel
+from gramian.progress import report
 from gramian.records import FloatArray
 from gramian.rows import Rows, as_rows
 from gramian.selection.criteria import (
@@ -35,7 +35,7 @@ from gramian.selection.criteria import (
 )
 from gramian.selection.kernel_candidates import as_candidates
 from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.validating import (
+from gramian.selection.validation import (
     Fold,
     default_estimator,
     draw_folds,
@@ -57,7 +57,6 @@ ENTRIES, ENTRIES_ONCE = 1 << 20, 1 << 24
 FEWEST = 100
 # Of the best value, and of its standard error: what differs by less is a tie, and goes to the first kernel.
 TIE, TIE_ERROR = 1e-3, 0.1
-LOG = logging.getLogger("gramian")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,8 +249,7 @@ def choose_kernel(
     rbf(sigma=1)
     """
     rows = as_rows(X, estimator="choose_kernel", minimum=3)
-    if rows.is_sparse:
-        raise InputTypeError("choose_kernel does not take sparse data yet. Use X.toarray().")
+    rows.require_dense("choose_kernel does not take sparse data yet. Use X.toarray().", InputTypeError)
     rows = replace(rows, values=to_numpy(rows.in_memory()))  # type: ignore[call-arg]
     has_labels = y is not None or (rows.table is not None and rows.table.labels is not None)
     if criterion is None:
@@ -284,7 +282,7 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
 
 def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
     """Judge one kernel; that it cannot be judged must not hide the others."""
-    LOG.info(f"kernel {place} of {total}: {one.kernel!r}", extra={"parts": ("kernel", place - 1, total)})
+    report(f"kernel {place} of {total}: {one.kernel!r}", "kernel", place - 1, total)
     model = one if one.random_state is not None else clone(one).set_params(random_state=judge.seed)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.

@@ -31,7 +31,7 @@ from gramian.estimators.kernel_rules import first_components
 from gramian.kernels import Kernel
 from gramian.kernels.evaluator import gram_matrix
 from gramian.records import FloatArray
-from gramian.selection.validating import Fold, Scorer, fitted_score, warnings_counted
+from gramian.selection.validation import Fold, Scorer, fitted_score, warnings_counted
 
 # Least and most noise, over the spread of the data.
 LEAST, MOST = 0.25, 1.0

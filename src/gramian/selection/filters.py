@@ -36,7 +36,7 @@ from gramian.records import FloatArray
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.ranking import SCORES, Ranker
 from gramian.selection.selector import ColumnSelector
-from gramian.selection.validating import (
+from gramian.selection.validation import (
     Fold,
     Validation,
     default_estimator,

@@ -97,10 +97,12 @@ def as_labelled(
         remember_features(estimator, X, rows)
     values, classes = as_target(y, rows.shape[0], discrete=discrete)
     names = rows.feature_names or tuple(f"x{j}" for j in range(rows.shape[1]))
-    if rows.is_spread:
+    if not rows.in_one_place:
         return Labelled(replace(rows, feature_names=names), values, classes, names)
     held = rows.in_memory()
-    return Labelled(sparse.csc_array(held) if rows.is_sparse else to_numpy(held), values, classes, names)
+    return Labelled(
+        sparse.csc_array(held) if sparse.issparse(held) else to_numpy(held), values, classes, names
+    )
 
 
 def as_target(

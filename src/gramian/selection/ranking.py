@@ -19,7 +19,7 @@ from gramian.selection.information import information, random_stream
 from gramian.selection.labels import column_of
 from gramian.selection.mutual_information import MutualInformation, mutual_information
 from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score, unit_columns
-from gramian.selection.validating import score_name
+from gramian.selection.validation import score_name
 
 Values = Any  # an array, a CSC matrix, or Rows that are spread
 Places = npt.NDArray[np.intp]

@@ -47,10 +47,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
             raise DataError(
                 "There is nothing to keep: no feature was selected. Be less strict, or ask for a number."
             )
-        if rows.is_stored:
-            return rows.mapped(lambda part: part.map(lambda block: block.values[:, kept]), len(kept))
-        values = rows.in_memory()
-        return values[:, kept] if rows.is_sparse else rows.xp.take(values, from_numpy(kept, values), axis=1)
+        return rows.take_columns(kept)
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the kept columns back in their places; the others are 0.
@@ -66,8 +63,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         rows = as_rows(X, estimator=type(self).__name__, expected=Expected())
         count = int(self.support_.sum())
-        if rows.is_sparse:
-            raise InputTypeError("inverse_transform takes dense data. Pass X.toarray().")
+        rows.require_dense("inverse_transform takes dense data. Pass X.toarray().", InputTypeError)
         if rows.shape[1] != count:
             raise DataError(f"X has {rows.shape[1]} columns, but {count} features were kept. Give those.")
         places = np.where(self.support_, np.cumsum(self.support_) - 1, count)

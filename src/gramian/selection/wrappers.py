@@ -11,21 +11,22 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from gramian import progress
 from gramian.analysis.tried import Choice
-from gramian.checks import check_choice, duration
+from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_hints import KnowsHabits, refuse_metadata
+from gramian.progress import track
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
-from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.remembered import Memory, fingerprint, remembering
+from gramian.selection.labels import as_labelled
 from gramian.selection.search import Search, choose, search_of
 from gramian.selection.selector import ColumnSelector
 from gramian.selection.space import Space, space_of
-from gramian.selection.validating import (
+from gramian.selection.subset_scores import subset_scores
+from gramian.selection.validation import (
     Fold,
     Validation,
     draw_folds,
@@ -36,7 +37,6 @@ from gramian.selection.validating import (
 )
 
 log = logging.getLogger(__name__)
-SECONDS = 0.5  # between two messages within a step
 
 
 @dataclass(eq=False, repr=False)
@@ -76,14 +76,10 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
     nested : bool, default=False
         Repeat the whole selection without each part of ``cv`` in turn, and score it there. The score that
         chose is optimistic, because it is the best of many; ``optimism_`` is the difference.
-    warm_start : bool, default=False
-        Keep all scores, and do not fit again what an earlier fit has scored: after Ctrl-C, an error, or with
-        other settings of the search. Where rows, labels, estimator, scoring, cv or validate differ from the
-        earlier fit, all starts anew. Splits are those drawn before.
     n_jobs : int or None, default=None
         Candidates fitted at a time, as in joblib. Results do not depend on it.
     verbose : bool, default=False
-        Write each step and the time left to standard error. The logger "gramian" has it at level INFO.
+        Write each step to standard error. The logger "gramian" records it at level INFO.
 
     Attributes
     ----------
@@ -159,7 +155,6 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
     patience: int | None = None
     validate: bool = True
     nested: bool = False
-    warm_start: bool = False
     n_jobs: int | None = None
     verbose: bool = False
 
@@ -178,8 +173,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         Returns
         -------
         self
-            Ctrl-C keeps what was found: the best subset so far is selected, ``interrupted_`` is True, and
-            KeyboardInterrupt goes on. With ``warm_start=True`` another fit continues there.
+            After Ctrl-C the best subset so far is selected, ``interrupted_`` is True, and KeyboardInterrupt
+            is raised again.
         """
         refuse_metadata(self, metadata)
         scorer = scorer_of(self.estimator, self.scoring)
@@ -188,25 +183,19 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         space = space_of(self.groups, self.fixed, data.names)
         adding = self.direction == "forward"
         search = search_of(space, self.n_features_to_select, adding, bool(self.floating), self.patience)
-        memory = self._recalled(data)
-        if search.rule == "one-se" and len(memory.folds) < 2:
+        folds = self._inner(data.X, data.original)
+        if search.rule == "one-se" and len(folds) < 2:
             raise ParameterError(
                 "n_features_to_select='one-se' needs a standard error, but there is a single fold. Give "
                 "'best', a number, or validate=True and a cv of two or more."
             )
-        validation = Validation(self.estimator, data.X, data.original, memory.folds, scorer, data.names)
+        validation = Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
         outer = self._outer(validation) if self.nested else []
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
-        finished = False
-        try:
-            self._search(search, validation, memory)
-            if self.nested:
-                self._nest(space, validation, outer)
-            finished = True
-        finally:
-            kept = self.warm_start or not finished
-            self._memory = replace(memory, mark=self._mark(data)) if kept else None
+        self._search(search, validation)
+        if self.nested:
+            self._nest(space, validation, outer)
         return self
 
     def summary(self) -> History:
@@ -214,20 +203,6 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         check_is_fitted(self)
         found: History = self.history_
         return found
-
-    def _mark(self, data: Labelled) -> tuple[Any, ...]:
-        X = data.X
-        rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else np.ascontiguousarray(X)
-        return fingerprint(rows, data.original, self.estimator, self.scoring, self.cv, bool(self.validate))
-
-    def _recalled(self, data: Labelled) -> Memory:
-        """Return the scores of an earlier fit of the same, or no more than folds."""
-        memory: Memory | None = getattr(self, "_memory", None)
-        if self.warm_start and memory is not None:
-            if memory.mark == self._mark(data):
-                return memory
-            log.info("warm_start: rows, labels, estimator or validation differ, so all starts anew")
-        return Memory(self._inner(data.X, data.original))
 
     def _split(self, X: Any, y: Any) -> list[Fold]:
         return draw_folds(self.cv, X, y, classifier=is_classifier(self.estimator))
@@ -237,13 +212,13 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         every = np.arange(len(y))
         return self._split(X, y) if self.validate else [(every, every)]
 
-    def _search(self, search: Search, validation: Validation, memory: Memory) -> None:
+    def _search(self, search: Search, validation: Validation) -> None:
         """Search, and keep what is found however it ends."""
         self.history_ = History((), self._about(search, validation), names=validation.names)
         self.interrupted_ = False
         steps: list[SearchStep] = []
         try:
-            for step in self._measured(search, validation, memory):
+            for step in self._measured(search, validation):
                 steps.append(step)
         except KeyboardInterrupt:
             self.interrupted_ = True
@@ -256,17 +231,26 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
             raise
         self._settle(steps, choose(steps, search.rule, search.limit))
 
-    def _measured(self, search: Search, validation: Validation, memory: Memory) -> Iterator[SearchStep]:
-        """Yield the steps with what they took."""
-        pace = Pace(search, verbose=bool(self.verbose))
-        scorer = remembering(validation, self.scoring, self.n_jobs, known=memory.known, tell=pace.within)
-        computed, began = 0, time.perf_counter()
+    def _measured(self, search: Search, validation: Validation) -> Iterator[SearchStep]:
+        """Yield the steps with the work that each took, and report them."""
+
+        def report(text: str, moved: int, level: int = logging.INFO) -> None:
+            log.log(level, text)
+            progress.report(text, "move", moved, search.moves)
+
+        scorer = subset_scores(validation, self.scoring, self.n_jobs)
+        d, computed, began = len(validation.names), 0, time.perf_counter()
+        report("first feature", 0, logging.DEBUG)
         for step in search.steps(scorer):
+            text = f"{len(step.subset):,} of {d:,} features, {step.mean:.4g}"
+            report(text, search.moved(step))
+            if self.verbose:
+                print(text, file=sys.stderr, flush=True)
             fresh, computed = scorer.computed - computed, scorer.computed
-            pace.step(step, fresh)
             seconds, models = time.perf_counter() - began, fresh * len(validation.folds)
             yield replace(step, models=models, seconds=seconds, validated=bool(self.validate))
             began = time.perf_counter()
+        report("search done", search.moves, logging.DEBUG)
 
     def _settle(self, steps: list[SearchStep], choice: Choice) -> None:
         self.history_ = replace(self.history_, tried=tuple(steps), choice=choice)
@@ -299,10 +283,10 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         gene-expression data. Varma and Simon (2006), Bias in error estimation when using cross-validation
         for model selection.
         """
-        plain = {"nested": False, "warm_start": False, "verbose": False}
+        plain = {"nested": False, "verbose": False}
         places = {"groups": [group.tolist() for group in space.free], "fixed": space.fixed.tolist()}
         supports, scores = [], []
-        for part, (train, test) in enumerate(outer, 1):
+        for part, (train, test) in enumerate(track(outer, "nested: part"), 1):
             log.info("nested: part %d of %d", part, len(outer))
             with _without(part, len(outer)):
                 inner = clone(self).set_params(**plain, **places)
@@ -333,56 +317,3 @@ def _without(part: int, parts: int) -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(f"nested=True, selection without part {part} of {parts}: {error}") from error
-
-
-# ---------------------------------------------------------------------- pace
-
-
-class Pace:
-    """Says how far a search has come and how long it will take, to the log and to standard error.
-
-    Parameters
-    ----------
-    search : Search
-    verbose : bool
-        Whether to write to standard error too.
-    """
-
-    def __init__(self, search: Search, *, verbose: bool) -> None:
-        self._search, self._verbose = search, verbose
-        self._each: float | None = None
-        self._now = "no feature yet"
-        self._moved = 0
-        self._began = self._logged = time.perf_counter()
-        self._already: int | None = None
-
-    def within(self, done: int, total: int) -> None:
-        """Take note of a candidate that was scored within a step."""
-        now = time.perf_counter()
-        if self._already is None:
-            self._already = done - 1
-        if now - self._logged < SECONDS:
-            return
-        self._logged = now
-        each = (now - self._began) / (done - self._already)
-        left = each * (total - done + self._later(self._moved + 1))
-        log.info("%s, trying %d of %d, about %s left", self._now, done, total, duration(left))
-
-    def step(self, step: SearchStep, computed: int) -> None:
-        """Take note of a step: ``computed`` candidates were scored for it."""
-        now = time.perf_counter()
-        if computed:
-            self._each = (now - self._began) / computed
-        self._began = self._logged = now
-        self._already, self._moved = None, self._search.moved(step)
-        self._now = f"{len(step.subset):,} of {self._search.space.n_features:,} features, {step.mean:.4g}"
-        later = self._later(self._moved)
-        left = f", about {duration(self._each * later)} left" if self._each is not None and later else ""
-        log.info("%s%s", self._now, left)
-        if self._verbose:
-            print(f"{self._now}{left}", file=sys.stderr, flush=True)
-
-    def _later(self, moved: int) -> int:
-        """Candidates of the moves to come; floating searches try each move back at least once."""
-        groups, back = len(self._search.space.free), self._search.floating
-        return sum(groups - i + back * (i + 1) for i in range(moved, self._search.moves))

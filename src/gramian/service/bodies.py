@@ -126,7 +126,7 @@ def json_rows(file: IO[bytes], lines: bool = False) -> IO[bytes]:
     ('a',)
     """
     try:
-        rows = [_parsed(line) for line in file if line.strip()] if lines else _parsed(file.read())
+        rows = [strict_json(line) for line in file if line.strip()] if lines else strict_json(file.read())
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise DataError(f"The body is not strict JSON: {why}. A missing value is null.") from error
@@ -149,7 +149,9 @@ def json_rows(file: IO[bytes], lines: bool = False) -> IO[bytes]:
     return _as_arrow(names, list(zip(*rows, strict=True)))
 
 
-def _parsed(text: bytes) -> Any:
+def strict_json(text: bytes) -> Any:
+    """Parse JSON; NaN and infinities raise ValueError."""
+
     def refuse(name: str) -> float:
         raise ValueError(f"{name} is not JSON")
 

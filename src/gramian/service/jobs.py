@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from gramian.service.items import Item
 from gramian.service.problems import Problem, Refusal
-from gramian.service.shelves import Item
 from gramian.service.workers import Said
 
 STILL_HERE = 15.0  # seconds after which a silent stream says that it is there

@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gramian.service.item_storage import ItemStorage
 from gramian.service.jobs import Job
 from gramian.service.problems import busy
 from gramian.service.settings import Limits
-from gramian.service.shelves import Shelf
 
 COOKIE = "gramian_visitor"
 REMEMBERED = 365 * 86400  # seconds that a browser keeps the cookie: what it stands for goes long before
@@ -37,7 +37,7 @@ class Visitor:
     Attributes
     ----------
     name : str
-    shelf : Shelf
+    storage : ItemStorage
     network : str
         Where they came from; empty where the server does not know it yet.
     returned : bool
@@ -46,7 +46,7 @@ class Visitor:
     """
 
     name: str
-    shelf: Shelf
+    storage: ItemStorage
     network: str = ""
     returned: bool = True
     jobs: dict[str, Job] = field(default_factory=dict)
@@ -60,13 +60,13 @@ class Visitor:
     def away(self) -> float:
         """The seconds since their last visit."""
         with suppress(FileNotFoundError):
-            return time.time() - self.shelf.folder.stat().st_mtime
+            return time.time() - self.storage.folder.stat().st_mtime
         return float("inf")
 
     def touch(self) -> None:
         """Take note that they were here."""
         with suppress(FileNotFoundError):  # they made room just now
-            os.utime(self.shelf.folder)
+            os.utime(self.storage.folder)
 
 
 class Visitors:
@@ -77,14 +77,14 @@ class Visitors:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._known: dict[str, Visitor] = {}
         for name in self._names():
-            self._visitor(name).shelf.tidy()
+            self._visitor(name).storage.tidy()
 
     def _visitor(self, name: str, network: str = "", returned: bool = True) -> Visitor:
         known = self._known.get(name)  # another thread may remove it
         if known is not None:
             return known
-        shelf = Shelf(self.folder / name, most=self.limits.items, bytes=self.limits.visitor_bytes)
-        return self._known.setdefault(name, Visitor(name, shelf, network, returned))
+        storage = ItemStorage(self.folder / name, most=self.limits.items, bytes=self.limits.visitor_bytes)
+        return self._known.setdefault(name, Visitor(name, storage, network, returned))
 
     def find(self, cookie: str | None, network: str = "") -> Visitor | None:
         """Return who has a cookie; None for nobody who keeps anything."""
@@ -148,7 +148,7 @@ class Visitors:
 
     def _remove(self, visitor: Visitor) -> None:
         self._known.pop(visitor.name, None)
-        visitor.shelf.clear()
+        visitor.storage.clear()
 
     @property
     def known(self) -> list[Visitor]:

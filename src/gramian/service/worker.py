@@ -54,9 +54,9 @@ def main() -> None:
 
     orders: queue.SimpleQueue[Said] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
-    from gramian.service import looks, work
+    from gramian.service import tasks, views
 
-    does = work.DOES | looks.LOOKS
+    does = tasks.DOES | views.VIEWS
     confine(int(sys.argv[1]))
     while True:
         order = orders.get()

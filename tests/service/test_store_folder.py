@@ -11,7 +11,7 @@ import pytest
 from gramian.errors import FileError, InputTypeError, ParameterError
 from served import Limits, create_app
 
-storage = pytest.importorskip("gramian.service.storage")
+storage = pytest.importorskip("gramian.service.store_folder")
 state = pytest.importorskip("gramian.service.state")
 settings = pytest.importorskip("gramian.service.settings")
 metrics = pytest.importorskip("gramian.service.metrics")
@@ -131,7 +131,7 @@ def test_what_cannot_be_a_store(tmp_path):
 
 def test_a_write_protected_store(tmp_path, monkeypatch):
     # Root may write everywhere, so the system's answer is the test's.
-    monkeypatch.setattr("gramian.service.storage.os.access", lambda path, mode: path.name != "models")
+    monkeypatch.setattr("gramian.service.store_folder.os.access", lambda path, mode: path.name != "models")
     with pytest.raises(FileError, match=r"models is write-protected\. Lift the protection"):
         create_app(store=tmp_path / "store")
 
@@ -163,7 +163,7 @@ def test_a_marker_that_is_a_pipe_is_not_waited_for(tmp_path):
 def test_one_server_uses_a_store_until_it_is_gone(tmp_path):
     storage.prepare_store(tmp_path)
     program = (
-        "import sys; from pathlib import Path; from gramian.service.storage import locked\n"
+        "import sys; from pathlib import Path; from gramian.service.store_folder import locked\n"
         "with locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gramian.errors import FileError, ParameterError, shortened
-from gramian.service.shelves import TEMPORARY
+from gramian.service.item_storage import TEMPORARY
 from gramian.store.atomic import as_file_error, as_path, atomic_write
 from gramian.store.locks import lock_folder
 

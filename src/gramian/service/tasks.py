@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
-import logging
 import os
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -24,12 +23,13 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.whitener import Whitener
 from gramian.faces import recognition
+from gramian.faces.face_images import Faces
 from gramian.faces.gallery import Gallery, enroll_into
-from gramian.faces.pictures import Faces
 from gramian.faces.reading import read_faces
 from gramian.faces.space import FaceSpace
 from gramian.loading import load
 from gramian.plots.images import center_of
+from gramian.progress import report_to
 from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
 from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.survey import survey
@@ -76,13 +76,13 @@ def bytes_of(values: Any) -> int:
 # --------------------------------------------------------------- what was sent
 
 
-def look_at_model(say: Say, model: Said) -> Said:
+def describe_model(say: Say, model: Said) -> Said:
     """Say what a model file holds; other files are refused."""
     stored = read_model(model["path"])
     return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
-def look_at_gallery(say: Say, gallery: Said) -> Said:
+def describe_gallery(say: Say, gallery: Said) -> Said:
     """Say who is in a gallery; other files are refused."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
         return {
@@ -93,7 +93,7 @@ def look_at_gallery(say: Say, gallery: Said) -> Said:
         }
 
 
-def look_at_data(say: Say, data: Said, draft: bool = False) -> Said:
+def describe_data(say: Say, data: Said, draft: bool = False) -> Said:
     """Say what a table or pictures are; what cannot be used as it is read is refused, unless a draft."""
     seen, problem = columns_of(data), None
     facts: Said = {"rows": seen.rows, "columns": seen.width} if seen else {}
@@ -153,7 +153,7 @@ def fit(say: Say, fit: Said, data: Said, answer: Said) -> Said:
     table = _training(made, data)
     say(_plan(made, table))
     start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as raised, _telling(say):
+    with warnings.catch_warnings(record=True) as raised, report_to(_Messages(say)):
         warnings.simplefilter("always")
         made.fit(table)
     seconds = time.perf_counter() - start
@@ -162,32 +162,23 @@ def fit(say: Say, fit: Said, data: Said, answer: Said) -> Said:
     return {**info_facts(made, fit["estimator"]), "seconds": seconds, "warnings": texts}
 
 
-class _Teller(logging.Handler):
-    """Passes on what gramian's loggers say, and how many parts are done, but not too often."""
+class _Messages:
+    """Sends the progress of a fit to the server, but not too often."""
 
     def __init__(self, say: Say) -> None:
-        super().__init__()
-        self._say, self._last, self._parts = say, 0.0, (None, 0, 0)
+        self._say, self._last = say, 0.0
+        self._counts: tuple[str | None, int, int] = (None, 0, 0)
+        self._lock = threading.Lock()
 
-    def emit(self, record: logging.LogRecord) -> None:
-        parts = getattr(record, "parts", None)
-        self._parts = parts or self._parts
-        now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN:
-            return
-        self._last, (counted, done, total) = now, self._parts
-        self._say({"text": record.getMessage(), "counted": counted, "done": done, "total": total})
-
-
-@contextmanager
-def _telling(say: Say) -> Iterator[None]:
-    logger, teller = logging.getLogger("gramian"), _Teller(say)
-    logger.addHandler(teller)
-    logger.setLevel(logging.DEBUG)
-    try:
-        yield
-    finally:
-        logger.removeHandler(teller)
+    def update(self, message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
+        with self._lock:
+            if unit is not None:
+                self._counts = unit, done, total
+            now = time.monotonic()
+            if now - self._last < SECONDS_BETWEEN:
+                return
+            self._last, (unit, done, total) = now, self._counts
+            self._say({"text": message, "counted": unit, "done": done, "total": total})
 
 
 # --------------------------------------------------------------- models applied
@@ -313,14 +304,14 @@ def enroll(say: Say, model: Said, data: Said, answer: Said) -> Said:
     enroll_into(
         answer["path"], space, faces.people, space.transform(faces), faces.hashes, sources=faces.names
     )
-    return look_at_gallery(say, answer)
+    return describe_gallery(say, answer)
 
 
 DOES: dict[str, Callable[..., Said]] = {
     "nothing": lambda say: {},
-    "look at model": look_at_model,
-    "look at gallery": look_at_gallery,
-    "look at data": look_at_data,
+    "describe model": describe_model,
+    "describe gallery": describe_gallery,
+    "describe data": describe_data,
     "plan": plan,
     "fit": fit,
     "transform": transform,

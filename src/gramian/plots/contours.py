@@ -11,6 +11,7 @@ import numpy as np
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import DataError
+from gramian.estimators.pca import PCA
 from gramian.plots.names import component_titles, feature_names_of, numbers_of
 from gramian.plots.points import Group
 from gramian.plots.style import GREY, Lines, axis, headed, limits, table
@@ -92,6 +93,12 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
         width=2 * SIDE,
     )
     return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
+
+
+def compared_contours(model: Any, table: Any, *, color: Any = None) -> Any:
+    """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
+    alone = hasattr(model, "components_") or len(table.values) < 2
+    return kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)
 
 
 def _rows(grid: FloatArray, model: Any) -> Any:
