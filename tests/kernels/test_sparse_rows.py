@@ -109,7 +109,7 @@ def test_the_median_distance_of_sparse_rows():
         expected = RBF(gamma="median").resolve(rows.toarray()).gamma
         assert RBF(gamma="median").resolve(rows).gamma == pytest.approx(expected, rel=1e-9)
     far = sp.csr_array(1e8 + RNG.standard_normal((9, 2)))
-    with pytest.raises(DataError, match=r"leave no digits of the median distance.* X.toarray\(\)"):
+    with pytest.raises(DataError, match=r"leave no digits of their median distance.* X.toarray\(\)"):
         RBF(gamma="median").resolve(far)
 
 
@@ -117,5 +117,5 @@ def test_numbers_at_the_ends_of_the_range():
     for scale in [1e-200, 1e-160, 1e60, 1e140]:
         for kernel in [Linear(), Cosine(), RBF(sigma=1.0), Matern(), RationalQuadratic()]:
             assert excess(kernel, sp.csr_array(scale * X[:6].toarray())) <= 1, (scale, kernel)
-    with pytest.raises(DataError, match=r"overflows on this data: rows reach a norm of .* Scale the data"):
+    with pytest.raises(DataError, match=r"overflows on this data: rows reach a norm of .* Scale it"):
         RBF(sigma=1.0).gram(sp.csr_array(1e200 * X.toarray()))

@@ -114,7 +114,7 @@ def test_what_is_wrong_is_said():
         (RBF(), InputTypeError, r"candidates=rbf\(\) is no list"),
         (3, InputTypeError, "candidates=3 is no list"),
         (["rbff"], ParameterError, "Did you mean 'rbf'"),
-        ([None], InputTypeError, "kernel=None is neither a name"),
+        ([None], InputTypeError, "kernel=None is not a name"),
         (["precomputed"], ParameterError, "has no other rows to be judged on, and no columns to permute"),
         (
             [KernelPCA(kernel="precomputed")],

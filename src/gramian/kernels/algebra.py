@@ -67,7 +67,7 @@ MAPS: dict[str, np.ufunc] = {
 Bounds = tuple[float, float, float]
 TAKE_SPARSE = (
     "Those that do: linear, poly, sigmoid, cosine, rbf, rq, matern with nu=1.5 or 2.5, and sums, products, "
-    "multiples, powers, exp and normalized() of them."
+    "multiples, powers, exp and normalized() of them. Or pass X.toarray(), of a frame X.sparse.to_dense()."
 )
 
 
@@ -189,8 +189,7 @@ class Kernel(ABC):
             For a kernel whose feature map is not known or infinite.
         """
         raise ParameterError(
-            f"{self!r} has no feature map that can be written down. The kernels linear, poly and rbf have "
-            "one (rbf: the first terms of it); gramian.RandomFourierMap approximates rbf with few features."
+            f"{self!r} has no feature map that can be written down: linear, poly and rbf have."
         )
 
     # ------------------------------------------------------------ algebra
@@ -316,11 +315,7 @@ class Kernel(ABC):
         DataError
         """
         if sparse.issparse(X) and not self.takes_sparse:
-            raise DataError(
-                f"X is sparse, and {self!r} takes no sparse rows. "
-                f"{TAKE_SPARSE} Or pass X.toarray(), of a frame X.sparse.to_dense(), where it fits "
-                "into memory."
-            )
+            raise DataError(f"X is sparse, and {self!r} takes no sparse rows. {TAKE_SPARSE}")
 
     def bind(
         self,

@@ -52,9 +52,7 @@ def check_rows(name: str, X: Any, *, accept_sparse: bool = False) -> Any:
         elif not is_array_api_obj(X):
             X = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} is not a table of numbers ({error}). Give an array of shape (n, d)."
-        ) from error
+        raise DataError(f"{name} is not a table of numbers: {error}.") from error
     if X.ndim != 2:
         raise DataError(f"{name} has shape {tuple(X.shape)}, but a kernel takes rows: shape (n, d).")
     entries = X.data if sparse.issparse(X) else X

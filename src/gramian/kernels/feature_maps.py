@@ -215,9 +215,9 @@ class FeatureMap(ABC):
         """Raise a MemoryLimitError if the features of n rows take more memory than may be used."""
         need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
         if need > limit:
+            size = f"{n:,} rows x {len(self):,} features take {amount(need)}"
             raise MemoryLimitError(
-                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} "
-                "that may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
+                f"{size}, and {amount(limit)} may be used. Map fewer rows, or use KernelPCA."
             )
 
     def radius(self, X: Any) -> float:
@@ -672,10 +672,7 @@ class FourierFeatureMap(FeatureMap):
     def _features(self, Z: Any) -> Any:
         rounding = self._phase_rounding(largest_norm(Z))
         if not rounding <= WORST_PHASE:
-            raise DataError(
-                f"Rows lie so far from the origin that w . x is rounded by {rounding:.1g} radians, which "
-                "leaves its cosine no digits. Centre or scale the data, remove outliers, or lower gamma."
-            )
+            raise DataError(f"Rows far from the origin round w . x by {rounding:.1g} radians. {SCALE_FIRST}")
         xp = namespace(Z)
         phases = Z @ from_numpy(self.frequencies.T, Z)
         pairs = len(self) // 2
@@ -774,10 +771,8 @@ def fourier_map(
     features = check_integer("n_components", n_components)
     need, limit = 4 * features * len(labels), memory_limit_bytes(None)
     if need > limit:
-        raise ParameterError(
-            f"n_components={features} frequencies of {len(labels):,} features take {amount(need)}, more than "
-            f"the {amount(limit)} that may be used. Take fewer."
-        )
+        size = f"n_components={features} of {len(labels):,} features take {amount(need)}"
+        raise ParameterError(f"{size}, and {amount(limit)} may be used. Take fewer.")
     factors = check_gamma(gamma, sigma, len(labels))
     start = check_origin(origin, len(labels))
     source = np.random.default_rng(rng)
@@ -861,7 +856,6 @@ def check_size(what: str, d: int, top: int, p: int, allowed: Any) -> None:
     if count > allowed:
         shown = f"= {count:,}" if count < 10**15 else "> 10^15"
         raise ParameterError(
-            f"{what} of {d:,} features has C({top}, {p}) {shown} monomials, and max_features allows "
-            f"{int(allowed):,}. KernelPCA and other kernel methods use such a kernel without its features; "
-            "otherwise lower the degree or raise max_features."
+            f"{what} of {d:,} features has C({top}, {p}) {shown} monomials, and max_features is "
+            f"{int(allowed):,}. Use KernelPCA, lower the degree, or raise max_features."
         )

@@ -135,10 +135,7 @@ class Formula(Kernel):
             relative, absolute = self.evaluation_error(d, norm, direct=True)
         size = self.size(norm)
         if not np.isfinite(size) or (held and self.expands and not 4.0 * norm * norm < np.inf):
-            raise DataError(
-                f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale the data first "
-                "(sklearn.preprocessing.StandardScaler)."
-            )
+            raise DataError(f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale it.")
         single = None if held or direct else self.single_error(d, norm)
         return FormulaEvaluator(self, relative, absolute, size, shift, direct, single)
 

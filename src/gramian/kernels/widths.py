@@ -82,10 +82,7 @@ def _of_sparse(rows: Any) -> FloatArray:
     squares = np.maximum(both - 2.0 * products[lower], 0.0)
     apart = squares > 0
     if apart.any() and np.median(squares[apart] / both[apart]) < LOST:
-        raise DataError(
-            "Products of these sparse rows leave no digits of the median distance: they lie far from 0. Give "
-            "gamma or sigma as a number, or pass X.toarray()."
-        )
+        raise DataError("Sparse rows far from 0 leave no digits of their median distance. Pass X.toarray().")
     return np.asarray(np.sqrt(squares))
 
 
