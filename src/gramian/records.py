@@ -234,11 +234,16 @@ class Attempt:
     rank: int
     why: str = ""
 
+    @property
+    def accepted(self) -> bool:
+        """Whether it was enough."""
+        return not self.why
+
     def __str__(self) -> str:
         plan = self.plan
         ran = f"{plan.solver} on the {plan.matrix} in {plan.arithmetic}"
         said = f"{ran}: {duration(plan.took or 0.0)}, eigenvalues to {self.error:.1e} of the largest"
-        return f"{said}; not accepted: {self.why}" if self.why else f"{said}; accepted"
+        return f"{said}; accepted" if self.accepted else f"{said}; not accepted: {self.why}"
 
 
 @dataclass(frozen=True, eq=False)
