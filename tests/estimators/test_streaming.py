@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 import gramian
 from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.arrays import as_float64
-from gramian.estimators import pca as module
+from gramian.estimators import linear_fit as module
 from helpers import spectrum_matrix
 
 X = spectrum_matrix(90, 8, [10, 5, 3, 1, 0.3, 0.1, 0.03], seed=0, mean=np.arange(8) - 3.0)
@@ -180,8 +180,8 @@ def test_too_few_rows_are_no_model_and_say_so():
 
 def test_nothing_is_decomposed_before_somebody_asks(monkeypatch):
     calls = []
-    solve = module.solve
-    monkeypatch.setattr(module, "solve", lambda *given: calls.append(1) or solve(*given))
+    run = module.run
+    monkeypatch.setattr(module, "run", lambda *given: calls.append(1) or run(*given))
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
     for data in (X, frame):
         calls.clear()

@@ -30,8 +30,8 @@ def estimator(options: Model) -> Any:
     from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.landmarks import LANDMARK_RULES
+    from gramian.estimators.linear_fit import SOLVERS as PCA_SOLVERS
     from gramian.estimators.pca import PCA
-    from gramian.estimators.pca import SOLVERS as PCA_SOLVERS
     from gramian.estimators.preimages import PREIMAGES
 
     _check_applicable(options)
