@@ -71,6 +71,7 @@ def remember(
     spectrum: Spectrum,
     told: bool = False,
     hidden: str = "",
+    stacklevel: int = 5,
 ) -> None:
     """Set the attributes that tell how a model was computed and what is guaranteed, and warn of what is not.
 
@@ -89,6 +90,8 @@ def remember(
         Warning of components that rounding hides, in place of one of the rank.
     spectrum : Spectrum
         In the units of the data.
+    stacklevel : int
+        Frames up to the user's, for warnings.
     """
     model.n_components_, model.rank_ = found.values.size, found.rank
     model.explained_variance_ratio_ = found.ratio
@@ -98,23 +101,23 @@ def remember(
     model.certificate_ = solved.certificate
     k, rank = found.values.size, found.rank
     if hidden:
-        warnings.warn(hidden, RankWarning, stacklevel=5)
+        warnings.warn(hidden, RankWarning, stacklevel=stacklevel)
     elif rank == 0 and not told:
         warnings.warn(
             f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.",
             RankWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
     elif asked and 0 < rank < k:
         warnings.warn(
             f"n_components={k} but {of} has rank {rank}: the last {counted(k - rank, 'component')} "
             f"{'has' if k - rank == 1 else 'have'} variance 0 and scores 0.",
             RankWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
     certificate = solved.certificate
     if certificate is not None and not certificate.ok and rank > 0:
-        warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=5)
+        warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=stacklevel)
 
 
 def remember_parameters(model: Any, *names: str) -> None:

@@ -1,0 +1,145 @@
+"""What the fits of kernel PCA share: parameters, the kernel that they ask for, and what they find."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.arrays import numpy_dtype
+from gramian.engine import Solved
+from gramian.estimators.feature_maps import RandomFourierMap
+from gramian.estimators.inputs import check_tol
+from gramian.kernels import Kernel, kernel_from_name
+from gramian.kernels.expression import PRECOMPUTED
+from gramian.kernels.widths import MEDIAN_ROWS
+from gramian.operators.features import FeatureSums, rows_at
+from gramian.records import Components, FloatArray, Plan, Repair, Spectrum
+from gramian.rows import Rows
+
+
+class Parameters(Protocol):
+    """What fits read of a KernelPCA: its parameters."""
+
+    n_components: int | float | str | None
+    kernel: Any
+    gamma: float | str | None
+    degree: int
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    center: bool
+    solver: str
+    tol: float | None
+    random_state: Any
+    memory_limit: int | str | None
+    repair: str | None
+    preimage: str
+    n_landmarks: int | None
+    landmarks: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """What new rows are mapped by in place of all fitted ones: landmarks, or random features."""
+
+    landmarks: Any = None
+    indices: Any = None
+    mapping: RandomFourierMap | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """What a fit found: eigenpairs, and what maps new rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows that were fitted.
+    of : str
+        The matrix whose rank it is, for a warning.
+    spectrum : Spectrum
+        In the units of the kernel.
+    fitted, vectors : array or None
+        All fitted rows and unit eigenvectors, of an exact fit.
+    nodes : Nodes
+    mean_weights, sums
+        What landmarks and random features have besides; sums where more rows may come.
+    """
+
+    n: int
+    kernel: Kernel | None
+    components: Components
+    solved: Solved
+    of: str
+    spectrum: Spectrum
+    coefficients: Any
+    row_means: FloatArray
+    mean: float
+    fitted: Any = None
+    vectors: Any = None
+    choice: ComponentChoice | None = None
+    repair: Repair | None = None
+    nodes: Nodes = Nodes()
+    mean_weights: FloatArray | None = None
+    sums: FeatureSums | None = None
+
+
+@dataclass(eq=False)
+class KernelFit(ABC):
+    """Kernel PCA of rows by one kind of method."""
+
+    parameters: Parameters
+    rows: Rows
+
+    @cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel with every parameter a number; None for a precomputed one."""
+        if is_precomputed(self.parameters):
+            return None
+        kernel, rows = asked_kernel(self.parameters), self.rows.at_home
+        values = some_of(rows) if rows.is_stored else rows.in_memory()
+        kernel.admit_sparse(values)
+        return kernel.resolve(values, rows.feature_names)
+
+    @property
+    def plain_landmarks(self) -> bool:
+        """Whether nothing was asked of landmarks but their number."""
+        landmarks = self.parameters.landmarks
+        return isinstance(landmarks, str) and landmarks == "rpcholesky"
+
+    @property
+    @abstractmethod
+    def plan(self) -> Plan:
+        """What solving does, with predicted seconds and bytes."""
+
+    @abstractmethod
+    def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
+        """Find the components; ``keep`` what more rows can be merged with."""
+
+
+def is_precomputed(parameters: Parameters) -> bool:
+    """Return whether the rows are a kernel matrix."""
+    return isinstance(parameters.kernel, str) and parameters.kernel == PRECOMPUTED
+
+
+def asked_kernel(parameters: Parameters) -> Kernel:
+    """Return the kernel as its parameters say, without numbers from the data."""
+    return kernel_from_name(
+        parameters.kernel,
+        gamma=parameters.gamma,
+        degree=parameters.degree,
+        coef0=parameters.coef0,
+        params=parameters.kernel_params,
+    )
+
+
+def precision_of(fitted: Any, tol: float | None) -> float:
+    """Return the error of an entry, relative to the largest, that leaves ``tol`` to be reached."""
+    return float(min(1e-9, 0.1 * check_tol(tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5))
+
+
+def some_of(rows: Rows) -> Any:
+    """Return evenly spaced rows, from which the parameters of a kernel are found."""
+    return rows_at(rows, range(0, rows.shape[0], -(-rows.shape[0] // MEDIAN_ROWS)))
