@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
@@ -214,15 +216,17 @@ def _of_pca(
         material = Material(LinearProblem(rows, bool(model.center), scale, ddof), limit)
         # What varies is looked at here, which also refuses what no rule can take.
         shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"
-    elif hasattr(model, "spectrum_"):
+    else:
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise ParameterError(
+                "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
+            ) from error
         scree = scree_of(model)
         part = "" if scree.whole else f", of which {scree.known.size} of {scree.size} eigenvalues are known"
         shape = (scree.n_samples, scree.varying)
         about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
-    else:
-        raise ParameterError(
-            "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
-        )
 
     def ask(rule: str) -> ComponentChoice:
         sparse = rows is not None and rows.is_sparse

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.certificates import orthogonality_loss
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.components import component_names, decomposition_of, shares_of
 from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
@@ -183,7 +183,7 @@ class InNotebooks:
 
 def _beside(parameters: str, model: Any) -> str:
     # Of a stream nothing is decomposed before somebody asks for it, which this is not.
-    told = summary(model) if "certificate_" in vars(getattr(model, "decomposition_", model)) else ""
+    told = summary(model) if "certificate_" in vars(decomposition_of(model)) else ""
     if not told:
         return parameters
     columns = "display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start"
@@ -197,7 +197,7 @@ def summary(model: Any) -> str:
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
     """
-    model = getattr(model, "decomposition_", model)
+    model = decomposition_of(model)
     ratios, k = shares_of(model), int(model.n_components_)
     kept = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
     lines = [f"<b>{counted(k, 'component')}{kept}</b>"]

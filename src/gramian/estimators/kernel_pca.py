@@ -60,7 +60,7 @@ from gramian.estimators.preimages import PreimageMethod, found_rows, learned, pr
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
-from gramian.records import FloatArray, Plan, Repair
+from gramian.records import FloatArray, ModelKind, Plan, Repair
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import DaskRows, is_dask
 from gramian.rows.device import sent_to
@@ -223,6 +223,7 @@ class KernelPCA(KnowsHabits, Defaults, Saved, InNotebooks, Transformer):
         "_ridge_map?": RidgeMap | None,
     }
 
+    model_kind: ClassVar = ModelKind.KERNEL_PCA
     # Options of how results are handed back are no metadata to route.
     __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
     _habits: ClassVar = {

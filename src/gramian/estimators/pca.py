@@ -58,7 +58,7 @@ from gramian.estimators.linear_fit import (
 from gramian.estimators.saving import DECOMPOSED, Saved, register_record
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.seen import Seen, seen_of_components
-from gramian.records import FloatArray, Plan, Remainder
+from gramian.records import FloatArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
@@ -215,6 +215,7 @@ class PCA(KnowsHabits, Saved, InNotebooks, Transformer):
         "_seen?": Shown((Seen,), {"sizes": "d d d d d"}),
     }
 
+    model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
         "svd_solver": 'solver="full", "covariance", "gram" or "krylov" is what it is here',
         "copy": NEVER_OVERWRITTEN,

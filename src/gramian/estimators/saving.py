@@ -22,6 +22,7 @@ from gramian.records import (
     Calls,
     Certificate,
     Completeness,
+    ModelKind,
     Moments,
     Plan,
     Remainder,
@@ -80,6 +81,7 @@ class Saved:
 
     known: ClassVar[dict[str, type[Any]]] = {}
     private: ClassVar[bool] = False  # whether only the owner may read a new file
+    model_kind: ClassVar[ModelKind] = ModelKind.OTHER
     contents: ClassVar[Mapping[str, Any]] = {}  # what is there when it is fitted, as store.conform takes it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -35,7 +35,7 @@ from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import check_features, expected_columns, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
-from gramian.records import FloatArray, Plan
+from gramian.records import FloatArray, ModelKind, Plan
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import as_pictures
 from gramian.rows.device import sent_to
@@ -143,6 +143,8 @@ class Whitener(Saved, InNotebooks, Transformer):
         "_correction": Given(Array("c c")),
         "_triangle": Given(Array("d d")),
     }
+
+    model_kind: ClassVar = ModelKind.WHITENER
 
     method: str = "zca"
     _: KW_ONLY

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import plots
+from gramian.analysis.components import kind_of
 from gramian.checks import evenly
 from gramian.estimators.pca import PCA
 from gramian.plots.images import MOST_REBUILT
@@ -32,11 +33,11 @@ def drawable(
     color, x, y, linked
         As for :func:`gramian.plots.scores`.
     """
-    known, given = hasattr(model, "certificate_"), table is not None
-    faces, whitens = hasattr(model, "face_scores_"), hasattr(model, "regularized_eigenvalues_")
+    kind, given = kind_of(model), table is not None
+    known, maps = kind.has_components, kind.gives_scores
+    linear = maps and kind.linear
+    faces, whitens = kind.faces, kind.whitens
     pictures = known and getattr(model, "picture_shape_", None) is not None
-    maps = known and not faces and not whitens
-    linear = maps and hasattr(model, "components_")
     plane = linear and not pictures and given and model.n_components_ > 1
     points = {"x": x, "y": y, "color": color}
     figures: dict[str, tuple[bool, Callable[[], Any]]] = {
@@ -63,5 +64,5 @@ def _some(table: Any) -> Any:
 
 def _contours(model: Any, table: Any, color: Any) -> Any:
     """Draw contours beside those of plain PCA."""
-    alone = hasattr(model, "components_") or len(table.values) < 2
+    alone = kind_of(model).linear or len(table.values) < 2
     return plots.kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)

@@ -74,7 +74,7 @@ def headline(model: Any) -> str:
     ratios = shares_of(model)
     if ratios is None:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
-    where = " in feature space" if hasattr(model, "kernel") else ""
+    where = " in feature space" if model.model_kind.kernel else ""
     centred = getattr(model, "center", True)
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     kept = f"{percent(float(sum(ratios)))} of the {what}{where}"
@@ -212,7 +212,7 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
         f"Kernel principal component analysis with the kernel {kernel}"
         if kernel
         else f"Whitening ({model.method})"
-        if hasattr(model, "method")
+        if model.model_kind.whitens
         else "Principal component analysis"
     )
     read = "" if table is None else _reading(table)
@@ -233,7 +233,7 @@ def _reading(table: Table) -> str:
 
 
 def _treatment(model: Any) -> str:
-    if hasattr(model, "kernel"):
+    if model.model_kind.kernel:
         return f"The data were {'' if model.center else 'not '}centred in feature space."
     scales = {
         "unit": "scaled to unit variance",
@@ -241,7 +241,7 @@ def _treatment(model: Any) -> str:
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
-    if hasattr(model, "method"):
+    if model.model_kind.whitens:
         by = model.regularization_
         added = "" if by is None else f", regularised by {model.regularization} ({by:.4g})"
         return f"The data were centred; variances divide by {divisor}{added}."
@@ -253,7 +253,7 @@ def _treatment(model: Any) -> str:
 
 def _selection(model: Any) -> str:
     k, ratios = model.n_components_, shares_of(model)
-    where = " in feature space" if hasattr(model, "kernel") else ""
+    where = " in feature space" if model.model_kind.kernel else ""
     what = ("variance" if getattr(model, "center", True) else "second moments") + where
     kept = f"{counted(k, 'component was', 'components were')} kept"
     choice = getattr(model, "component_choice_", None)

@@ -213,7 +213,7 @@ def transform(say: Say, model: Said, data: Said, answer: Said) -> Said:
 def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int | None) -> Said:
     """Write rows rebuilt from a few components, and the relative error of each."""
     fitted, table = applied(model, data)
-    if not hasattr(fitted, "inverse_transform") and not isinstance(fitted, FaceSpace):
+    if not fitted.model_kind.has_components:
         raise ParameterError(f"A {type(fitted).__name__} of this kind cannot rebuild rows. Name a PCA.")
     most = int(fitted.n_components_)
     count = most if components is None else check_integer("components", components, 1, most)
@@ -242,7 +242,7 @@ def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
 def denoise(say: Say, model: Said, data: Said, answer: Said) -> Said:
     """Write rows cleaned by a kernel PCA, and how far each is from its projection in feature space."""
     fitted, table = applied(model, data)
-    if not hasattr(fitted, "denoise"):
+    if not fitted.model_kind.kernel:
         raise ParameterError(f"denoise needs a kernel PCA, and this is a {type(fitted).__name__}.")
     found, residuals = fitted.denoise(table, return_error=True)
     found = np.asarray(found)
@@ -254,7 +254,7 @@ def components(say: Say, model: Said, answer: Said, count: int) -> Said:
     fitted = held(model, load)
     if isinstance(fitted, FaceSpace):
         mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
-    elif hasattr(fitted, "components_"):
+    elif fitted.model_kind.linear:
         mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
     else:
         raise ParameterError(
