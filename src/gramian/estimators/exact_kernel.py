@@ -64,20 +64,15 @@ class ExactFit(KernelFit):
         if evaluator is not None:
             self._warn_of_products(evaluator, solved, X)
         found = problem.coefficients(solved, target.count)
+        certificate = held(solved.certificate, found.vectors)
         return KernelModel(
             rows.shape[0],
-            None if evaluator is None else evaluator.kernel,
-            found.components,
-            replace(solved, certificate=held(solved.certificate, found.vectors)),
             "the centred kernel matrix" if asked.center else "the kernel matrix",
-            problem.scaled(solved.spectrum),
-            found.coefficients,
-            found.row_means,
-            found.mean,
-            fitted=None if evaluator is None else rows.owned(),
-            vectors=found.vectors,
-            choice=choice,
-            repair=found.repair,
+            None if evaluator is None else evaluator.kernel,
+            replace(solved, spectrum=problem.scaled(solved.spectrum), certificate=certificate),
+            found,
+            None if evaluator is None else rows.owned(),
+            choice,
         )
 
     def _target(self) -> Target:

@@ -18,7 +18,7 @@ from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
 from gramian.errors import CertificateWarning, DataError, RankWarning
-from gramian.records import Certificate, Components, Spectrum
+from gramian.records import Certificate, Components
 from gramian.rows import Rows
 from gramian.rows.dask import as_pictures
 
@@ -68,7 +68,6 @@ def remember(
     *,
     asked: bool,
     of: str,
-    spectrum: Spectrum,
     told: bool = False,
     hidden: str = "",
     stacklevel: int = 5,
@@ -80,6 +79,7 @@ def remember(
     model : estimator
     found : Components
     solved : Solved
+        Its spectrum in the units of the data.
     asked : bool
         Whether a number of components was asked for, so that a lower rank is worth a warning.
     of : str
@@ -88,8 +88,6 @@ def remember(
         Whether the user has been told already that there is nothing to find.
     hidden : str
         Warning of components that rounding hides, in place of one of the rank.
-    spectrum : Spectrum
-        In the units of the data.
     stacklevel : int
         Frames up to the user's, for warnings.
     """
@@ -97,7 +95,7 @@ def remember(
     model.explained_variance_ratio_ = found.ratio
     model.plan_ = solved.plan
     model.attempts_ = solved.attempts
-    model.spectrum_ = replace(spectrum, vectors=None)
+    model.spectrum_ = replace(solved.spectrum, vectors=None)
     model.certificate_ = solved.certificate
     k, rank = found.values.size, found.rank
     if hidden:

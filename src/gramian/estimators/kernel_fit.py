@@ -10,13 +10,14 @@ from typing import Any, Protocol
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import numpy_dtype
 from gramian.engine import Solved
+from gramian.engine.kernel import Coefficients
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.inputs import check_tol
 from gramian.kernels import Kernel, kernel_from_name
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS
 from gramian.operators.features import FeatureSums, rows_at
-from gramian.records import Components, FloatArray, Plan, Repair, Spectrum
+from gramian.records import Plan
 from gramian.rows import Rows
 
 
@@ -59,30 +60,23 @@ class KernelModel:
         Rows that were fitted.
     of : str
         The matrix whose rank it is, for a warning.
-    spectrum : Spectrum
-        In the units of the kernel.
-    fitted, vectors : array or None
-        All fitted rows and unit eigenvectors, of an exact fit.
-    nodes : Nodes
-    mean_weights, sums
-        What landmarks and random features have besides; sums where more rows may come.
+    solved : Solved
+        Its spectrum in the units of the kernel.
+    found : Coefficients
+    fitted : array or None
+        All fitted rows, of an exact fit.
+    sums : FeatureSums or None
+        What more rows can be merged with.
     """
 
     n: int
-    kernel: Kernel | None
-    components: Components
-    solved: Solved
     of: str
-    spectrum: Spectrum
-    coefficients: Any
-    row_means: FloatArray
-    mean: float
+    kernel: Kernel | None
+    solved: Solved
+    found: Coefficients
     fitted: Any = None
-    vectors: Any = None
     choice: ComponentChoice | None = None
-    repair: Repair | None = None
     nodes: Nodes = Nodes()
-    mean_weights: FloatArray | None = None
     sums: FeatureSums | None = None
 
 

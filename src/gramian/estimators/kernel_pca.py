@@ -312,7 +312,7 @@ class KernelPCA(KnowsHabits, Defaults, Saved, InNotebooks, Transformer):
         fit = self._fit_of(X)
         found = fit.solve(checkpoint)
         self._adopt(found, X, fit.rows)
-        if found.vectors is None or is_dask(X):
+        if found.found.vectors is None or is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
         with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
@@ -393,33 +393,26 @@ class KernelPCA(KnowsHabits, Defaults, Saved, InNotebooks, Transformer):
             way_out = "KernelPCA(solver='nystroem') keeps landmarks in their place."
             raise MemoryLimitError(f"{error} An exact model keeps all rows. {way_out}") from error
 
-    def _adopt(self, found: KernelModel, X: Any, rows: Rows) -> None:
+    def _adopt(self, model: KernelModel, X: Any, rows: Rows) -> None:
         """Remember what a fit found; without X, of more rows than those before."""
+        found, nodes, components = model.found, model.nodes, model.found.components
         if X is not None:
             remember_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
         remember_parameters(self, "center", "tol")
-        self.kernel_, self.X_fit_, self.n_samples_ = found.kernel, found.fitted, found.n
-        nodes = found.nodes
+        self.kernel_, self.X_fit_, self.n_samples_ = model.kernel, model.fitted, model.n
         self.landmarks_, self.landmark_indices_ = nodes.landmarks, nodes.indices
         self.feature_map_ = nodes.mapping
-        self.eigenvalues_ = found.components.values
+        self.eigenvalues_ = components.values
         self.__dict__.pop("eigenvectors_", None)
         if found.vectors is not None:
             self.eigenvectors_ = found.vectors
-        self.explained_variance_ = found.components.values / max(found.n - 1, 1)
+        self.explained_variance_ = components.values / max(model.n - 1, 1)
         self.projection_coef_, self._row_means, self._mean = found.coefficients, found.row_means, found.mean
-        self._mean_weights, self._sums, self._ridge_map = found.mean_weights, found.sums, None
-        self.component_choice_, self.repair_ = found.choice, found.repair
-        remember(
-            self,
-            found.components,
-            found.solved,
-            asked=self.n_components is not None,
-            of=found.of,
-            spectrum=found.spectrum,
-            stacklevel=4,
-        )
+        self._mean_weights, self._sums, self._ridge_map = found.weights, model.sums, None
+        self.component_choice_, self.repair_ = model.choice, found.repair
+        asked = self.n_components is not None
+        remember(self, components, model.solved, asked=asked, of=model.of, stacklevel=4)
         on_device(self, rows.home)
 
     @property

@@ -262,22 +262,15 @@ class FeatureFit(KernelFit):
         target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
         ask = self._ask(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
         solved = run(problem, problem.schedule(ask).seeded(*generators(asked.random_state)))
-        solved = with_pass(solved, seconds)
-        components, coefficients = problem.coefficients(solved, target.count)
-        mean = sums.mean if asked.center else np.zeros(m)
-        row_means, weights = mean * features.scale, features.basis @ (features.basis.T @ mean)
+        found = problem.coefficients(solved, target.count)
+        solved = replace(with_pass(solved, seconds), spectrum=problem.scaled(solved.spectrum))
         return KernelModel(
             sums.count,
-            kernel,
-            components,
-            solved,
             "the approximate kernel matrix",
-            problem.scaled(solved.spectrum),
-            coefficients,
-            row_means,
-            float(row_means @ weights),
+            kernel,
+            solved,
+            found,
             nodes=nodes,
-            mean_weights=weights,
             sums=sums,
         )
 

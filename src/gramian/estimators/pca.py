@@ -415,7 +415,6 @@ class PCA(KnowsHabits, Saved, InNotebooks, Transformer):
             solved,
             asked=asked,
             of="the data",
-            spectrum=solved.spectrum,
             told=found.choice is not None and found.choice.number == 0,
             hidden=found.problem.hidden_by_offset(solved, components),
         )
