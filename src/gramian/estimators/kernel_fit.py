@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import numpy_dtype
@@ -21,24 +21,27 @@ from gramian.records import Plan
 from gramian.rows import Rows
 
 
-class Parameters(Protocol):
-    """What fits read of a KernelPCA: its parameters."""
+@dataclass(eq=False, repr=False)
+class KernelParameters:
+    """The parameters of KernelPCA, which its docstring explains; fits read nothing else of an estimator."""
 
-    n_components: int | float | str | None
-    kernel: Any
-    gamma: float | str | None
-    degree: int
-    coef0: float
-    kernel_params: dict[str, Any] | None
-    center: bool
-    solver: str
-    tol: float | None
-    random_state: Any
-    memory_limit: int | str | None
-    repair: str | None
-    preimage: str
-    n_landmarks: int | None
-    landmarks: Any
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    center: bool = True
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Any = None
+    memory_limit: int | str | None = None
+    repair: str | None = None
+    preimage: str = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    device: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +87,7 @@ class KernelModel:
 class KernelFit(ABC):
     """Kernel PCA of rows by one kind of method."""
 
-    parameters: Parameters
+    parameters: KernelParameters
     rows: Rows
 
     @cached_property
@@ -113,12 +116,12 @@ class KernelFit(ABC):
         """Find the components; ``keep`` what more rows can be merged with."""
 
 
-def is_precomputed(parameters: Parameters) -> bool:
+def is_precomputed(parameters: KernelParameters) -> bool:
     """Return whether the rows are a kernel matrix."""
     return isinstance(parameters.kernel, str) and parameters.kernel == PRECOMPUTED
 
 
-def asked_kernel(parameters: Parameters) -> Kernel:
+def asked_kernel(parameters: KernelParameters) -> Kernel:
     """Return the kernel as its parameters say, without numbers from the data."""
     return kernel_from_name(
         parameters.kernel,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -50,6 +50,7 @@ from gramian.estimators.inputs import check_features, expected_columns, remember
 from gramian.estimators.kernel_fit import (
     KernelFit,
     KernelModel,
+    KernelParameters,
     Nodes,
     asked_kernel,
     is_precomputed,
@@ -86,7 +87,7 @@ class Defaults:
 
 
 @dataclass(eq=False, repr=False)
-class KernelPCA(KnowsHabits, Defaults, Saved, InNotebooks, Transformer):
+class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Transformer):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
 
     Parameters
@@ -236,24 +237,6 @@ class KernelPCA(KnowsHabits, Defaults, Saved, InNotebooks, Transformer):
         "copy_X": NEVER_OVERWRITTEN,
         "n_jobs": ALWAYS_ALL,
     }
-
-    n_components: int | float | str | None = None
-    _: KW_ONLY
-    kernel: Any = "linear"
-    gamma: float | str | None = None
-    degree: int = 3
-    coef0: float = 1
-    kernel_params: dict[str, Any] | None = None
-    center: bool = True
-    solver: str = "auto"
-    tol: float | None = None
-    random_state: Any = None
-    memory_limit: int | str | None = None
-    repair: str | None = None
-    preimage: str = "auto"
-    n_landmarks: int | None = None
-    landmarks: Any = "rpcholesky"
-    device: str | None = None
 
     def check_restored(self) -> None:
         """Raise a ValueError unless there is exactly one thing that new rows are mapped by."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -49,19 +49,24 @@ class TooFewRowsError(DataError, NotFittedError):
     """A stream has too few rows, or rows of too little weight, for a model."""
 
 
-class Parameters(Protocol):
-    """What fits read of a PCA: its parameters."""
+@dataclass(eq=False, repr=False)
+class PCAParameters:
+    """The parameters of PCA, which its docstring explains; fits read nothing else of an estimator."""
 
-    n_components: int | float | str | None
-    center: bool
-    scale: Any
-    ddof: int
-    solver: str
-    tol: float | None
-    memory_limit: int | str | None
-    max_rmse: float | None
-    forgetting: float
-    sketch_size: int | None
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    center: bool = True
+    scale: Any = None
+    whiten: bool = False
+    ddof: int = 1
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Any = None
+    memory_limit: int | str | None = None
+    max_rmse: float | None = None
+    forgetting: float = 1.0
+    sketch_size: int | None = None
+    device: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +84,7 @@ class Decomposition:
 class TableFit:
     """PCA of a table that can be read."""
 
-    parameters: Parameters
+    parameters: PCAParameters
     rows: Rows
 
     @cached_property
@@ -182,7 +187,7 @@ class SketchFit(TableFit):
         return StreamFit(self.parameters, self.rows, seen).solve(seeds)
 
 
-def fit_of(parameters: Parameters, rows: Rows) -> TableFit:
+def fit_of(parameters: PCAParameters, rows: Rows) -> TableFit:
     """Return the fit that a solver's name asks for."""
     size = Stream(parameters).sketch_size(rows.shape[1])
     return TableFit(parameters, rows) if size is None else SketchFit(parameters, rows, size)
@@ -194,12 +199,12 @@ class Stream:
 
     Attributes
     ----------
-    parameters : Parameters
+    parameters : PCAParameters
     seen : Seen or None
         What is kept of the batches before; None before the first.
     """
 
-    parameters: Parameters
+    parameters: PCAParameters
     seen: Seen | None = None
 
     def check(self, rows: Rows, before: int = 0) -> None:

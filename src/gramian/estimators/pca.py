@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -49,6 +49,7 @@ from gramian.estimators.inputs import (
 from gramian.estimators.linear_fit import (
     FIXED,
     Decomposition,
+    PCAParameters,
     SketchFit,
     Stream,
     TableFit,
@@ -89,7 +90,7 @@ register_record(
 
 
 @dataclass(eq=False, repr=False)
-class PCA(KnowsHabits, Saved, InNotebooks, Transformer):
+class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -223,21 +224,6 @@ class PCA(KnowsHabits, Saved, InNotebooks, Transformer):
         "n_oversamples": UNTIL_CERTIFIED,
         "power_iteration_normalizer": UNTIL_CERTIFIED,
     }
-
-    n_components: int | float | str | None = None
-    _: KW_ONLY
-    center: bool = True
-    scale: Any = None
-    whiten: bool = False
-    ddof: int = 1
-    solver: str = "auto"
-    tol: float | None = None
-    random_state: Any = None
-    memory_limit: int | str | None = None
-    max_rmse: float | None = None
-    forgetting: float = 1.0
-    sketch_size: int | None = None
-    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
