@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.errors import DataError
 from gramian.estimators.fitted import Transformer
-from gramian.estimators.inputs import check_features, expected_columns, generators, remember_features
+from gramian.estimators.inputs import generators, remember_features
 from gramian.estimators.saving import Saved, register_record
 from gramian.kernels.feature_maps import (
     MAX_FEATURES,
@@ -92,8 +92,7 @@ class KernelMapper(Transformer):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         mapping = self.feature_map_
         if not rows.is_stored or rows.is_spread:
             return rows.mapped(lambda part: mapping.evaluate(part.in_memory(), part.dtype), len(mapping))

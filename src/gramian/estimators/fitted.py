@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import warnings
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
 from gramian.errors import CertificateWarning, DataError, RankWarning
+from gramian.estimators.inputs import check_features, expected_columns
 from gramian.records import Certificate, Components
 from gramian.rows import Rows
 from gramian.rows.dask import as_pictures
@@ -34,6 +36,16 @@ class Transformer(TransformerMixin, BaseEstimator):
         """Return the names of the scores: PC1, PC2, ..."""
         check_is_fitted(self)
         return np.array(component_names(self.n_components_), dtype=object)
+
+    @abstractmethod
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        """Return what comes in as rows."""
+
+    def _new_rows(self, X: Any, **options: Any) -> Rows:
+        """Return rows that have the features of the fitted ones."""
+        rows = self._rows(X, expected=expected_columns(self), **options)
+        check_features(self, X, rows)
+        return rows
 
     def _as_fitted(self, rows: Any) -> Any:
         """Return rows of the columns that were fitted, as pictures where those were pictures."""

@@ -46,7 +46,7 @@ from gramian.estimators.habits import (
     KnowsHabits,
     refuse_metadata,
 )
-from gramian.estimators.inputs import check_features, expected_columns, remember_features
+from gramian.estimators.inputs import remember_features
 from gramian.estimators.kernel_fit import (
     KernelFit,
     KernelModel,
@@ -340,8 +340,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
             fit = self._fit_of(X)
             self._adopt(fit.solve(keep=True), X, fit.rows)
             return self
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         assert self.kernel_ is not None
         nodes = Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
         self._adopt(FeatureFit(self, rows).more(self.kernel_, nodes, self._sums), None, rows)
@@ -420,8 +419,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """
         check_is_fitted(self)
         limit = memory_limit_bytes(self.memory_limit)
-        rows = self._rows(X, expected=expected_columns(self), limit=limit)
-        check_features(self, X, rows)
+        rows = self._new_rows(X, limit=limit)
         return rows.mapped(self._projection.scores, self.n_components_)
 
     @property
@@ -530,8 +528,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         np.float64(1.0)
         """
         method = self._way_back()
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         if isinstance(rows, DaskRows):
             if not return_error:
                 return self._lazily(rows, self.denoise)

@@ -40,10 +40,8 @@ from gramian.estimators.fitted import (
 )
 from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
-    check_features,
     checkpointed,
     drawn_seeds,
-    expected_columns,
     remember_features,
 )
 from gramian.estimators.linear_fit import (
@@ -333,9 +331,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         before: Seen | None = vars(self).get("_seen")
         fitted = before is None and "components_" in vars(self)
         begun = fitted or before is not None
-        rows = self._rows(X, expected=expected_columns(self) if begun else None)
-        if begun:
-            check_features(self, X, rows)
+        rows = self._new_rows(X) if begun else self._rows(X)
         Stream(self, before).check(rows, vars(self).get("n_samples_", 0))
         seen = Stream(self, self._seen_by_fit() if fitted else before).merged(rows)
         Stream(self, seen).require_finite_variance()
@@ -497,8 +493,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
@@ -586,8 +581,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         projection = self._projection()
 
         def densities(part: Rows) -> Any:

@@ -32,7 +32,7 @@ from gramian.estimators.fitted import (
     remember_parameters,
 )
 from gramian.estimators.habits import refuse_metadata
-from gramian.estimators.inputs import check_features, expected_columns, remember_features
+from gramian.estimators.inputs import remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.records import FloatArray, ModelKind, Plan
@@ -318,8 +318,7 @@ class Whitener(Saved, InNotebooks, Transformer):
             a stack of pictures (n_samples, height, width).
         """
         check_is_fitted(self)
-        rows = self._rows(X, check_finite=False, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X, check_finite=False)
         return self._mapped(rows)
 
     def inverse_transform(self, X: Any) -> Any:
