@@ -195,6 +195,18 @@ def test_nothing_is_decomposed_before_somebody_asks(monkeypatch):
         assert len(calls) == 2
 
 
+def test_before_the_first_look_an_attribute_is_not_there_and_then_it_is():
+    for name in ("components_", "_center", "plan_", "component_choice_"):
+        said = f"'PCA' object has no attribute '{name}'"
+        with pytest.raises(AttributeError, match=said):
+            getattr(PCA(2), name)
+        assert not hasattr(PCA, name)
+        model = PCA(2).partial_fit(X)
+        assert name not in vars(model)
+        assert getattr(model, name) is vars(model)[name]
+    assert not hasattr(PCA(2).partial_fit(X), "_center_rest_")
+
+
 def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
     whole = PCA(2).fit(X)
     for solver, asked in product(("auto", "frequent-directions"), (False, True)):
