@@ -44,10 +44,11 @@ class ExactFit(KernelFit):
     @property
     def plan(self) -> Plan:
         """What solving does; of a rule, whose number many fits find, for ten components."""
-        if isinstance(self.parameters.n_components, str):
-            check_choice("n_components", self.parameters.n_components, RULES)
-            return self._planned(Target(count=min(10, self.rows.shape[0])))[2].plan
-        return self._planned(self._target())[2].plan
+        count = self.parameters.n_components
+        if isinstance(count, str):
+            check_choice("n_components", count, RULES)
+        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self._target()
+        return self._planned(target)[2].plan
 
     def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
         """Find the components, and keep all rows."""

@@ -72,8 +72,13 @@ class FeatureFit(KernelFit):
         assert kernel is not None
         drawn = self._rule is None
         preimage_method(asked.preimage, kernel, sparse=rows.is_sparse, nodes=not drawn)
-        every = None if drawn else self._bound_to_all(kernel, rows.at_home)
-        nodes = self._random(kernel) if every is None else self._landmarks(kernel, every)
+        if drawn:
+            every, nodes = None, self._random(kernel)
+        else:
+            # For the precision only the number of rows counts.
+            precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), asked.tol)
+            every = kernel.bind(_reaching_as_far(rows.at_home), precision)
+            nodes = self._landmarks(every)
         features = self._features(kernel, nodes, rows.shape[0], rows.dtype, every)
         sums = features.sums(rows)
         seconds = time.perf_counter() - began
@@ -206,7 +211,7 @@ class FeatureFit(KernelFit):
         mapping.random_state = mapping.gamma = None
         return Nodes(mapping=mapping)
 
-    def _landmarks(self, kernel: Kernel, every: Evaluator) -> Nodes:
+    def _landmarks(self, every: Evaluator) -> Nodes:
         """Choose landmarks."""
         asked, rows, indices, rng = self.parameters, self.rows.at_home, None, self._rng()
         if self._rule == "given":
@@ -223,11 +228,6 @@ class FeatureFit(KernelFit):
                 dtype=np.float32 if self._single else np.float64,
             )
         return Nodes(landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.home), indices)
-
-    def _bound_to_all(self, kernel: Kernel, rows: Rows) -> Evaluator:
-        # For the precision only the number of rows counts.
-        precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), self.parameters.tol)
-        return kernel.bind(_reaching_as_far(rows), precision)
 
     def _features(
         self, kernel: Kernel, nodes: Nodes, n: int, dtype: Any, every: Evaluator | None = None
