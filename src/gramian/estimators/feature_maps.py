@@ -14,7 +14,7 @@ from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.errors import DataError
 from gramian.estimators.fitted import Transformer
 from gramian.estimators.inputs import generators, remember_features
-from gramian.estimators.saving import Saved, register_record
+from gramian.estimators.saving import COLUMNS, Saved, register_record
 from gramian.kernels.feature_maps import (
     MAX_FEATURES,
     FeatureMap,
@@ -38,14 +38,7 @@ SAMPLE_ENTRIES = 1 << 24
 
 
 register_record(KernelError)
-MAPPED: dict[str, Any] = {
-    "n_features_in_": Sizes("d"),
-    "n_features_out_": Sizes("p"),
-    "feature_names_in_?": Array("d", kinds="O"),
-    "counted_alleles_?": Array("d", kinds="O"),
-    "column_means_?": Given(Array("d")),
-    "kernel_error_": KernelError,
-}
+MAPPED = COLUMNS | {"n_features_out_": Sizes("p"), "kernel_error_": KernelError}
 
 
 class KernelMapper(Transformer):

@@ -321,25 +321,25 @@ class Stream:
                 "or start again with a fresh model and multiply all rows by a small number first."
             )
 
-    def fit(self, name: str) -> StreamFit:
-        """Return the fit to all rows so far, for an estimator of such a name; parameters may be others now.
+    def fit(self) -> StreamFit:
+        """Return the fit to all rows so far; parameters may be others than at the last batch.
 
         Raises
         ------
         TooFewRowsError
         """
-        self.require_enough(name)
+        self.require_enough()
         assert self.seen is not None
         table = self.seen.table()
         self.check(table, self.seen.rows)
         return StreamFit(self.parameters, table, self.seen)
 
-    def require_enough(self, name: str) -> None:
+    def require_enough(self) -> None:
         """Raise a TooFewRowsError where no model follows from so few rows yet."""
         assert self.seen is not None
         asked, seen, count = self.parameters, self.seen, self.parameters.n_components
         least = max(2, int(count) if isinstance(count, Integral) else 0)
-        name = f"This {name} instance is not fitted yet:"
+        name = f"This {type(asked).__name__} instance is not fitted yet:"
         if seen.rows < least:
             why = f" for n_components={count}" if least > 2 else ""
             raise TooFewRowsError(

@@ -54,7 +54,7 @@ from gramian.estimators.linear_fit import (
     TooFewRowsError,
     fit_of,
 )
-from gramian.estimators.saving import DECOMPOSED, Saved, register_record
+from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.seen import Seen, seen_of_components
 from gramian.records import FloatArray, ModelKind, Plan, Remainder
@@ -67,15 +67,7 @@ from gramian.store import Array, Given, Shown
 CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # What is known of a stream before anything is decomposed.
-AT_ONCE = {
-    "n_samples_",
-    "n_features_in_",
-    "feature_names_in_",
-    "counted_alleles_",
-    "column_means_",
-    "picture_shape_",
-    "_seen",
-}
+AT_ONCE = DATA.keys() | {"_seen?"}
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
 register_record(
@@ -431,12 +423,12 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     @classmethod
     def _following(cls) -> set[str]:
         """Return the names of what a stream's decomposition sets."""
-        return {name.removesuffix("?") for name in cls.contents} - AT_ONCE
+        return {name.removesuffix("?") for name in cls.contents.keys() - AT_ONCE}
 
     def _look(self) -> None:
         """Decompose what a stream has seen, where that has not been done since the last batch."""
         if "_seen" in vars(self) and "components_" not in vars(self):
-            fit = Stream(self, self._seen).fit(type(self).__name__)
+            fit = Stream(self, self._seen).fit()
             self._adopt(fit.solve(drawn_seeds(self.random_state)))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -447,7 +439,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def _require_savable(self) -> None:
         if "_seen" in vars(self):
             try:
-                Stream(self, self._seen).require_enough(type(self).__name__)
+                Stream(self, self._seen).require_enough()
             except TooFewRowsError:
                 return  # the stream alone is saved
         check_is_fitted(self)
@@ -456,7 +448,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def _contents_of(cls, state: Mapping[str, Any]) -> Mapping[str, Any]:
         if "_seen" not in state or "components_" in state:
             return cls.contents
-        return {name: hint for name, hint in cls.contents.items() if name.removesuffix("?") in AT_ONCE}
+        return {name: hint for name, hint in cls.contents.items() if name in AT_ONCE}
 
     def _seen_by_fit(self) -> Seen:
         """Return what fit kept of its rows, with a bound on what it discarded."""
