@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,46 @@ MATRICES = {
     "gram": "dual Gram matrix",
     "centered kernel": "centred kernel matrix",
 }
+
+
+class ModelKind(Enum):
+    """What a fitted model is, for whoever shows it or applies it."""
+
+    PCA = "PCA"
+    KERNEL_PCA = "KernelPCA"
+    WHITENER = "Whitener"
+    FACES = "FaceSpace"
+    OTHER = ""
+
+    @property
+    def has_components(self) -> bool:
+        """Whether it consists of eigenpairs, with a plan and a certificate."""
+        return self is not ModelKind.OTHER
+
+    @property
+    def faces(self) -> bool:
+        """Whether it is a space of faces."""
+        return self is ModelKind.FACES
+
+    @property
+    def whitens(self) -> bool:
+        """Whether it whitens rows."""
+        return self is ModelKind.WHITENER
+
+    @property
+    def kernel(self) -> bool:
+        """Whether its components lie in a kernel's feature space."""
+        return self is ModelKind.KERNEL_PCA
+
+    @property
+    def linear(self) -> bool:
+        """Whether ``components_`` are directions in the space of the columns."""
+        return self in (ModelKind.PCA, ModelKind.WHITENER)
+
+    @property
+    def gives_scores(self) -> bool:
+        """Whether rows are mapped to scores, and back."""
+        return self in (ModelKind.PCA, ModelKind.KERNEL_PCA)
 
 
 @dataclass(frozen=True)
@@ -234,11 +275,16 @@ class Attempt:
     rank: int
     why: str = ""
 
+    @property
+    def accepted(self) -> bool:
+        """Whether it was enough."""
+        return not self.why
+
     def __str__(self) -> str:
         plan = self.plan
         ran = f"{plan.solver} on the {plan.matrix} in {plan.arithmetic}"
         said = f"{ran}: {duration(plan.took or 0.0)}, eigenvalues to {self.error:.1e} of the largest"
-        return f"{said}; not accepted: {self.why}" if self.why else f"{said}; accepted"
+        return f"{said}; accepted" if self.accepted else f"{said}; not accepted: {self.why}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,22 @@
 from dataclasses import replace
 
 import numpy as np
+import sklearn.decomposition
+from sklearn.linear_model import Ridge
 
+from gramian import PCA, KernelPCA, PolynomialMap, Whitener
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.analysis.components import Summary, complete_basis, component_names, fixed_signs
+from gramian.analysis.components import (
+    Summary,
+    complete_basis,
+    component_names,
+    decomposition_of,
+    fixed_signs,
+    kind_of,
+)
 from gramian.arrays import as_float64
+from gramian.faces import FaceSpace
+from gramian.records import ModelKind
 
 
 def test_names():
@@ -95,3 +107,30 @@ def test_a_notebook_shows_the_table():
     page = table(2)._repr_html_()
     assert page.startswith("<pre>")
     assert "PC2" in page
+
+
+def test_every_model_says_what_it_is():
+    for model, kind in (
+        (PCA(), ModelKind.PCA),
+        (KernelPCA(), ModelKind.KERNEL_PCA),
+        (Whitener(), ModelKind.WHITENER),
+        (FaceSpace(), ModelKind.FACES),
+        (PolynomialMap(), ModelKind.OTHER),
+        (Ridge(), ModelKind.OTHER),
+    ):
+        assert kind_of(model) is kind
+        assert type(model).__name__ == kind.value or not kind.has_components
+        assert kind.gives_scores == (kind in (ModelKind.PCA, ModelKind.KERNEL_PCA))
+
+
+def test_a_model_of_another_library_is_told_by_what_it_has():
+    X = np.random.default_rng(0).standard_normal((9, 3))
+    assert kind_of(sklearn.decomposition.PCA(2).fit(X)) is ModelKind.PCA
+    assert kind_of(sklearn.decomposition.KernelPCA(2, kernel="rbf").fit(X)) is ModelKind.KERNEL_PCA
+
+
+def test_a_space_of_faces_is_made_of_a_decomposition():
+    faces = np.random.default_rng(0).uniform(0, 255, (12, 16, 12))
+    space = FaceSpace(3).fit(faces)
+    assert decomposition_of(space) is space.decomposition_
+    assert decomposition_of(space.decomposition_) is space.decomposition_

@@ -2,7 +2,7 @@ import inspect
 from dataclasses import fields
 
 from gramian.cli.options import Data, Model, Reading, as_arguments, spread
-from gramian.estimators import kernel_pca, pca
+from gramian.estimators import exact_kernel, linear_fit
 
 
 def test_only_what_was_given_is_repeated():
@@ -31,4 +31,4 @@ def test_the_fields_of_records_become_parameters():
 
 def test_every_solver_is_in_the_help():
     (said,) = (one.metadata["help"] for one in fields(Model) if one.name == "solver")
-    assert all(name in said for name in (*pca.SOLVERS, *kernel_pca.SOLVERS))
+    assert all(name in said for name in (*linear_fit.SOLVERS, *exact_kernel.SOLVERS))

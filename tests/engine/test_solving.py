@@ -22,7 +22,7 @@ from gramian.records import Ask, Cost, Step, Target
 from gramian.rows import as_rows
 from gramian.solvers.krylov import KrylovRoute, krylov
 from gramian.solvers.product import ProductRoute, solve_dense
-from gramian.solvers.route import Found
+from gramian.solvers.route import Found, Route, Status
 from helpers import spectrum_matrix
 
 PLENTY = 1 << 40
@@ -41,7 +41,7 @@ GIVEN = Form("given", "whole")
 
 
 @dataclass(frozen=True)
-class Made:
+class Made(Route):
     """A route that answers what it is told to."""
 
     name: str
@@ -80,7 +80,9 @@ def pairs(A, count, error=0.0, why="", complete=False, order=None):
     dense = solve_dense(SymmetricMatrix(A, psd=True), Target(count=count), "made")
     residuals = np.linalg.norm(A @ mixed - mixed * theta, axis=0)
     found = replace(dense, values=theta, vectors=mixed, residuals=residuals, rest=np.empty(0))
-    return Found(replace(found, complete=complete, smallest=float(values[0])), why)
+    lacking = Status.INACCURATE if complete else Status.INCOMPLETE
+    status = lacking if why else Status.COMPLETE
+    return Found(replace(found, complete=complete, smallest=float(values[0])), status, why)
 
 
 A = np.diag(np.r_[9.0, 8.0, 7.0, np.linspace(1, 0.1, 40)])

@@ -22,7 +22,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import gramian.estimators.kernel_pca as module
+import gramian.analysis.projection as module
 from gramian import PCA, KernelPCA
 from gramian.errors import (
     CertificateWarning,

@@ -478,3 +478,25 @@ def test_a_fit_of_all_rows_that_does_not_fit_names_what_does():
         MemoryLimitError, match=r"needs about .* KernelPCA\(solver='nystroem'\) takes landmarks"
     ):
         KernelPCA(5000, kernel="rbf", memory_limit="300MB").plan(X)
+
+
+def test_more_rows_learn_the_way_back_again():
+    rng = np.random.default_rng(0)
+    first, more = rng.standard_normal((60, 2)), rng.standard_normal((60, 2)) + 5.0
+    settings = {"kernel": "rbf", "solver": "nystroem", "n_landmarks": 20, "random_state": 0}
+    model = KernelPCA(3, preimage="ridge", **settings).partial_fit(first)
+    model.inverse_transform(model.transform(first))
+    model.partial_fit(more)
+    known = KernelPCA(3, preimage="ridge", **settings).partial_fit(first).partial_fit(more)
+    scores = model.transform(more)
+    np.testing.assert_array_equal(model.inverse_transform(scores), known.inverse_transform(scores))
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=9).fit(np.eye(12))
+    before = dict(vars(model))
+    with pytest.raises(ParameterError, match="n_landmarks belongs to solver='nystroem'"):
+        model.set_params(solver="krylov").fit(np.eye(12))
+    model.set_params(solver="nystroem")
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)

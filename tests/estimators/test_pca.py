@@ -36,7 +36,7 @@ from gramian import (
 )
 from gramian.analysis.certificates import Certificate
 from gramian.arrays import as_float64, numpy_dtype
-from gramian.engine import plan
+from gramian.engine import plan, planning
 from gramian.operators.costs import TableCosts
 from gramian.records import Ask, Plan, Spectrum, Target
 from helpers import spectrum_matrix
@@ -1182,3 +1182,18 @@ def test_genotypes_are_scaled_by_the_frequency_of_their_allele(tmp_path):
         PCA(2, scale="genotype").fit(X)
     with pytest.raises(ParameterError, match="center=False leaves them in"):
         PCA(2, scale="genotype", center=False).fit(X)
+
+
+def test_a_fit_plans_once(monkeypatch, tmp_path):
+    """Also of a file, whose table may have to be read in blocks, and for the plan that is printed."""
+    calls, ranked = [], planning.ranked
+    monkeypatch.setattr(
+        planning, "ranked", lambda *given, **options: calls.append(1) or ranked(*given, **options)
+    )
+    X = np.random.default_rng(0).standard_normal((40, 6))
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
+    for data in (X, tmp_path / "x.csv"):
+        for use in (PCA(2).fit, PCA(0.9).plan, PCA(2, solver="krylov").fit):
+            calls.clear()
+            use(data)
+            assert len(calls) == 1

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 import gramian
 from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.arrays import as_float64
-from gramian.estimators import pca as module
+from gramian.estimators import linear_fit as module
 from helpers import spectrum_matrix
 
 X = spectrum_matrix(90, 8, [10, 5, 3, 1, 0.3, 0.1, 0.03], seed=0, mean=np.arange(8) - 3.0)
@@ -180,8 +180,8 @@ def test_too_few_rows_are_no_model_and_say_so():
 
 def test_nothing_is_decomposed_before_somebody_asks(monkeypatch):
     calls = []
-    solve = module.solve
-    monkeypatch.setattr(module, "solve", lambda *given: calls.append(1) or solve(*given))
+    run = module.run
+    monkeypatch.setattr(module, "run", lambda *given: calls.append(1) or run(*given))
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
     for data in (X, frame):
         calls.clear()
@@ -193,6 +193,18 @@ def test_nothing_is_decomposed_before_somebody_asks(monkeypatch):
         model.partial_fit(data)
         assert model.explained_variance_.shape == (2,)
         assert len(calls) == 2
+
+
+def test_before_the_first_look_an_attribute_is_not_there_and_then_it_is():
+    for name in ("components_", "_center", "plan_", "component_choice_"):
+        said = f"'PCA' object has no attribute '{name}'"
+        with pytest.raises(AttributeError, match=said):
+            getattr(PCA(2), name)
+        assert not hasattr(PCA, name)
+        model = PCA(2).partial_fit(X)
+        assert name not in vars(model)
+        assert getattr(model, name) is vars(model)[name]
+    assert not hasattr(PCA(2).partial_fit(X), "_center_rest_")
 
 
 def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):

@@ -10,12 +10,27 @@ import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
-from gramian.records import Components, FloatArray, Spectrum
+from gramian.records import Components, FloatArray, ModelKind, Spectrum
 
 
 def component_names(k: int) -> list[str]:
     """Return PC1, PC2, ..., the names in every table and figure."""
     return [f"PC{j}" for j in range(1, k + 1)]
+
+
+def kind_of(model: Any) -> ModelKind:
+    """Return what a model is; of another library's, by what it has."""
+    kind = getattr(model, "model_kind", None)
+    if isinstance(kind, ModelKind):
+        return kind
+    if getattr(model, "components_", None) is not None:
+        return ModelKind.PCA
+    return ModelKind.OTHER if getattr(model, "kernel", None) is None else ModelKind.KERNEL_PCA
+
+
+def decomposition_of(model: Any) -> Any:
+    """Return the model itself, or the decomposition that a space of faces is made of."""
+    return getattr(model, "decomposition_", model) if kind_of(model) is ModelKind.FACES else model
 
 
 def shares_of(model: Any) -> FloatArray | None:

@@ -71,12 +71,12 @@ def reconstruct(
     from gramian.arrays import memory_limit_bytes
 
     fitted = read_model(model)
-    if not hasattr(fitted, "preimage_") and not hasattr(fitted, "reconstruction_error_"):
+    if not fitted.model_kind.gives_scores:
         faces = "For a model of faces: gramian faces reconstruct."
         back = "In Python its inverse_transform maps whitened rows back."
         raise ParameterError(
             f"reconstruct needs a PCA, and this is a {type(fitted).__name__}. "
-            f"{back if hasattr(fitted, 'inverse_transform') else faces}"
+            f"{back if fitted.model_kind.whitens else faces}"
         )
     _require_rows(fitted)
     most = int(fitted.n_components_)
@@ -118,7 +118,7 @@ def denoise(
     from gramian.report.reconstruction import percentiles
 
     fitted = read_model(model)
-    if not hasattr(fitted, "preimage_"):
+    if not fitted.model_kind.kernel:
         raise ParameterError(
             f"denoise needs a kernel PCA, and this is a {type(fitted).__name__}. For a PCA the same is "
             "gramian reconstruct; or fit with --kernel rbf."
@@ -153,7 +153,7 @@ def denoise(
 
 
 def _require_rows(fitted: Any) -> None:
-    if hasattr(fitted, "preimage_") and fitted.preimage_.method == "none":
+    if fitted.model_kind.kernel and not fitted.preimage_.goes_back:
         raise ParameterError(
             f"The model has no rows to go back to: {fitted.preimage_.reason} Fit on dense rows, with "
             "--kernel."

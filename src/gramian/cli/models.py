@@ -25,13 +25,13 @@ def estimator(options: Model) -> Any:
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.component_choice import NAMED, check_rmse
+    from gramian.estimators.exact_kernel import RULES as KERNEL_RULES
+    from gramian.estimators.exact_kernel import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.inputs import SCALES
-    from gramian.estimators.kernel_pca import RULES as KERNEL_RULES
-    from gramian.estimators.kernel_pca import SOLVERS as KERNEL_SOLVERS
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.landmarks import LANDMARK_RULES
+    from gramian.estimators.linear_fit import SOLVERS as PCA_SOLVERS
     from gramian.estimators.pca import PCA
-    from gramian.estimators.pca import SOLVERS as PCA_SOLVERS
     from gramian.estimators.preimages import PREIMAGES
 
     _check_applicable(options)

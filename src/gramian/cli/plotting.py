@@ -49,7 +49,7 @@ def plot(
     check_place(folder)
     fitted = read_model(model)
     table = None
-    if data is not None and hasattr(fitted, "face_scores_"):
+    if data is not None and fitted.model_kind.faces:
         raise ParameterError("Figures of a face model take no DATA. Leave it out.")
     if data is not None:
         table, color = _read(data, reading, fitted, color)

@@ -43,14 +43,14 @@ def report(
     check_file(out)
     check_not_input(out, model, *(reading.inputs(data) if data is not None else ()))
     fitted = read_model(model)
-    if not hasattr(fitted, "certificate_"):
+    if not fitted.model_kind.has_components:
         kind = type(fitted).__name__
         raise ParameterError(
             f"{model} is a {kind}, which has no components. Name a PCA, KernelPCA or Whitener."
         )
     table = None
     if data is not None:
-        if hasattr(fitted, "decomposition_"):
+        if fitted.model_kind.faces:
             raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         table = read_new_data(data, reading, fitted, limit=limit)
@@ -84,7 +84,7 @@ def _options(model: Any) -> Model | None:
     """Return the options of fit that make such a model; None where there are none that do."""
     takes = inspect.signature(type(model)).parameters
     all_given = model.get_params(deep=False)
-    if "method" in all_given or hasattr(model, "decomposition_"):
+    if not model.model_kind.gives_scores:
         return None
     given = {SHELL.get(n, n): v for n, v in all_given.items() if repr(v) != repr(takes[n].default)}
     given["no_center"] = not given.pop("center", True)

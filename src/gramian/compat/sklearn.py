@@ -38,6 +38,7 @@ from sklearn.utils.validation import _num_features, check_is_fitted, validate_da
 import gramian
 from gramian.arrays import from_numpy, moved, numpy_dtype, to_dtype
 from gramian.errors import GramianError, RankWarning
+from gramian.estimators.deferred import defer
 
 __all__ = [
     "PCA",
@@ -189,13 +190,6 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
         """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
         return _within_the_rank(self, super().transform(X))
 
-    def __getattr__(self, name: str) -> Any:
-        """Compute what follows from the batches."""
-        stream = self.__dict__.get("_stream")
-        if stream is not None and name in FOLLOWING:
-            self._follow(stream)
-        return object.__getattribute__(self, name)
-
     def _count(self, shape: tuple[int, int], stream: gramian.PCA | None) -> int:
         """Return the number of components, or refuse it in scikit-learn's words."""
         n, d = shape
@@ -219,7 +213,11 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
             )
         return count
 
-    def _follow(self, stream: gramian.PCA) -> None:
+    def _follow(self) -> None:
+        """Compute what follows from the batches, where gramian merged them."""
+        stream = self.__dict__.get("_stream")
+        if stream is None or "components_" in self.__dict__:
+            return
         with warnings.catch_warnings(action="ignore", category=RankWarning):
             components = stream.components_
         for name in (*TOLD, "rank_", "noise_variance_"):
@@ -228,6 +226,9 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
             setattr(self, name, _like(getattr(stream, name), components))
         self.components_ = svd_flip(None, components.copy(), u_based_decision=False)[1]
         self.mean_, self.var_ = stream._seen.column_moments()
+
+
+defer(IncrementalPCA, FOLLOWING, IncrementalPCA._follow)
 
 
 class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]

@@ -1,13 +1,14 @@
 """Asks, plans, solves, certifies: the one place where a route is chosen, retried and accepted."""
 
 from gramian.engine.linear import LinearProblem
-from gramian.engine.planning import plan, require_memory, warn_of_cost
-from gramian.engine.solving import Problem, Solved, solve
+from gramian.engine.planning import Schedule, plan, require_memory, warn_of_cost
+from gramian.engine.solving import Problem, Solved, run, solve
 from gramian.engine.symmetric import SymmetricProblem, eigenpairs, eigenvalues, factors
 
 __all__ = [
     "LinearProblem",
     "Problem",
+    "Schedule",
     "Solved",
     "SymmetricProblem",
     "eigenpairs",
@@ -15,6 +16,7 @@ __all__ = [
     "factors",
     "plan",
     "require_memory",
+    "run",
     "solve",
     "warn_of_cost",
 ]

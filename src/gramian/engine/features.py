@@ -17,6 +17,7 @@ import numpy as np
 from gramian.analysis.components import components_of, fixed_signs
 from gramian.arrays import as_float64, moved, power_of_two, to_float64
 from gramian.checks import amount, counted
+from gramian.engine.kernel import Coefficients
 from gramian.engine.solving import Problem, Solved
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import ParameterError
@@ -33,7 +34,6 @@ from gramian.records import (
     Ask,
     BoundKind,
     Certificate,
-    Components,
     Cost,
     FloatArray,
     Spectrum,
@@ -303,7 +303,7 @@ class FeatureProblem(Problem):
         why = f"no eigenvalue exceeds what rounding alone can make, {noise:.2g}."
         return replace(made, ok=False, reasons=(*made.reasons, why))
 
-    def coefficients(self, solved: Solved, count: int | None) -> tuple[Components, FloatArray]:
+    def coefficients(self, solved: Solved, count: int | None) -> Coefficients:
         """Return components, and the coefficients of the functions f in the scores, shape (m, k).
 
         Beyond the rank of ``count`` components they have eigenvalue 0 and no coefficients.
@@ -316,7 +316,10 @@ class FeatureProblem(Problem):
         # By the covariances of scores with the functions, which do not depend on the basis.
         signs = fixed_signs(self.sums.moments.squares @ coefficients[:, :rank])
         coefficients[:, :rank] *= signs / math.sqrt(scale)
-        return replace(components, rest=components.rest[:0]), coefficients
+        mean = self.sums.mean if self.center else np.zeros(len(B))
+        row_means, weights = mean * scale, B @ (B.T @ mean)
+        components = replace(components, rest=components.rest[:0])
+        return Coefficients(components, coefficients, row_means, float(row_means @ weights), weights=weights)
 
     def reachable(self, target: Target) -> Target:
         """Return a number, or a share of the total, as one of what they have; refuse what they have not."""

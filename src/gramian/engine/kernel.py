@@ -31,20 +31,25 @@ class Coefficients:
     ----------
     components : Components
         Eigenvalues of Kc.
-    vectors, coefficients : array of shape (n, k)
-        Unit eigenvectors with fixed signs; the same divided by square roots of the eigenvalues.
+    coefficients : array of shape (n, k)
+        Of fitted rows, landmarks or features in the components.
     row_means, mean : ndarray of shape (n,), float
         Means of the rows of K and of all of it; zero without centring.
+    vectors : array of shape (n, k) or None
+        Unit eigenvectors with fixed signs, where there is a coefficient for every row.
+    weights : ndarray of shape (n,) or None
+        The mean in feature space as a combination of nodes, where these are not all rows.
     repair : Repair or None
         What clipping changed, where it was asked for.
     """
 
     components: Components
-    vectors: Any
     coefficients: Any
     row_means: FloatArray
     mean: float
-    repair: Repair | None
+    vectors: Any = None
+    weights: FloatArray | None = None
+    repair: Repair | None = None
 
 
 @dataclass(eq=False)
@@ -188,11 +193,11 @@ class KernelProblem(Problem):
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
         return Coefficients(
             components,
-            moved(vectors, rows.home),
             moved(vectors * to_dtype(from_numpy(inverse, vectors), rows.dtype)[None, :], rows.home),
             operator.row_means * factor,
             operator.mean * factor,
-            self._clipped(spectrum, operator) if self.clip else None,
+            vectors=moved(vectors, rows.home),
+            repair=self._clipped(spectrum, operator) if self.clip else None,
         )
 
     def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:

@@ -7,9 +7,11 @@ free, so that the same call takes the same route everywhere.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from gramian.arrays import on_accelerator
 from gramian.checks import amount
@@ -17,7 +19,6 @@ from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import Costs, TableCosts
 from gramian.records import MATRICES, Alternative, Ask, Cost, Plan, Target
 from gramian.solvers import krylov, product, svd
-from gramian.solvers.krylov import KrylovRoute
 from gramian.solvers.route import Route
 
 SOLVERS: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (svd.routes, product.routes, krylov.routes)
@@ -114,19 +115,11 @@ def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
 
 
 def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
-    """Give each iteration as many passes as the cheapest direct route is worth."""
+    """Let each route know what the cheapest direct one takes, after which it had better stop."""
     direct = [item.cost.seconds for item in items if item.route.direct]
     if not direct:
         return items
-    return [
-        replace(
-            item,
-            route=replace(route, max_passes=route.passes_worth(costs, target, min(direct))),
-        )
-        if isinstance(route := item.route, KrylovRoute)
-        else item
-        for item in items
-    ]
+    return [replace(item, route=item.route.with_patience(costs, target, min(direct))) for item in items]
 
 
 def _too_much(least: Ranked, ask: Ask, tried: list[Ranked]) -> str:
@@ -157,52 +150,82 @@ def require_memory(what: str, need: int, memory_limit: int, way_out: str) -> Non
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The routes for a request, planned once: fits print the plan of it, and run it.
+
+    Attributes
+    ----------
+    costs : Costs
+    ask : Ask
+    items : tuple of Ranked
+        The routes in the order in which they are tried.
+    """
+
+    costs: Costs
+    ask: Ask
+    items: tuple[Ranked, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """The first route in words."""
+        return self.in_words(self.items[0], self.items[1:])
+
+    def seeded(self, solver_rng: np.random.Generator, probe_rng: np.random.Generator) -> Schedule:
+        """Return the same routes with random streams, which a plan does not need."""
+        return replace(self, ask=replace(self.ask, solver_rng=solver_rng, probe_rng=probe_rng))
+
+    def in_words(self, item: Ranked, others: Sequence[Ranked]) -> Plan:
+        """Put a route into words, with the alternatives that are left."""
+        route, cost, ask, substitute = item.route, item.cost, self.ask, self.costs.substitute
+        reason = route.reason(self.costs, ask.target)
+        reason = reason[:1].upper() + reason[1:]
+        if ask.solver == route.solver:
+            reason = f"solver={ask.solver!r} was asked for."
+        elif ask.solver == "krylov":
+            size = self.costs.order(route.form)
+            reason = f"An iteration for {ask.target} of {size} would fill the whole space."
+        plan = Plan(
+            operator=route.form.matrix,
+            solver=route.solver,
+            steps=cost.steps,
+            bytes=cost.bytes,
+            reason=reason,
+            arithmetic=route.form.arithmetic,
+            alternatives=() if substitute else tuple(map(_alternative, others[:SHOWN])),
+        )
+        if substitute is None:
+            return plan
+        return replace(
+            plan,
+            operator=substitute.matrix,
+            solver=substitute.solver,
+            steps=(*substitute.cost.steps, *cost.steps),
+            bytes=substitute.cost.bytes + cost.bytes,
+            reason=f"solver={substitute.solver!r} was asked for; {substitute.reason}",
+            arithmetic=substitute.arithmetic,
+        )
+
+
+def schedule(costs: Costs, ask: Ask, *, everything: bool = False) -> Schedule:
+    """Plan: return the routes for a request, as :func:`ranked` orders them."""
+    return Schedule(costs, ask, tuple(ranked(costs, ask, everything=everything)))
+
+
 def plan(costs: Costs, ask: Ask, *, everything: bool = False) -> Plan:
     """Return what would be done, without doing it."""
-    items = ranked(costs, ask, everything=everything)
-    return plan_of(items[0], items[1:], costs, ask)
+    return schedule(costs, ask, everything=everything).plan
 
 
-def plan_of(item: Ranked, others: list[Ranked], costs: Costs, ask: Ask) -> Plan:
-    """Put a route into words."""
-    route, cost = item.route, item.cost
-    reason = route.reason(costs, ask.target)
-    reason = reason[:1].upper() + reason[1:]
-    if ask.solver == route.solver:
-        reason = f"solver={ask.solver!r} was asked for."
-    elif ask.solver == "krylov":
-        reason = f"An iteration for {ask.target} of {costs.order(route.form)} would fill the whole space."
-    found = Plan(
-        operator=route.form.matrix,
-        solver=route.solver,
-        steps=cost.steps,
-        bytes=cost.bytes,
-        reason=reason,
-        arithmetic=route.form.arithmetic,
-        alternatives=tuple(
-            Alternative(
-                other.route.solver,
-                MATRICES.get(form.matrix, form.matrix),
-                f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage],
-                form.arithmetic,
-                other.cost.seconds,
-                other.cost.bytes,
-            )
-            for other, form in ((other, other.route.form) for other in others[:SHOWN])
-        ),
-    )
-    told = costs.substitute
-    if told is None:
-        return found
-    return replace(
-        found,
-        operator=told.matrix,
-        solver=told.solver,
-        steps=(*told.cost.steps, *cost.steps),
-        bytes=told.cost.bytes + cost.bytes,
-        reason=f"solver={told.solver!r} was asked for; {told.reason}",
-        arithmetic=told.arithmetic,
-        alternatives=(),
+def _alternative(item: Ranked) -> Alternative:
+    form = item.route.form
+    return Alternative(
+        item.route.solver,
+        MATRICES.get(form.matrix, form.matrix),
+        f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage],
+        form.arithmetic,
+        item.cost.seconds,
+        item.cost.bytes,
     )
 
 

@@ -13,14 +13,14 @@ from typing import Any
 from gramian.analysis.certificates import certify, may_have_missed
 from gramian.arrays import blas_threads
 from gramian.checks import duration
-from gramian.engine.planning import Ranked, plan_of, ranked
+from gramian.engine.planning import Ranked, Schedule, schedule
 from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
 from gramian.progress import note, report
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
 from gramian.rows.device import memory_told
-from gramian.solvers.route import Found, Route
+from gramian.solvers.route import Found, Route, Status
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,10 @@ class Problem(ABC):
     def everything(self) -> bool:
         """Whether every eigenvalue is needed, so that an iteration will not do."""
         return False
+
+    def schedule(self, ask: Ask) -> Schedule:
+        """Plan: return the routes to what is asked for."""
+        return schedule(self.costs, ask, everything=self.everything)
 
     def operator(self, route: Route) -> Any:
         """Return the matrix that a route works on; the one built last is used again."""
@@ -108,18 +112,24 @@ class Solved:
 
 
 def solve(problem: Problem, ask: Ask) -> Solved:
-    """Find the eigenpairs that are asked for.
-
-    Routes are run in the order of their cost until an answer is accepted. What was found on the way starts
-    the next route; every route is planned against the same memory limit, and the best certified answer is
-    returned, which need not be the last one.
+    """Plan what is asked for, and run the plan.
 
     Raises
     ------
     MemoryLimitError
         When no route fits into the limit.
     """
-    waiting = ranked(problem.costs, ask, everything=problem.everything)
+    return run(problem, problem.schedule(ask))
+
+
+def run(problem: Problem, planned: Schedule) -> Solved:
+    """Find the eigenpairs that were planned for.
+
+    Routes are run in the order of their cost until an answer is accepted. What was found on the way starts
+    the next route; every route was planned against the same memory limit, and the best certified answer is
+    returned, which need not be the last one.
+    """
+    ask, waiting = planned.ask, list(planned.items)
     best: Solved | None = None
     attempts: list[Attempt] = []
     start = None
@@ -131,17 +141,17 @@ def solve(problem: Problem, ask: Ask) -> Solved:
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
         with alone, memory_told(getattr(problem, "rows", None)):
-            solved, why, stalled = _run(problem, item, ask, start, [other.route for other in waiting])
-        ran = replace(plan_of(item, waiting, problem.costs, ask), took=time.perf_counter() - began)
+            solved, status, why = _run(problem, item, ask, start, [other.route for other in waiting])
+        ran = replace(planned.in_words(item, waiting), took=time.perf_counter() - began)
         if attempts:
             ran = replace(ran, reason=f"The route before was not enough: {attempts[-1].why}.")
         solved = replace(solved, plan=ran)
         spectrum = solved.spectrum
         attempts.append(Attempt(ran, spectrum.passes, _error(solved.certificate), spectrum.rank, why))
         note(log, "%s", attempts[-1])
-        if best is None or not why or _quality(solved, ask) > _quality(best, ask):
+        if best is None or status is Status.COMPLETE or _quality(solved, ask) > _quality(best, ask):
             best = solved
-        following = _next(waiting, item, stalled=stalled) if why else None
+        following = None if status is Status.COMPLETE else _next(waiting, item, status)
         start = None
         if following is not None:
             if problem.costs.order(following.route.form) == problem.costs.order(item.route.form):
@@ -150,19 +160,19 @@ def solve(problem: Problem, ask: Ask) -> Solved:
                 solved.operator.release()
         item = following
     assert best is not None
-    reasons = "; then ".join(f"{attempt.why}" for attempt in attempts if attempt.why)
+    reasons = "; then ".join(attempt.why for attempt in attempts if not attempt.accepted)
     if reasons:
         took = best.plan
-        over = "" if attempts[-1].why else f"; {took.solver} on the {took.matrix} took over"
+        over = f"; {took.solver} on the {took.matrix} took over" if attempts[-1].accepted else ""
         best = replace(best, spectrum=replace(best.spectrum, note=f"{reasons}{over}"))
-    told = None if best.certificate is None else problem.certified(best.certificate, ask)
-    return replace(best, certificate=told, attempts=tuple(attempts))
+    certificate = None if best.certificate is None else problem.certified(best.certificate, ask)
+    return replace(best, certificate=certificate, attempts=tuple(attempts))
 
 
 def _run(
     problem: Problem, item: Ranked, ask: Ask, start: Any, others: list[Route]
-) -> tuple[Solved, str, bool]:
-    """Run one route and certify what it found; why it is not enough, and whether pairs are missing."""
+) -> tuple[Solved, Status, str]:
+    """Run one route and certify what it found; what it lacks, and why."""
     operator = problem.operator(item.route)
     start = problem.start(item.route, ask) if start is None else start
     found: Found = item.route.solve(operator, ask, start)
@@ -171,7 +181,8 @@ def _run(
     except IndefiniteKernelError:
         if found.spectrum.complete or not any(route.direct for route in others):
             raise
-        spectrum, found = found.spectrum, replace(found, why="signs of eigenvalues are left open")
+        spectrum = found.spectrum
+        found = replace(found, status=Status.INCOMPLETE, why="signs of eigenvalues are left open")
     certificate = None
     if ask.certify:
         certificate = certify(
@@ -183,39 +194,41 @@ def _run(
             factor=problem.factor(),
         )
     solved = Solved(spectrum, certificate, operator, found.left, Plan("", "", (), 0, ""), ())
-    return solved, *_why_not(found, spectrum, certificate, item, ask)
+    return solved, *_judged(found, spectrum, certificate, item, ask)
 
 
-def _why_not(
+def _judged(
     found: Found, spectrum: Spectrum, certificate: Certificate | None, item: Ranked, ask: Ask
-) -> tuple[str, bool]:
-    """Return why an answer is not accepted, and whether pairs are missing, not digits: the one policy."""
-    if found.why:
-        return found.why, not spectrum.complete
+) -> tuple[Status, str]:
+    """Return what an answer lacks, and why it is not accepted: the one policy."""
+    if found.status is not Status.COMPLETE:
+        return found.status, found.why
     wanted = ask.target.count or 0
     if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
-        return f"float32 products tell only {spectrum.rank} components from rounding", False
+        why = f"float32 products tell only {spectrum.rank} components from rounding"
+        return Status.INACCURATE, why
     if certificate is None or not spectrum.values.size or certificate.ok:
-        return "", False
+        return Status.COMPLETE, ""
     if not spectrum.complete and may_have_missed(certificate):
-        return "an eigenvalue may have been missed", True
+        return Status.INCOMPLETE, "an eigenvalue may have been missed"
     if not item.route.form.double:
-        return "rounding of float32 products exceeds tol", False
-    return "", False
+        return Status.INACCURATE, "rounding of float32 products exceeds tol"
+    return Status.COMPLETE, ""
 
 
-def _next(waiting: list[Ranked], last: Ranked, *, stalled: bool) -> Ranked | None:
+def _next(waiting: list[Ranked], last: Ranked, lacks: Status) -> Ranked | None:
     """Return the route that takes over: complete where pairs are missing, in float64 where digits are."""
+    incomplete = lacks is Status.INCOMPLETE
     for item in waiting:
         route = item.route
-        if not last.route.form.double and not route.form.double and not stalled:
+        if not last.route.form.double and not route.form.double and not incomplete:
             continue
-        if stalled and not route.direct and not (route.form.whole and not last.route.form.whole):
+        if incomplete and not route.direct and not (route.form.whole and not last.route.form.whole):
             continue
         if route.form.matrix == last.route.form.matrix or route.solver == "full" or route.direct:
             return item
     # Where nothing complete fits, digits may have been what was missing.
-    return _next(waiting, last, stalled=False) if stalled and not last.route.form.double else None
+    return _next(waiting, last, Status.INACCURATE) if incomplete and not last.route.form.double else None
 
 
 def _quality(solved: Solved, ask: Ask) -> tuple[Any, ...]:

@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
@@ -18,12 +20,12 @@ from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.tried import data_frame
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
-from gramian.engine import LinearProblem
 from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.estimators.component_choice import Material, check_rmse, refusal, room_for, scree_of
-from gramian.estimators.inputs import check_ddof, check_scale, check_target, generators
+from gramian.estimators.inputs import check_target, generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES, ask_of_kernel
+from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
 from gramian.rows import as_rows
 
@@ -210,19 +212,20 @@ def _of_pca(
         limit = memory_limit_bytes(model.memory_limit)
         rows = as_rows(X, estimator="choose_components", minimum=2, limit=limit)
         n, d = rows.shape
-        scale, ddof = check_scale(model.scale, rows, bool(model.center)), check_ddof(model.ddof, n)
-        material = Material(LinearProblem(rows, bool(model.center), scale, ddof), limit)
+        material = Material(TableFit(model, rows).problem, limit)
         # What varies is looked at here, which also refuses what no rule can take.
         shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"
-    elif hasattr(model, "spectrum_"):
+    else:
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise ParameterError(
+                "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
+            ) from error
         scree = scree_of(model)
         part = "" if scree.whole else f", of which {scree.known.size} of {scree.size} eigenvalues are known"
         shape = (scree.n_samples, scree.varying)
         about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
-    else:
-        raise ParameterError(
-            "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
-        )
 
     def ask(rule: str) -> ComponentChoice:
         sparse = rows is not None and rows.skips_zeros

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from gramian.estimators.saving import DECOMPOSED, decode, register_forms
+from gramian.records import ModelKind
 from gramian.store import Array, Given, StoredModel, conform
 
 DESCRIBED = DECOMPOSED | {"explained_variance_": Array("k"), "eigenvalues_?": Given(Array("k"))}
@@ -24,6 +25,7 @@ def described(stored: StoredModel) -> SimpleNamespace | None:
         # Those of a Whitener are one and the same.
         state.setdefault("explained_variance_", state.get("eigenvalues_"))
         conform(state, DESCRIBED)
+        kind = ModelKind(stored.kind)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return None
-    return SimpleNamespace(get_params=lambda deep: parameters, **(parameters | state))
+    return SimpleNamespace(model_kind=kind, get_params=lambda deep: parameters, **(parameters | state))

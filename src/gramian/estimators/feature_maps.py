@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.errors import DataError
 from gramian.estimators.fitted import Transformer
-from gramian.estimators.inputs import check_features, expected_columns, generators, remember_features
-from gramian.estimators.saving import Saved, register_record
+from gramian.estimators.inputs import generators, remember_features
+from gramian.estimators.saving import COLUMNS, Saved, register_record
 from gramian.kernels.feature_maps import (
     MAX_FEATURES,
     FeatureMap,
@@ -37,14 +37,7 @@ SAMPLE_ENTRIES = 1 << 24
 
 
 register_record(KernelError)
-MAPPED: dict[str, Any] = {
-    "n_features_in_": Sizes("d"),
-    "n_features_out_": Sizes("p"),
-    "feature_names_in_?": Array("d", kinds="O"),
-    "counted_alleles_?": Array("d", kinds="O"),
-    "column_means_?": Given(Array("d")),
-    "kernel_error_": KernelError,
-}
+MAPPED = COLUMNS | {"n_features_out_": Sizes("p"), "kernel_error_": KernelError}
 
 
 class KernelMapper(Transformer):
@@ -91,8 +84,7 @@ class KernelMapper(Transformer):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         mapping = self.feature_map_
         if rows.free_to_revisit or not rows.in_one_place:
             return rows.mapped(lambda part: mapping.evaluate(part.in_memory(), part.dtype), len(mapping))

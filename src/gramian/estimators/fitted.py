@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import warnings
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.certificates import orthogonality_loss
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.components import component_names, decomposition_of, shares_of
 from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solved
 from gramian.errors import CertificateWarning, DataError, RankWarning
-from gramian.records import Certificate, Components, Spectrum
+from gramian.estimators.inputs import check_features, expected_columns
+from gramian.records import Certificate, Components
 from gramian.rows import Rows
 from gramian.rows.dask import as_pictures
 
@@ -34,6 +36,16 @@ class Transformer(TransformerMixin, BaseEstimator):
         """Return the names of the scores: PC1, PC2, ..."""
         check_is_fitted(self)
         return np.array(component_names(self.n_components_), dtype=object)
+
+    @abstractmethod
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        """Return what comes in as rows."""
+
+    def _new_rows(self, X: Any, **options: Any) -> Rows:
+        """Return rows that have the features of the fitted ones."""
+        rows = self._rows(X, expected=expected_columns(self), **options)
+        check_features(self, X, rows)
+        return rows
 
     def _as_fitted(self, rows: Any) -> Any:
         """Return rows of the columns that were fitted, as pictures where those were pictures."""
@@ -68,9 +80,9 @@ def remember(
     *,
     asked: bool,
     of: str,
-    spectrum: Spectrum,
     told: bool = False,
     hidden: str = "",
+    stacklevel: int = 5,
 ) -> None:
     """Set the attributes that tell how a model was computed and what is guaranteed, and warn of what is not.
 
@@ -79,6 +91,7 @@ def remember(
     model : estimator
     found : Components
     solved : Solved
+        Its spectrum in the units of the data.
     asked : bool
         Whether a number of components was asked for, so that a lower rank is worth a warning.
     of : str
@@ -87,34 +100,34 @@ def remember(
         Whether the user has been told already that there is nothing to find.
     hidden : str
         Warning of components that rounding hides, in place of one of the rank.
-    spectrum : Spectrum
-        In the units of the data.
+    stacklevel : int
+        Frames up to the user's, for warnings.
     """
     model.n_components_, model.rank_ = found.values.size, found.rank
     model.explained_variance_ratio_ = found.ratio
     model.plan_ = solved.plan
     model.attempts_ = solved.attempts
-    model.spectrum_ = replace(spectrum, vectors=None)
+    model.spectrum_ = replace(solved.spectrum, vectors=None)
     model.certificate_ = solved.certificate
     k, rank = found.values.size, found.rank
     if hidden:
-        warnings.warn(hidden, RankWarning, stacklevel=5)
+        warnings.warn(hidden, RankWarning, stacklevel=stacklevel)
     elif rank == 0 and not told:
         warnings.warn(
             f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.",
             RankWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
     elif asked and 0 < rank < k:
         warnings.warn(
             f"n_components={k} but {of} has rank {rank}: the last {counted(k - rank, 'component')} "
             f"{'has' if k - rank == 1 else 'have'} variance 0 and scores 0.",
             RankWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
     certificate = solved.certificate
     if certificate is not None and not certificate.ok and rank > 0:
-        warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=5)
+        warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=stacklevel)
 
 
 def remember_parameters(model: Any, *names: str) -> None:
@@ -180,7 +193,7 @@ class InNotebooks:
 
 def _beside(parameters: str, model: Any) -> str:
     # Of a stream nothing is decomposed before somebody asks for it, which this is not.
-    told = summary(model) if "certificate_" in vars(getattr(model, "decomposition_", model)) else ""
+    told = summary(model) if "certificate_" in vars(decomposition_of(model)) else ""
     if not told:
         return parameters
     columns = "display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start"
@@ -194,7 +207,7 @@ def summary(model: Any) -> str:
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
     """
-    model = getattr(model, "decomposition_", model)
+    model = decomposition_of(model)
     ratios, k = shares_of(model), int(model.n_components_)
     kept = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
     lines = [f"<b>{counted(k, 'component')}{kept}</b>"]

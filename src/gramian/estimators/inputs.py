@@ -203,7 +203,8 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     """
     _check_picture_shape(estimator, rows)
     _check_kind(estimator, rows)
-    if rows.table is not None and rows.feature_names is not None and hasattr(estimator, "feature_names_in_"):
+    named = getattr(estimator, "feature_names_in_", None) is not None
+    if rows.table is not None and rows.feature_names is not None and named:
         return
     _validate(estimator, X, rows, reset=False)
 

@@ -3,65 +3,54 @@
 from __future__ import annotations
 
 import os
-import warnings
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.preimages import FeatureSpace, residuals
 from gramian.analysis.projection import KernelProjection
 from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import (
-    alike,
     as_float64,
+    dense,
     from_numpy,
-    is_numpy,
     memory_limit_bytes,
     moved,
     numpy_dtype,
-    parallel_map,
     require_range,
     to_dtype,
     to_float64,
 )
-from gramian.checks import amount, check_choice, duration
-from gramian.engine import Solved, plan, solve, warn_of_cost
-from gramian.engine.kernel import KernelProblem
-from gramian.errors import (
-    CertificateWarning,
-    GramianError,
-    MemoryLimitError,
-    ParameterError,
-)
+from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError
 from gramian.estimators.encoding import FUNCTIONS, KERNELS
+from gramian.estimators.exact_kernel import RULES, ExactFit
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import (
     InNotebooks,
     Transformer,
-    held,
     on_device,
     parameter_at_fit,
     remember,
     remember_parameters,
-    warn_of_none,
 )
-from gramian.estimators.inputs import (
-    check_features,
-    check_target,
-    check_tol,
-    checkpointed,
-    expected_columns,
-    generators,
-    remember_features,
-    streams,
+from gramian.estimators.inputs import remember_features
+from gramian.estimators.kernel_fit import (
+    KernelFit,
+    KernelModel,
+    KernelParameters,
+    Nodes,
+    asked_kernel,
+    is_precomputed,
+    precision_of,
 )
-from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
-from gramian.estimators.landmarks import ByFeatures, some_of
-from gramian.estimators.preimages import preimage_method
+from gramian.estimators.landmarks import APPROXIMATE, FeatureFit
+from gramian.estimators.preimages import PreimageMethod, found_rows, learned, preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.estimators.sklearn_hints import (
     ALWAYS_ALL,
@@ -70,28 +59,35 @@ from gramian.estimators.sklearn_hints import (
     KnowsHabits,
     refuse_metadata,
 )
-from gramian.kernels import Evaluator, Kernel, kernel_from_name
-from gramian.kernels.expression import PRECOMPUTED
+from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
-from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
-from gramian.records import Ask, Plan, Repair, Target
+from gramian.records import FloatArray, ModelKind, Plan, Repair
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import is_dask
-from gramian.rows.device import sent_to, tile_length
-from gramian.solvers.names import solver_names
+from gramian.rows.device import sent_to
+from gramian.rows.expected import Expected
 from gramian.store import Array, Given
 
-SOLVERS = ("auto", *solver_names("KernelPCA"))
-RULES = ("parallel", "cv")
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
-BLOCK = 480  # new rows mapped at a time by one worker
 
 
 register_forms(KERNELS, FUNCTIONS)
 
 
+class Defaults:
+    """Attributes that some fits do not set, and older files lack."""
+
+    landmarks_: Any = None
+    landmark_indices_: Any = None
+    feature_map_: RandomFourierMap | None = None
+    repair_: Repair | None = None
+    _mean_weights: FloatArray | None = None
+    _sums: FeatureSums | None = None
+    _ridge_map: RidgeMap | None = None
+
+
 @dataclass(eq=False, repr=False)
-class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
+class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Transformer):
     """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
 
     Parameters
@@ -228,6 +224,9 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         "_ridge_map?": RidgeMap | None,
     }
 
+    model_kind: ClassVar = ModelKind.KERNEL_PCA
+    # Options of how results are handed back are no metadata to route.
+    __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
     _habits: ClassVar = {
         "eigen_solver": 'solver="dense" or "krylov" is what it is here',
         "fit_inverse_transform": "leave it out: inverse_transform works after every fit",
@@ -238,24 +237,6 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         "copy_X": NEVER_OVERWRITTEN,
         "n_jobs": ALWAYS_ALL,
     }
-
-    n_components: int | float | str | None = None
-    _: KW_ONLY
-    kernel: Any = "linear"
-    gamma: float | str | None = None
-    degree: int = 3
-    coef0: float = 1
-    kernel_params: dict[str, Any] | None = None
-    center: bool = True
-    solver: str = "auto"
-    tol: float | None = None
-    random_state: Any = None
-    memory_limit: int | str | None = None
-    repair: str | None = None
-    preimage: str = "auto"
-    n_landmarks: int | None = None
-    landmarks: Any = "rpcholesky"
-    device: str | None = None
 
     def check_restored(self) -> None:
         """Raise a ValueError unless there is exactly one thing that new rows are mapped by."""
@@ -274,21 +255,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
 
     def plan(self, X: Any) -> Plan:
         """Return the plan that ``fit(X)`` would follow, without doing it."""
-        if self._approximate:
-            rows = self._rows(X, minimum=2)
-            return self._plan_features(rows, self._kernel(rows))
-        spread, rows = self._here(X)
-        if isinstance(self.n_components, str):
-            # The number is not known before the rule was asked, which takes many fits.
-            check_choice("n_components", self.n_components, RULES)
-            target = Target(count=min(10, rows.shape[0]))
-        else:
-            target = self._target(rows)
-        kernel = self._kernel(rows)
-        evaluator = None if kernel is None else self._bind(kernel, rows.in_memory())
-        problem = self._problem(rows, evaluator, target, spread)
-        found = self._planned(problem, self._ask(rows, target, problem), kernel)
-        return with_kernel_rule(found, self.n_components, rows, kernel)
+        return self._fit_of(X).plan
 
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
@@ -316,10 +283,8 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
             When an eigenvalue among those asked for is negative beyond rounding.
         """
         refuse_metadata(self, metadata)
-        if self._approximate:
-            self._fit_features(X, checkpoint)
-        else:
-            self._fit(X, checkpoint)
+        fit = self._fit_of(X)
+        self._adopt(fit.solve(checkpoint), X, fit.rows)
         return self
 
     def fit_transform(
@@ -327,11 +292,10 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
     ) -> Any:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
-        if self._approximate:
-            rows = self._rows(X)
-            return self.fit(X if rows.table is None else rows.table, checkpoint=checkpoint).transform(X)
-        self._fit(X, checkpoint)
-        if is_dask(X):
+        fit = self._fit_of(X)
+        found = fit.solve(checkpoint)
+        self._adopt(found, X, fit.rows)
+        if found.found.vectors is None or is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
         with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
@@ -339,197 +303,98 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
             scores = to_dtype(scores, numpy_dtype(vectors))
         return require_range(scores, "Scores")
 
+    @property
+    def partial_fit(self) -> Callable[..., Self]:
+        """Fit on more rows: as if all rows so far had been fitted at once with the landmarks of the first.
+
+        It takes ``X`` of shape (n_samples, n_features), array-like or sparse, and returns the model. The
+        landmarks (or random features) and the kernel's parameters are those of the first call.
+
+        Raises
+        ------
+        UnavailableError
+            For a solver that needs all rows at once: it has no such method.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((600, 3))
+        >>> model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=50, random_state=0)
+        >>> for start in (0, 200, 400):
+        ...     model = model.partial_fit(X[start : start + 200])
+        >>> model.n_samples_, len(model.landmarks_)
+        (600, 50)
+        """
+        if not self._approximate:
+            raise UnavailableError(
+                f"partial_fit needs features that do not grow with the rows, and solver={self.solver!r} has "
+                "none. Write KernelPCA(solver='nystroem', n_landmarks=1000) or "
+                "KernelPCA(solver='random-features')."
+            )
+        return self._fit_more
+
+    def _fit_more(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+        refuse_metadata(self, metadata)
+        if self._sums is None:
+            fit = self._fit_of(X)
+            self._adopt(fit.solve(keep=True), X, fit.rows)
+            return self
+        rows = self._new_rows(X)
+        assert self.kernel_ is not None
+        nodes = Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
+        self._adopt(FeatureFit(self, rows).more(self.kernel_, nodes, self._sums), None, rows)
+        return self
+
+    @property
+    def _approximate(self) -> bool:
+        return isinstance(self.solver, str) and self.solver in APPROXIMATE
+
     def _rows(self, X: Any, **options: Any) -> Rows:
         if self._approximate:
             options.setdefault("limit", memory_limit_bytes(self.memory_limit))
         rows = as_rows(X, estimator="KernelPCA", **options)
-        if self._precomputed:
+        if is_precomputed(self):
             rows.require_dense(
                 "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
                 "X.toarray(), or the rows themselves with the kernel's name."
             )
         return sent_to(rows, self.device)
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
-
-    def _asked_kernel(self) -> Kernel:
-        """The kernel as its parameters say, without numbers from the data."""
-        return kernel_from_name(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            params=self.kernel_params,
-        )
-
-    def _kernel(self, rows: Rows) -> Kernel | None:
-        """The kernel with every parameter a number; None for a precomputed one."""
-        if self._precomputed:
-            return None
-        kernel = self._asked_kernel()
-        rows = rows.at_home
-        values = rows.in_memory() if rows.free_to_revisit else some_of(rows)
-        kernel.admit_sparse(values)
-        return kernel.resolve(values, rows.feature_names)
-
-    def _bind(self, kernel: Kernel, rows: Any) -> Evaluator:
-        """The kernel on rows to be fitted, its entries accurate enough for ``tol``."""
-        return kernel.bind(rows, self._precision(rows, self.tol), centered=bool(self.center))
-
-    def _bound(self, fitted: Any) -> Evaluator:
-        """The kernel on the fitted rows or landmarks, as it was when the model was fitted."""
-        # Landmarks span what they span about the origin that the kernel has.
-        centered = self.landmarks_ is None and bool(parameter_at_fit(self, "center"))
-        precision = self._precision(fitted, parameter_at_fit(self, "tol"))
-        kernel: Kernel = self.kernel_
-        return kernel.bind(fitted, precision, centered=centered)
-
-    @staticmethod
-    def _precision(fitted: Any, tol: float | None) -> float:
-        """The error of an entry, relative to the largest, that leaves ``tol`` to be reached."""
-        return float(min(1e-9, 0.1 * check_tol(tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5))
-
-    def _warn_of_products(self, bound: Evaluator, solved: Solved, fitted: Any) -> None:
-        """Say what helps where the products of sparse rows are why a certificate does not hold."""
-        error = bound.relative + bound.absolute / (bound.largest or 1.0)
-        held = solved.certificate is not None and solved.certificate.ok and solved.spectrum.rank > 0
-        if sparse.issparse(fitted) and not held and error > self._precision(fitted, self.tol):
-            warnings.warn(
-                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values: rows lie "
-                "many widths of the kernel from 0. Pass X.toarray(), for which differences are summed, or "
-                "take a wider kernel.",
-                CertificateWarning,
-                stacklevel=4,
-            )
-
-    def _target(self, rows: Rows) -> Target:
-        return check_target(self.n_components, rows.shape[0], rows.shape, of="kernel components")
-
-    def _choice(self, rows: Rows, kernel: Kernel | None) -> Any:
-        """What a rule says about the number of components; None where a number was given."""
-        if not isinstance(self.n_components, str):
-            return None
-        rule = check_choice("n_components", self.n_components, RULES)
-        model = with_kernel(self, kernel, n_components=None)
-        choice = ask_of_kernel(model, rows, rule, rng=generators(self.random_state, 3)[2])
-        if choice.number is None:
-            raise ParameterError(f"n_components={rule!r}: {choice.sentence}")
-        warn_of_none(choice, stacklevel=5)
-        return choice
-
-    def _ask(self, rows: Rows, target: Target, problem: KernelProblem) -> Ask:
-        solver = check_choice("solver", self.solver, SOLVERS)
-        self._refuse_landmarks()
-        if solver == "krylov" and problem.everything and problem.clip:
-            raise ParameterError(
-                "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
-                "ones. Leave solver at 'auto'."
-            )
-        tol, limit = check_tol(self.tol, rows.dtype), memory_limit_bytes(self.memory_limit, rows.like)
-        return Ask(target, tol, limit, solver)
-
-    def _here(self, X: Any) -> tuple[Any, Rows]:
-        """Return the rows where they are spread, or None; and all of them here, since a model keeps them."""
+    def _fit_of(self, X: Any) -> KernelFit:
+        """Return the fit to X that the solver's name asks for; an exact one keeps all rows, here."""
+        if self._approximate:
+            return FeatureFit(self, self._rows(X, minimum=2))
         limit = memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, minimum=2, **({"limit": limit} if is_dask(X) else {}))
         if rows.in_one_place:
-            return None, rows
+            return ExactFit(self, rows)
         try:
-            return rows, rows.here()
+            return ExactFit(self, rows.here(), rows)
         except MemoryLimitError as error:
             way_out = "KernelPCA(solver='nystroem') keeps landmarks in their place."
             raise MemoryLimitError(f"{error} An exact model keeps all rows. {way_out}") from error
 
-    def _problem(
-        self, rows: Rows, evaluator: Evaluator | None, target: Target, spread: Any = None
-    ) -> KernelProblem:
-        return KernelProblem(
-            rows,
-            None,
-            center=bool(self.center),
-            psd=evaluator is not None and evaluator.kernel.psd,
-            clip=self.repair is not None and check_choice("repair", self.repair, ("clip",)) == "clip",
-            calls=None if evaluator is None else evaluator.kernel.calls(rows.in_memory()),
-            given=evaluator is None,
-            fraction=target.fraction is not None,
-            single=evaluator is not None and evaluator.single is not None,
-            spread=None if evaluator is None else spread,
-        )
-
-    def _planned(self, problem: KernelProblem, ask: Ask, kernel: Kernel | None) -> Plan:
-        try:
-            return plan(problem.costs, ask, everything=problem.everything)
-        except MemoryLimitError as error:
-            said = str(error)
-            if problem.spread is not None:
-                tiles, room = amount(4 * problem.rows.shape[0] ** 2), amount(problem.spread.room)
-                said += f" Tiles of the matrix take {tiles}, and {room} may be kept where the rows are."
-            raise MemoryLimitError(
-                f"{said} {self._cheaper(problem.spread or problem.rows, kernel)}"
-            ) from error
-
-    def _cheaper(self, rows: Rows, kernel: Kernel | None) -> str:
-        """What takes less time than all rows, and how long, as advice."""
-        advice = "A sample of the rows costs less."
-        if kernel is None or not kernel.psd or isinstance(self.n_components, str) or self.repair is not None:
-            return advice
-        advice = "A sample of the rows costs less, or KernelPCA(solver='nystroem') with few n_landmarks."
-        other = clone(self).set_params(solver="nystroem", n_components=None, kernel=kernel)
-        with suppress(GramianError):
-            seconds = other._plan_features(rows, kernel).seconds
-            advice = (
-                "KernelPCA(solver='nystroem') takes landmarks in place of all rows, here about "
-                f"{duration(seconds)}; its certificate_ bounds the exact eigenvalues."
-            )
-        return advice
-
-    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> None:
-        spread, rows = self._here(X)
-        kernel = self._kernel(rows)
-        choice = self._choice(rows, kernel)
-        target = self._target(rows) if choice is None else Target(count=max(1, choice.number))
-        preimage_method(self.preimage, kernel, sparse=rows.skips_zeros)
-        X_fit = rows.in_memory()
-        # Of an earlier fit.
-        self.landmarks_ = self.landmark_indices_ = self.feature_map_ = None
-        self._mean_weights = self._sums = None
-        evaluator = None if kernel is None else self._bind(kernel, X_fit)
-        problem = self._problem(rows, evaluator, target, spread)
-        ask = self._ask(rows, target, problem)
-        planned = self._planned(problem, ask, kernel)
-        warn_of_cost(planned, lambda: self._cheaper(spread or rows, kernel), rows.like)
-        problem.source = MatrixSource(X_fit) if evaluator is None else KernelSource(evaluator, X_fit)
-        with checkpointed(self, spread or rows, checkpoint) as (problem.passes, seeds):
-            solver_rng, probe_rng = streams(seeds, 2)
-            solved = solve(problem, replace(ask, solver_rng=solver_rng, probe_rng=probe_rng))
-        if evaluator is not None:
-            self._warn_of_products(evaluator, solved, X_fit)
-        found = problem.coefficients(solved, target.count)
-        remember_features(self, X, rows)
+    def _adopt(self, model: KernelModel, X: Any, rows: Rows) -> None:
+        """Remember what a fit found; without X, of more rows than those before."""
+        found, nodes, components = model.found, model.nodes, model.found.components
+        if X is not None:
+            remember_features(self, X, rows)
+            self.picture_shape_ = rows.picture_shape
         remember_parameters(self, "center", "tol")
-        self.kernel_ = None if evaluator is None else evaluator.kernel
-        self.X_fit_ = None if evaluator is None else rows.owned()
-        self.component_choice_ = choice
-        self.eigenvalues_ = found.components.values
-        self.eigenvectors_ = found.vectors
-        self.explained_variance_ = found.components.values / (rows.shape[0] - 1)
-        self.projection_coef_ = found.coefficients
-        self._row_means, self._mean = found.row_means, found.mean
-        self.n_samples_ = rows.shape[0]
-        self.repair_: Repair | None = found.repair
-        self.picture_shape_ = rows.picture_shape
-        self._ridge_map = None
-        solved = replace(solved, certificate=held(solved.certificate, found.vectors))
-        remember(
-            self,
-            found.components,
-            solved,
-            asked=self.n_components is not None,
-            of="the centred kernel matrix" if self.center else "the kernel matrix",
-            spectrum=problem.scaled(solved.spectrum),
-        )
+        self.kernel_, self.X_fit_, self.n_samples_ = model.kernel, model.fitted, model.n
+        self.landmarks_, self.landmark_indices_ = nodes.landmarks, nodes.indices
+        self.feature_map_ = nodes.mapping
+        self.eigenvalues_ = components.values
+        self.__dict__.pop("eigenvectors_", None)
+        if found.vectors is not None:
+            self.eigenvectors_ = found.vectors
+        self.explained_variance_ = components.values / max(model.n - 1, 1)
+        self.projection_coef_, self._row_means, self._mean = found.coefficients, found.row_means, found.mean
+        self._mean_weights, self._sums, self._ridge_map = found.weights, model.sums, None
+        self.component_choice_, self.repair_ = model.choice, found.repair
+        asked = self.n_components is not None
+        remember(self, components, model.solved, asked=asked, of=model.of, stacklevel=4)
         on_device(self, rows.home)
 
     @property
@@ -554,74 +419,180 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         """
         check_is_fitted(self)
         limit = memory_limit_bytes(self.memory_limit)
-        rows = self._rows(X, expected=expected_columns(self), limit=limit)
-        check_features(self, X, rows)
-        return rows.mapped(self._mapped, self.n_components_)
-
-    def _mapped(self, rows: Rows) -> Any:
-        """Return the scores of rows that were checked."""
-        xp, like, map = rows.xp, rows.like, self._projection
-        work = self._block_scores(rows, map)
-        n = rows.shape[0]
-        size = BLOCK if is_numpy(like) else tile_length(like)
-        slices = [slice(start, min(n, start + size)) for start in range(0, n, size)]
-        if is_numpy(like):
-            parts = parallel_map(work, slices, part="block of rows")
-        else:
-            parts = [work(part) for part in slices]
-        scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        with np.errstate(over="ignore"):
-            scores = to_dtype(scores - from_numpy(map.offset, like), rows.dtype)
-        return require_range(scores, "Scores")
+        rows = self._new_rows(X, limit=limit)
+        return rows.mapped(self._projection.scores, self.n_components_)
 
     @property
     def _projection(self) -> KernelProjection:
         """How new rows are mapped: the same for fitted rows, landmarks and random features."""
         alpha, weights = as_float64(self.projection_coef_), self._mean_weights
-        weights = None if weights is None else as_float64(weights)
         n, k = alpha.shape
         if not parameter_at_fit(self, "center"):
-            return KernelProjection(self._nodes, alpha, np.zeros(k), np.zeros(n))
-        if weights is None:
+            weights, offset = np.zeros(n), np.zeros(k)
+        elif weights is None:
             # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
             alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
-        return KernelProjection(self._nodes, alpha, as_float64(self._row_means) @ alpha, weights)
+            offset = as_float64(self._row_means) @ alpha
+        else:
+            weights, offset = as_float64(weights), as_float64(self._row_means) @ alpha
+        nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
+        return KernelProjection(
+            self.kernel_,
+            nodes,
+            None if self.feature_map_ is None else self.feature_map_.feature_map_,
+            alpha,
+            offset,
+            weights,
+            1.0 if nodes is None else precision_of(nodes, parameter_at_fit(self, "tol")),
+            # Landmarks span what they span about the origin that the kernel has.
+            self.landmarks_ is None and bool(parameter_at_fit(self, "center")),
+        )
+
+    # ------------------------------------------------------------ pre-images
 
     @property
-    def _nodes(self) -> Any:
-        """The rows that the kernel of a new row is taken with; None where there are none."""
-        return self.X_fit_ if self.landmarks_ is None else self.landmarks_
+    def preimage_(self) -> PreimageMethod:
+        """Which method finds pre-images, and why; it follows ``set_params(preimage=...)`` without a fit."""
+        check_is_fitted(self)
+        nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
+        drawn = self.feature_map_ is not None
+        return preimage_method(self.preimage, self.kernel_, sparse=sparse.issparse(nodes), nodes=not drawn)
 
-    def _block_scores(self, rows: Rows, map: KernelProjection) -> Any:
-        """Return the function that maps a slice of new rows to uncentred scores."""
-        alpha = from_numpy(map.coefficients, rows.like)
-        if self.kernel_ is None:
-            return lambda part: to_float64(rows.block(part).values) @ alpha
-        if self.feature_map_ is not None:
-            features = self.feature_map_.feature_map_
-            return lambda part: features.evaluate(rows.block(part).dense) @ alpha
-        held = sparse.issparse(map.nodes)
-        fitted = map.nodes if held else moved(map.nodes, rows.like)
-        evaluator = self._bound(fitted)
-        _, right = evaluator.encode(fitted)
-        # Sparse factors are NumPy's, wherever the new rows are.
-        factors = map.coefficients if held else alpha
-        size = 2 * BLOCK if is_numpy(rows.like) else tile_length(rows.like)
+    def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
+        """Return rows whose images in feature space are nearest to points with the given scores.
 
-        def work(part: slice) -> Any:
-            left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
-            return moved(cross_times(evaluator, left, right, factors, size), rows.like)
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Scores.
+        return_error : bool, default=False
+            Return residuals as well.
 
-        return work
+        Returns
+        -------
+        rows : array of shape (n_samples, n_features)
+            Pictures (n_samples, height, width) where the model was fitted on pictures.
+        residuals : array of shape (n_samples,), float64, only with ``return_error``
+            Distances ``||phi(x) - P||`` in feature space, in units in which a row has the length
+            ``sqrt(k(x, x))``. Above 0 unless P is the image of a row, which it seldom is.
+
+        Raises
+        ------
+        DataError
+            For another number of columns than components, for scores so large that rows leave the range of
+            float64, and for a precomputed kernel.
+        IndefiniteKernelError
+            Where residuals are asked for and the kernel has no distances.
+
+        Warns
+        -----
+        PreimageWarning
+            With the number of rows whose search did not converge; they have the best row that was found.
+
+        References
+        ----------
+        Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature
+        spaces. Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
+        """
+        method = self._way_back()
+        rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
+        if not rows.in_one_place:
+            return self._lazily(rows, self.inverse_transform)
+        self._require_scores(rows)
+        return self._back(method, to_float64(rows.dense_block(slice(None))), None, rows, return_error)
+
+    def denoise(self, X: Any, return_error: bool = False) -> Any:
+        """Return pre-images of the projections of rows: what of them lies along the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_error : bool, default=False
+            Return residuals as well.
+
+        Returns
+        -------
+        rows, residuals
+            As :meth:`inverse_transform` of :meth:`transform`; where rows are searched for, X itself is tried
+            as a start beside the nearest fitted rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import KernelPCA
+        >>> angle = np.linspace(0.0, 6.2, 200)
+        >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+        >>> model = KernelPCA(8, kernel="rbf", gamma=2.0).fit(circle)
+        >>> row = model.denoise([[1.2, 0.9]])
+        >>> np.linalg.norm(row).round(1)
+        np.float64(1.0)
+        """
+        method = self._way_back()
+        rows = self._new_rows(X)
+        if not rows.in_one_place:
+            if not return_error:
+                return self._lazily(rows, self.denoise)
+            rows = rows.here()
+            rows.require_finite()
+        scores, start = self._projection.scores(rows), to_float64(dense(rows.in_memory()))
+        return self._back(method, to_float64(scores), start, rows, return_error)
+
+    def _lazily(self, rows: Rows, f: Callable[[Any], Any]) -> Any:
+        d = self.n_features_in_
+        return self._as_fitted(rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d))
+
+    def _way_back(self) -> str:
+        method = self.preimage_
+        if not method.goes_back:
+            raise DataError(method.advice)
+        return method.method
+
+    def _back(self, method: str, Z: Any, start: Any, rows: Rows, return_error: bool) -> Any:
+        Z, space, xp = moved(Z[:, : self.rank_], rows.like), self._space(rows.like), rows.xp
+        found = found_rows(space, method, Z, None if start is None else moved(start, rows.like), self._ridge)
+        # In the precision of what came in; residuals are about what is handed back.
+        with np.errstate(over="ignore"):
+            returned = require_range(to_dtype(found, rows.dtype), "Rows of these scores")
+        back = self._as_fitted(moved(returned, rows.home))
+        if not return_error:
+            return back
+        if method == "exact":
+            off = xp.linalg.vector_norm(to_float64(returned) - found, axis=1)
+            return back, moved(off, rows.home)
+        return back, from_numpy(residuals(space, to_float64(returned), Z), rows.home)
+
+    def _ridge(self, space: FeatureSpace) -> RidgeMap:
+        """Return the learned map, which the model keeps."""
+        if self._ridge_map is None:
+            self._ridge_map = learned(space)
+        return self._ridge_map
+
+    def _space(self, like: Any) -> FeatureSpace:
+        """What was found, where the scores or rows are that are taken back."""
+        map, r = self._projection, self.rank_
+        fitted = moved(map.nodes, like)
+        if self.landmarks_ is None:
+            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(as_float64(self.eigenvalues_)[:r])
+        else:
+            scores = to_float64(map.scores(as_rows(fitted)))[:, :r]
+        return FeatureSpace(
+            evaluator=map.bound(fitted),
+            rows=to_float64(fitted),
+            coefficients=from_numpy(map.coefficients[:, :r], like),
+            scores=moved(scores, like),
+            mean_weights=from_numpy(map.weights, like),
+            row_means=from_numpy(as_float64(self._row_means), like),
+            mean=float(self._mean),
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.pairwise = is_precomputed(self)
         with suppress(GramianError):
             tags.input_tags.sparse = (
-                not self._precomputed
+                not is_precomputed(self)
                 and self.solver != "random-features"
                 and self.n_components not in RULES
-                and self._asked_kernel().takes_sparse
+                and asked_kernel(self).takes_sparse
             )
         return tags

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
@@ -20,32 +20,18 @@ from gramian.arrays import (
     dense,
     from_numpy,
     memory_limit_bytes,
-    moved,
     namespace,
     require_range,
+    to_numpy,
 )
-from gramian.checks import check_choice
-from gramian.engine import LinearProblem, Solved, plan, solve, warn_of_cost
+from gramian.engine import LinearProblem, warn_of_cost
 from gramian.engine.linear import Directions
-from gramian.engine.seen import (
-    OfSeen,
-    SketchProblem,
-    problem_of,
-    sketch_costs,
-    with_pass,
-)
 from gramian.errors import MemoryLimitError, ParameterError
-from gramian.estimators.component_choice import (
-    Wanted,
-    after_the_fit,
-    check_wanted,
-    settle,
-    with_rule,
-)
+from gramian.estimators.component_choice import after_the_fit
+from gramian.estimators.deferred import defer
 from gramian.estimators.fitted import (
     InNotebooks,
     Transformer,
-    held,
     on_device,
     parameter_at_fit,
     remember,
@@ -53,34 +39,48 @@ from gramian.estimators.fitted import (
     warn_of_none,
 )
 from gramian.estimators.inputs import (
-    check_ddof,
-    check_features,
-    check_scale,
-    check_tol,
     checkpointed,
-    expected_columns,
+    drawn_seeds,
     remember_features,
-    streams,
 )
-from gramian.estimators.saving import DECOMPOSED, Saved
+from gramian.estimators.linear_fit import (
+    FIXED,
+    Decomposition,
+    PCAParameters,
+    SketchFit,
+    Stream,
+    TableFit,
+    TooFewRowsError,
+    fit_of,
+)
+from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
-from gramian.estimators.streaming import Streaming
-from gramian.operators.seen import Seen
-from gramian.records import Ask, FloatArray, Plan, Remainder, Target
+from gramian.operators.frequent_directions import Sketch
+from gramian.operators.seen import Seen, seen_of_components
+from gramian.records import FloatArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
 from gramian.rows.scan import Scan
-from gramian.solvers.names import solver_names
 from gramian.store import Array, Given, Shown
 
-SOLVERS = ("auto", *solver_names("PCA"))
 CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
+# What is known of a stream before anything is decomposed.
+AT_ONCE = DATA.keys() | {"_seen?"}
+
+register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
+register_record(
+    Seen,
+    kind=Array("_ _"),
+    squared_weights=Array("", least=0),
+    loss=Given(Array("d", least=0)),
+    hidden=Array("_", least=0, kinds="iu"),
+)
 
 
 @dataclass(eq=False, repr=False)
-class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
+class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -206,6 +206,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         "_seen?": Shown((Seen,), {"sizes": "d d d d d"}),
     }
 
+    model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
         "svd_solver": 'solver="full", "covariance", "gram" or "krylov" is what it is here',
         "copy": NEVER_OVERWRITTEN,
@@ -213,21 +214,6 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         "n_oversamples": UNTIL_CERTIFIED,
         "power_iteration_normalizer": UNTIL_CERTIFIED,
     }
-
-    n_components: int | float | str | None = None
-    _: KW_ONLY
-    center: bool = True
-    scale: Any = None
-    whiten: bool = False
-    ddof: int = 1
-    solver: str = "auto"
-    tol: float | None = None
-    random_state: Any = None
-    memory_limit: int | str | None = None
-    max_rmse: float | None = None
-    forgetting: float = 1.0
-    sketch_size: int | None = None
-    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
@@ -244,10 +230,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         -------
         Plan
         """
-        rows = self._rows_to_fit(X)
-        self._sketch_size(rows.shape[1])
-        wanted = check_wanted(self, rows)
-        return self._plan(rows, wanted, self._ask(rows, wanted.target))
+        return self._planned(X).plan
 
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
@@ -289,130 +272,130 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
     ) -> Any:
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
-        rows, found = self._fit(X, checkpoint)
-        if found.scores is None or not rows.in_one_place:
+        found = self._fit(X, checkpoint)
+        rows, scores = found.rows, found.directions.scores
+        if scores is None or not rows.in_one_place:
             return rows.mapped(self._projection().scores, self.n_components_)
-        return self._projection().whitened(require_range(found.scores, "Scores"))
+        return self._projection().whitened(require_range(scores, "Scores"))
+
+    def partial_fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+        """Take in a batch of rows; afterwards the model is that of all rows since the first call.
+
+        Mean and covariance are merged exactly, in float64, and the rows are let go. Any batch size will do,
+        one row included, and the order of the batches does not matter beyond rounding. What :meth:`fit` sets
+        is there after two rows (or as many as ``n_components`` asks for), and is computed when it is first
+        asked for, so that a batch costs one pass over it and no decomposition.
+
+        After :meth:`fit` the batch is merged with the components that fit kept. What it discarded is an error
+        of the covariance, at most the largest discarded eigenvalue, and ``certificate_`` includes it.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
+            At least one row, of the columns of the first batch.
+        y : ignored
+        **metadata
+            None, as in :meth:`fit`.
+
+        Raises
+        ------
+        DataError
+            NaN or infinity, other columns than before, or a variance beyond float64; nothing of the batch is
+            taken in then.
+        MemoryLimitError
+            When the matrix of ``n_features x n_features`` numbers does not fit into ``memory_limit``.
+        ParameterError
+            For a solver that needs the rows again ("full", "gram"), for a rule that draws from the data, and
+            after :meth:`fit` by an older gramian.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> X = np.random.default_rng(0).standard_normal((1000, 5)) * [5, 4, 3, 2, 1]
+        >>> model = PCA(2)
+        >>> for batch in np.array_split(X, 7):
+        ...     _ = model.partial_fit(batch)
+        >>> np.allclose(model.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
+        True
+        """
+        refuse_metadata(self, metadata)
+        before: Seen | None = vars(self).get("_seen")
+        fitted = before is None and "components_" in vars(self)
+        begun = fitted or before is not None
+        rows = self._new_rows(X) if begun else self._rows(X)
+        Stream(self, before).check(rows, vars(self).get("n_samples_", 0))
+        seen = Stream(self, self._seen_by_fit() if fitted else before).merged(rows)
+        Stream(self, seen).require_finite_variance()
+        if not begun:
+            remember_features(self, X, rows)
+            self.picture_shape_ = rows.picture_shape
+        self._seen, self.n_samples_ = seen, seen.rows
+        for name in self._following():
+            self.__dict__.pop(name, None)
+        return self
 
     def _rows(self, X: Any, limit: int | None = None, **options: Any) -> Rows:
         limit = memory_limit_bytes(self.memory_limit) if limit is None else limit
         rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
         return sent_to(rows, self.device)
 
-    def _rows_to_fit(self, X: Any, **options: Any) -> Rows:
-        """Return rows; of a file in blocks if its table in memory leaves too little for every route."""
+    def _planned(self, X: Any, **options: Any) -> TableFit:
+        """Return the fit to X with its plan; of a file in blocks if its table leaves no route."""
         X = Scan(X) if isinstance(X, Path) else X
-        rows = self._rows(X, minimum=2, **options)
-        if not rows.free_to_revisit or not (rows.held and isinstance(X, Scan) and X.repeatable):
-            return rows
-        wanted = check_wanted(self, rows)
+        fit = fit_of(self, self._rows(X, minimum=2, **options))
+        rows = fit.rows
         try:
-            self._plan(rows, wanted, self._ask(rows, wanted.target))
+            _ = fit.plan
         except MemoryLimitError:
+            if not rows.free_to_revisit or not (rows.held and isinstance(X, Scan) and X.repeatable):
+                raise
             # A table in memory may take a quarter of the limit.
-            return self._rows(X, 4 * rows.held - 1, minimum=2, **options)
-        return rows
+            fit = fit_of(self, self._rows(X, 4 * rows.held - 1, minimum=2, **options))
+        return fit
 
-    def _ask(self, rows: Rows, target: Target) -> Ask:
-        """What is asked of the engine, but for random streams, which a plan does not need."""
-        return Ask(
-            target,
-            check_tol(self.tol, rows.dtype),
-            memory_limit_bytes(self.memory_limit, rows.like) - rows.held,
-            check_choice("solver", self.solver, SOLVERS),
-            held=rows.held,
-        )
-
-    def _problem(self, rows: Rows) -> LinearProblem:
-        center = bool(self.center)
-        scale, ddof = check_scale(self.scale, rows, center), check_ddof(self.ddof, rows.shape[0])
-        return LinearProblem(rows, center, scale, ddof)
-
-    def _plan(self, rows: Rows, wanted: Wanted, ask: Ask) -> Plan:
-        size = self._sketch_size(rows.shape[1])
-        if size is not None:
-            return plan(sketch_costs(rows.shape, size), ask)
-        problem = self._problem(rows)
-        return with_rule(plan(problem.costs, ask), wanted, problem, ask.memory_limit)
-
-    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Rows, Directions]:
-        rows = self._rows_to_fit(X, in_place=checkpoint is not None)
-        size = self._sketch_size(rows.shape[1])
-        if checkpoint is not None and (size is not None or rows.free_to_revisit):
+    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> Decomposition:
+        fit = self._planned(X, in_place=checkpoint is not None)
+        rows = fit.rows
+        sketch = isinstance(fit, SketchFit)
+        if checkpoint is not None and (sketch or rows.free_to_revisit):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
-                f"{'sketch makes one pass' if size is not None else 'data is in memory'}. Leave it out, or "
-                f"{'take another solver' if size is not None else CHECKPOINT_INSTEAD}."
+                f"{'sketch makes one pass' if sketch else 'data is in memory'}. Leave it out, or "
+                f"{'take another solver' if sketch else CHECKPOINT_INSTEAD}."
             )
         with checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
-                rows = replace(rows, passes=passes)  # type: ignore[call-arg]
+                fit.rows = fit.problem.rows = replace(rows, passes=passes)  # type: ignore[call-arg]
             if rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
-            wanted = check_wanted(self, rows)
-            found = self._plan(rows, wanted, self._ask(rows, wanted.target))
-            warn_of_cost(found, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
-            problem = self._problem(rows)
-            if size is not None:
-                # One pass, as by a single batch.
-                problem = problem_of(self._merged(None, rows), None, int(problem.ddof))
-            answer = self._decompose(rows, problem, wanted, seeds)
+            warn_of_cost(fit.plan, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
+            found = fit.solve(seeds)
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_seen", None)
-        self._adopt(rows, problem, *answer)
-        self._remainder = problem.remainder(*answer[:2])
-        return rows, answer[1]
+        self._adopt(found)
+        self._remainder = found.problem.remainder(found.solved, found.directions)
+        return found
 
-    def _decompose(
-        self, rows: Rows, problem: LinearProblem, wanted: Wanted, seeds: list[int]
-    ) -> tuple[Solved, Directions, ComponentChoice | None]:
-        """Ask the rule and the engine; nothing is remembered yet."""
-        solver_rng, probe_rng, rule_rng = streams(seeds, 3)
-        ask = replace(self._ask(rows, wanted.target), solver_rng=solver_rng, probe_rng=probe_rng)
-        target, choice = settle(self, problem, wanted, rule_rng)
-        if isinstance(problem, SketchProblem):
-            target = target if target.count is not None else Target(count=min(*rows.shape, problem.size))
-            ask = ask if self.tol is not None else replace(ask, tol=np.inf)
-        solved = solve(problem, replace(ask, target=target))
-        if isinstance(problem, OfSeen):
-            solved = with_pass(solved, problem.seen.seconds)
-        found = problem.directions(solved, target.count)
-        # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=moved(found.vectors, rows.home))
-        solved = replace(
-            solved,
-            plan=with_rule(solved.plan, wanted, problem, ask.memory_limit),
-            certificate=held(solved.certificate, found.vectors),
-        )
-        return solved, found, choice
-
-    def _adopt(
-        self,
-        rows: Rows,
-        problem: LinearProblem,
-        solved: Solved,
-        found: Directions,
-        choice: ComponentChoice | None,
-    ) -> None:
-        """Remember an answer."""
-        self._remember(rows, problem, found)
+    def _adopt(self, found: Decomposition) -> None:
+        """Remember what a fit found."""
+        solved, components = found.solved, found.directions.components
+        self._remember(found.rows, found.problem, found.directions)
         asked = not isinstance(self.n_components, (str, type(None)))
-        told = choice is not None and choice.number == 0
         remember(
             self,
-            found.components,
+            components,
             solved,
             asked=asked,
             of="the data",
-            spectrum=solved.spectrum,
-            told=told,
-            hidden=problem.hidden_by_offset(solved, found.components),
+            told=found.choice is not None and found.choice.number == 0,
+            hidden=found.problem.hidden_by_offset(solved, components),
         )
-        self.component_choice_ = choice = after_the_fit(self, choice)
+        self.component_choice_ = choice = after_the_fit(self, found.choice)
         if choice is not None and isinstance(self.n_components, str):
             warn_of_none(choice, stacklevel=3)
-        on_device(self, rows.home)
+        on_device(self, found.rows.home)
 
     def _remember(self, rows: Rows, problem: LinearProblem, found: Directions) -> None:
         components, view, degrees = found.components, problem.data_view(), problem.degrees
@@ -435,6 +418,63 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         self.reconstruction_error_ = components.left * (degrees / problem.weight)
         self.total_variance_ = float(components.total or 0.0)
 
+    # --------------------------------------------------------------- stream
+
+    @classmethod
+    def _following(cls) -> set[str]:
+        """Return the names of what a stream's decomposition sets."""
+        return {name.removesuffix("?") for name in cls.contents.keys() - AT_ONCE}
+
+    def _look(self) -> None:
+        """Decompose what a stream has seen, where that has not been done since the last batch."""
+        if "_seen" in vars(self) and "components_" not in vars(self):
+            fit = Stream(self, self._seen).fit()
+            self._adopt(fit.solve(drawn_seeds(self.random_state)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a model; too few rows of a stream are refused in words of their own."""
+        self._look()
+        return "components_" in vars(self)
+
+    def _require_savable(self) -> None:
+        if "_seen" in vars(self):
+            try:
+                Stream(self, self._seen).require_enough()
+            except TooFewRowsError:
+                return  # the stream alone is saved
+        check_is_fitted(self)
+
+    @classmethod
+    def _contents_of(cls, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "_seen" not in state or "components_" in state:
+            return cls.contents
+        return {name: hint for name, hint in cls.contents.items() if name in AT_ONCE}
+
+    def _seen_by_fit(self) -> Seen:
+        """Return what fit kept of its rows, with a bound on what it discarded."""
+        center = as_float64(self._center)
+        # Without centring nothing is left out of the mean; older files always lack this.
+        centered = "_center_rest" in vars(self) or bool(center.any())
+        if centered != bool(self.center):
+            raise ParameterError(FIXED)
+        if "_remainder" not in vars(self):
+            raise ParameterError(
+                "This model was saved by an older gramian, and lacks what partial_fit continues from. Call "
+                "partial_fit(X) in place of fit(X), on a fresh model (sklearn.base.clone)."
+            )
+        rest = as_float64(vars(self).get("_center_rest", np.zeros(len(center))))
+        return seen_of_components(
+            self.n_samples_,
+            as_float64(self.singular_values_)[:, None] * as_float64(self.components_),
+            (center, rest),
+            self._remainder,
+            divisor=None if self._divisor is None else as_float64(self._divisor),
+            constant=to_numpy(self.constant_features_),
+            centered=centered,
+            like=self.components_,
+            size=Stream(self).sketch_size(self.n_features_in_),
+        )
+
     # ------------------------------------------------------------ transform
 
     def transform(self, X: Any) -> Any:
@@ -445,8 +485,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
@@ -534,8 +573,7 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
         gaussian = self._gaussian()
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X)
         projection = self._projection()
 
         def densities(part: Rows) -> Any:
@@ -565,3 +603,6 @@ class PCA(KnowsHabits, Streaming, Saved, InNotebooks, Transformer):
         rule = RULES.get(self.n_components) if isinstance(self.n_components, str) else None
         tags.input_tags.sparse = rule is None or not rule.draws
         return tags
+
+
+defer(PCA, PCA._following(), PCA._look)

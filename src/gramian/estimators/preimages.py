@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
 from gramian.analysis.ridge_map import RidgeMap, learn_map
-from gramian.arrays import (
-    as_float64,
-    dense,
-    from_numpy,
-    moved,
-    namespace,
-    require_range,
-    to_dtype,
-    to_float64,
-)
+from gramian.arrays import as_float64, from_numpy, namespace
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
-from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
-from gramian.rows import Rows, as_rows
-from gramian.rows.expected import Expected
 from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
@@ -70,10 +55,18 @@ class PreimageMethod:
     ----------
     method : {"exact", "fixed-point", "gradient", "ridge", "none"}
     reason : str
+    advice : str
+        What to do where there is no way back.
     """
 
     method: str
     reason: str
+    advice: str = field(default="", compare=False)
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether there is a way back to rows."""
+        return self.method != "none"
 
     def __str__(self) -> str:
         return f"{self.method}: {self.reason}"
@@ -107,10 +100,10 @@ def preimage_method(
     """
     asked = check_choice("preimage", asked, PREIMAGES)
     lacks = [(kernel is None, PRECOMPUTED), (not nodes, FEATURES), (sparse, SPARSE)]
-    for held, advice in [pair for lacking, pair in lacks if lacking]:
+    for reason, advice in [pair for lacking, pair in lacks if lacking]:
         if asked != "auto":
             raise ParameterError(f"preimage={asked!r} needs rows. {advice}")
-        return PreimageMethod("none", f"{held}.")
+        return PreimageMethod("none", f"{reason}.", advice)
     assert kernel is not None
     if asked == "fixed-point" and not kernel.stationary:
         raise ParameterError(
@@ -140,170 +133,61 @@ def preimage_method(
     return PreimageMethod("gradient", "the kernel is smooth.")
 
 
-class WithPreimages:
-    """Gives kernel PCA ``inverse_transform``, ``denoise`` and ``preimage_``."""
+def found_rows(
+    space: FeatureSpace, method: str, Z: Any, start: Any, ridge: Callable[[FeatureSpace], RidgeMap]
+) -> Any:
+    """Return the rows whose images are nearest to points with the scores Z.
 
-    # Options of how results are handed back are no metadata to route.
-    __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
-    _ridge_map: RidgeMap | None = None
+    Parameters
+    ----------
+    space : FeatureSpace
+    method : str
+        One of those of :class:`PreimageMethod`.
+    Z : array of shape (n, r)
+    start : array of shape (n, d) or None
+        Rows that are tried as a start.
+    ridge : callable
+        Returns the learned map of a space.
 
-    @property
-    def preimage_(self: Any) -> PreimageMethod:
-        """Which method finds pre-images, and why; it follows ``set_params(preimage=...)`` without a fit."""
-        check_is_fitted(self)
-        nodes = self.feature_map_ is None
-        return preimage_method(self.preimage, self.kernel_, sparse=issparse(self._nodes), nodes=nodes)
-
-    def inverse_transform(self: Any, X: Any, return_error: bool = False) -> Any:
-        """Return rows whose images in feature space are nearest to points with the given scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components_)
-            Scores.
-        return_error : bool, default=False
-            Return residuals as well.
-
-        Returns
-        -------
-        rows : array of shape (n_samples, n_features)
-            Pictures (n_samples, height, width) where the model was fitted on pictures.
-        residuals : array of shape (n_samples,), float64, only with ``return_error``
-            Distances ``||phi(x) - P||`` in feature space, in units in which a row has the length
-            ``sqrt(k(x, x))``. Above 0 unless P is the image of a row, which it seldom is.
-
-        Raises
-        ------
-        DataError
-            For another number of columns than components, for scores so large that rows leave the range of
-            float64, and for a precomputed kernel.
-        IndefiniteKernelError
-            Where residuals are asked for and the kernel has no distances.
-
-        Warns
-        -----
-        PreimageWarning
-            With the number of rows whose search did not converge; they have the best row that was found.
-
-        References
-        ----------
-        Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature
-        spaces. Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
-        """
-        self._require_rows()
-        rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
-        if not rows.in_one_place:
-            return self._lazily(rows, self.inverse_transform)
-        self._require_scores(rows)
-        return self._back(to_float64(rows.dense_block(slice(None))), None, rows, return_error)
-
-    def denoise(self: Any, X: Any, return_error: bool = False) -> Any:
-        """Return pre-images of the projections of rows: what of them lies along the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_error : bool, default=False
-            Return residuals as well.
-
-        Returns
-        -------
-        rows, residuals
-            As :meth:`inverse_transform` of :meth:`transform`; where rows are searched for, X itself is tried
-            as a start beside the nearest fitted rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import KernelPCA
-        >>> angle = np.linspace(0.0, 6.2, 200)
-        >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
-        >>> model = KernelPCA(8, kernel="rbf", gamma=2.0).fit(circle)
-        >>> row = model.denoise([[1.2, 0.9]])
-        >>> np.linalg.norm(row).round(1)
-        np.float64(1.0)
-        """
-        self._require_rows()
-        rows = self._rows(X, expected=expected_columns(self))
-        check_features(self, X, rows)
-        if not rows.in_one_place:
-            if not return_error:
-                return self._lazily(rows, self.denoise)
-            rows = rows.here()
-            rows.require_finite()
-        scores = self._mapped(rows)
-        return self._back(to_float64(scores), to_float64(dense(rows.in_memory())), rows, return_error)
-
-    def _lazily(self: Any, rows: Rows, f: Callable[[Any], Any]) -> Any:
-        d = self.n_features_in_
-        return self._as_fitted(rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d))
-
-    def _require_rows(self: Any) -> None:
-        if self.preimage_.method == "none":
-            known = (PRECOMPUTED, FEATURES, SPARSE)
-            raise DataError(next(advice for held, advice in known if self.preimage_.reason == f"{held}."))
-
-    def _back(self: Any, Z: Any, start: Any, rows: Rows, return_error: bool) -> Any:
-        method = self.preimage_.method
-        Z, space, xp = moved(Z[:, : self.rank_], rows.like), self._space(rows.like), rows.xp
-        start = None if start is None else moved(start, rows.like)
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = self._found(method, space, Z, start)
-        if not bool(xp.all(xp.isfinite(found))):
-            given, known = (np.abs(as_float64(scores)).max() for scores in (Z, space.scores))
-            raise DataError(
-                f"Scores reach {given:.3g}, so that rows leave the range of float64. Give scores "
-                f"nearer to those of the fitted rows, which reach {known:.3g}."
-            )
-        # In the precision of what came in; residuals are about what is handed back.
-        with np.errstate(over="ignore"):
-            returned = require_range(to_dtype(found, rows.dtype), "Rows of these scores")
-        back = self._as_fitted(moved(returned, rows.home))
-        if not return_error:
-            return back
+    Raises
+    ------
+    DataError
+        Where rows leave the range of float64.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
         if method == "exact":
-            off = xp.linalg.vector_norm(to_float64(returned) - found, axis=1)
-            return back, moved(off, rows.home)
-        return back, from_numpy(residuals(space, to_float64(returned), Z), rows.home)
-
-    def _space(self: Any, like: Any) -> FeatureSpace:
-        """What was found, where the scores or rows are that are taken back."""
-        assert self.kernel_ is not None
-        map, r = self._projection, self.rank_
-        fitted = moved(map.nodes, like)
-        if self.landmarks_ is None:
-            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(as_float64(self.eigenvalues_)[:r])
+            rows = space.combined(Z)
+        elif method == "ridge":
+            rows = namespace(Z).maximum(from_numpy(ridge(space)(as_float64(Z)), Z), space.floor)
         else:
-            scores = to_float64(self._mapped(as_rows(fitted)))[:, :r]
-        return FeatureSpace(
-            evaluator=self._bound(fitted),
-            rows=to_float64(fitted),
-            coefficients=from_numpy(map.coefficients[:, :r], like),
-            scores=moved(scores, like),
-            mean_weights=from_numpy(map.weights, like),
-            row_means=from_numpy(as_float64(self._row_means), like),
-            mean=float(self._mean),
+            rows = _searched(space, method, Z, start)
+    xp = namespace(rows)
+    if not bool(xp.all(xp.isfinite(rows))):
+        given, known = (np.abs(as_float64(scores)).max() for scores in (Z, space.scores))
+        raise DataError(
+            f"Scores reach {given:.3g}, so that rows leave the range of float64. Give scores "
+            f"nearer to those of the fitted rows, which reach {known:.3g}."
         )
+    return rows
 
-    def _found(self: Any, method: str, space: FeatureSpace, Z: Any, start: Any) -> Any:
-        if method == "exact":
-            return space.combined(Z)
-        if method == "ridge":
-            if self._ridge_map is None:
-                self._ridge_map = learn_map(as_float64(space.scores), as_float64(space.rows))
-            found = self._ridge_map(as_float64(Z))
-            return namespace(Z).maximum(from_numpy(found, Z), space.floor)
-        found = minimised(space, Z, method, start)
-        if not space.evaluator.kernel.psd:
-            # Where there are no distances, what was made small means nothing.
-            residuals(space, found.points, Z)
-        missed = int(np.sum(~found.converged))
-        if missed:
-            warnings.warn(
-                f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
-                "nearest rows found. return_error=True says how far each is off; preimage='ridge' needs no "
-                "steps.",
-                PreimageWarning,
-                stacklevel=4,
-            )
-        return found.points
+
+def learned(space: FeatureSpace) -> RidgeMap:
+    """Return the map from scores to rows that ridge regression learns."""
+    return learn_map(as_float64(space.scores), as_float64(space.rows))
+
+
+def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
+    found = minimised(space, Z, method, start)
+    if not space.evaluator.kernel.psd:
+        # Where there are no distances, what was made small means nothing.
+        residuals(space, found.points, Z)
+    missed = int(np.sum(~found.converged))
+    if missed:
+        warnings.warn(
+            f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
+            "nearest rows found. return_error=True says how far each is off; preimage='ridge' needs no "
+            "steps.",
+            PreimageWarning,
+            stacklevel=5,
+        )
+    return found.points

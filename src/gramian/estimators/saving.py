@@ -22,6 +22,7 @@ from gramian.records import (
     Calls,
     Certificate,
     Completeness,
+    ModelKind,
     Moments,
     Plan,
     Remainder,
@@ -33,16 +34,18 @@ from gramian.records import (
 from gramian.store import Array, Given, Sizes, conform, write_model
 
 Parts = dict[str, Any]
-# What every estimator of eigenpairs is made of: n rows, d columns, k components.
-DECOMPOSED: dict[str, Any] = {
-    "n_samples_": Sizes("n"),
+# What is known of the d columns of the data, and of its n rows, before anything is computed.
+COLUMNS: dict[str, Any] = {
     "n_features_in_": Sizes("d"),
-    "n_components_": Sizes("k"),
-    "rank_": int,
     "feature_names_in_?": Array("d", kinds="O"),
     "counted_alleles_?": Array("d", kinds="O"),
     "column_means_?": Given(Array("d")),
-    "picture_shape_?": tuple[int, int] | None,
+}
+DATA = COLUMNS | {"n_samples_": Sizes("n"), "picture_shape_?": tuple[int, int] | None}
+# What every estimator of k eigenpairs is made of.
+DECOMPOSED: dict[str, Any] = DATA | {
+    "n_components_": Sizes("k"),
+    "rank_": int,
     "_fit_parameters?": dict,
     "explained_variance_ratio_": Given(Array("k", least=0)),
     "plan_": Plan,
@@ -80,6 +83,7 @@ class Saved:
 
     known: ClassVar[dict[str, type[Any]]] = {}
     private: ClassVar[bool] = False  # whether only the owner may read a new file
+    model_kind: ClassVar[ModelKind] = ModelKind.OTHER
     contents: ClassVar[Mapping[str, Any]] = {}  # what is there when it is fitted, as store.conform takes it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -31,11 +31,11 @@ from gramian.estimators.fitted import (
     parameter_at_fit,
     remember_parameters,
 )
-from gramian.estimators.inputs import check_features, expected_columns, remember_features
+from gramian.estimators.inputs import remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
-from gramian.records import FloatArray, Plan
+from gramian.records import FloatArray, ModelKind, Plan
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import as_pictures
 from gramian.rows.device import sent_to
@@ -143,6 +143,8 @@ class Whitener(Saved, InNotebooks, Transformer):
         "_correction": Given(Array("c c")),
         "_triangle": Given(Array("d d")),
     }
+
+    model_kind: ClassVar = ModelKind.WHITENER
 
     method: str = "zca"
     _: KW_ONLY
@@ -316,8 +318,7 @@ class Whitener(Saved, InNotebooks, Transformer):
             a stack of pictures (n_samples, height, width).
         """
         check_is_fitted(self)
-        rows = self._rows(X, check_finite=False, expected=expected_columns(self))
-        check_features(self, X, rows)
+        rows = self._new_rows(X, check_finite=False)
         return self._mapped(rows)
 
     def inverse_transform(self, X: Any) -> Any:

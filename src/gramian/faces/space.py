@@ -24,7 +24,7 @@ from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
-from gramian.records import Certificate, FloatArray, Plan
+from gramian.records import Certificate, FloatArray, ModelKind, Plan
 from gramian.store import Array, Given, Shown, Sizes
 
 
@@ -173,6 +173,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         "fingerprint_": str,
         "notes_": tuple[str, ...],
     }
+    model_kind: ClassVar = ModelKind.FACES
     private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
 
     n_components: int | float = 0.95

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, kind_of
 from gramian.analysis.loadings import correlations
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
@@ -145,7 +145,7 @@ def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int) -> A
 
 
 def _directions(model: Any) -> FloatArray:
-    if not hasattr(fitted(model), "components_"):
+    if not kind_of(fitted(model)).linear:
         raise DataError(
             f"A {type(model).__name__} has no loadings: its components are not linear in the columns. "
             "Draw its scores, or gramian.plots.kernel_contours for two columns."

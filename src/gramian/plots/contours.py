@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from gramian.analysis.components import kind_of
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import DataError
@@ -72,7 +73,7 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     for place, model in enumerate(given, 1):
         k = min(components, int(model.n_components_))
         found = as_float64(model.transform(_rows(grid, model)))[:, :k].reshape(*grid.shape[:2], k)
-        kind = type(model).__name__ if hasattr(model, "components_") else str(model.kernel_ or model.kernel)
+        kind = type(model).__name__ if kind_of(model).linear else str(model.kernel_ or model.kernel)
         titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
         for j, title in enumerate(titles[-1]):
             size = float(np.abs(found[..., j]).max()) or 1.0
@@ -97,14 +98,15 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
 
 def compared(model: Any, table: Any, *, color: Any = None) -> Any:
     """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
-    alone = hasattr(model, "components_") or len(table.values) < 2
+    alone = kind_of(model).linear or len(table.values) < 2
     return kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)
 
 
 def _rows(grid: FloatArray, model: Any) -> Any:
     """Return the points of a grid as rows with the column names of a model."""
     rows = grid.reshape(-1, 2)
-    return Table(rows, tuple(feature_names_of(model))) if hasattr(model, "feature_names_in_") else rows
+    named = getattr(model, "feature_names_in_", None) is not None
+    return Table(rows, tuple(feature_names_of(model))) if named else rows
 
 
 def _panel(title: str, over: Any) -> Any:

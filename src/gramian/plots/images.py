@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 
+from gramian.analysis.components import kind_of
 from gramian.arrays import as_float64
 from gramian.checks import check_integer, evenly
 from gramian.errors import DataError
@@ -41,7 +43,7 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
     """
     model = fitted(model)
     shape = _shape(model)
-    if not hasattr(model, "components_"):
+    if not kind_of(model).linear:
         raise DataError("Components of a kernel PCA are not pictures. Use gramian.PCA.")
     shown = as_float64(model.components_[:count]).reshape(-1, *shape)
     return contact_sheet([signed(picture) for picture in shown], component_titles(model, len(shown)))
@@ -69,7 +71,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     DataError
         If the model was not fitted on pictures; for a FaceSpace, which has ``reconstruct``.
     """
-    if hasattr(model, "reconstruct"):
+    if kind_of(model).faces:
         raise DataError(
             "A FaceSpace corrects illumination first. Use its reconstruct, or gramian faces reconstruct."
         )
@@ -100,12 +102,12 @@ def sampled(model: Any, table: Any) -> Picture:
 
 def center_of(model: Any) -> npt.NDArray[Any]:
     """Return the mean that the model subtracts (kernel PCA: the mean of its rows), or zeros."""
-    if hasattr(model, "mean_"):
+    if kind_of(model).linear:
         return as_float64(model.mean_)
     rows = model.X_fit_ if model.landmarks_ is None else model.landmarks_
     if not model.center:
         return np.zeros(rows.shape[1])
-    fitted = rows if hasattr(rows, "indptr") else as_float64(rows)  # sparse rows have a mean of their own
+    fitted = rows if issparse(rows) else as_float64(rows)  # sparse rows have a mean of their own
     return np.asarray(fitted.mean(axis=0)).reshape(-1)
 
 

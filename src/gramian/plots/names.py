@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.components import component_names, decomposition_of, shares_of
 from gramian.arrays import to_numpy
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
@@ -24,7 +24,7 @@ def fitted(model: Any) -> Any:
     sklearn.exceptions.NotFittedError
     """
     check_is_fitted(model)
-    return getattr(model, "decomposition_", model)
+    return decomposition_of(model)
 
 
 def component_titles(model: Any, k: int) -> list[str]:

@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
+from gramian.analysis.components import decomposition_of, kind_of
 from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
 from gramian.checks import check_share, listed
@@ -211,13 +212,14 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
 def _mapped(model: Any, X: Any) -> Any:
     if X is not None:
         return model.transform(X)
-    if hasattr(model, "eigenvectors_"):
-        return as_float64(model.eigenvectors_) * np.sqrt(as_float64(model.eigenvalues_))
+    vectors = getattr(model, "eigenvectors_", None)
+    if vectors is not None:
+        return as_float64(vectors) * np.sqrt(as_float64(model.eigenvalues_))
     raise ParameterError("The model does not contain its training rows. Pass them: scores(model, X).")
 
 
 def _unit(model: Any) -> str:
-    if hasattr(model, "kernel") and getattr(model, "kernel", None) is not None:
+    if kind_of(decomposition_of(model)).kernel:
         return "Scores are coordinates in feature space."
     if getattr(model, "whiten", False):
         return "Scores have variance 1."

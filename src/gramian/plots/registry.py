@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
+from gramian.analysis.components import kind_of
 from gramian.errors import needs
 
 Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"]
@@ -67,7 +68,7 @@ class Figure:
 
     def is_available(self, model: Any, table: Any) -> bool:
         """Return whether it can be drawn of a model, with rows or with None."""
-        kind = _kind(model)
+        kind = kind_of(model).value
         if kind not in self.models or (self.data and table is None):
             return False
         pictures = getattr(model, "picture_shape_", None) is not None
@@ -111,13 +112,3 @@ def function_of(module: str, name: str) -> Any:
     """Return a function of ``gramian.plots``."""
     with needs("plots", "altair", "Drawing figures"):
         return getattr(import_module(f"gramian.plots.{module}"), name)
-
-
-def _kind(model: Any) -> Kind | None:
-    if hasattr(model, "face_scores_"):
-        return "FaceSpace"
-    if hasattr(model, "regularized_eigenvalues_"):
-        return "Whitener"
-    if not hasattr(model, "certificate_"):
-        return None
-    return "PCA" if hasattr(model, "components_") else "KernelPCA"

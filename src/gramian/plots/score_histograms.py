@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from gramian.analysis.components import kind_of
 from gramian.errors import DataError
 from gramian.plots.style import COLOURS, INK, WIDTH, Layers, axis, headed, limits, table
 
@@ -33,7 +34,7 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     altair.LayerChart
         ``chart.data`` has a row for each group and interval of scores: the share of the group in it (%).
     """
-    if hasattr(groups, "face_scores_"):
+    if kind_of(groups).faces:
         own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
         groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
         title = "distance from the face space (relative)" if title == "score" else title

@@ -102,8 +102,8 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
         "residual": _padded(certificate.residuals, k),
         "radius": _padded(certificate.radii, k),
     }
-    if not hasattr(model, "eigenvalues_"):
-        # For PCA the two are the same thing.
+    if not (model.model_kind.kernel or model.model_kind.whitens):
+        # The two are the same thing.
         del columns["variance"]
     return {name: plain(values) for name, values in columns.items()}
 
@@ -148,7 +148,7 @@ def validity_text(model: Any) -> str:
 def method_name(model: Any) -> str:
     """Return what was computed, in words."""
     text = kernel_text(model)
-    if hasattr(model, "method"):
+    if model.model_kind.whitens:
         return f"Whitening by {model.method}"
     return f"Kernel PCA with {text}" if text else "PCA"
 
@@ -177,7 +177,7 @@ def model_facts(model: Any) -> dict[str, Any]:
 
 def info_facts(model: Any, kind: str) -> dict[str, Any]:
     """Return what a saved model is, and its components if it has such."""
-    if hasattr(model, "certificate_"):
+    if model.model_kind.has_components:
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
     # A map of features has no components.
     return {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}

@@ -16,6 +16,7 @@ import numpy as np
 
 from gramian import plots
 from gramian.analysis.component_rules.table import RULES
+from gramian.analysis.components import decomposition_of
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
 from gramian.plots.names import component_titles, feature_names_of
@@ -78,9 +79,10 @@ class _Page:
     def __init__(self, fitted: Fitted, used: Mapping[str, str]) -> None:
         self.fitted, self.table, self.used = fitted, fitted.table, used
         self.given = fitted.model
-        self.model: Any = getattr(fitted.model, "decomposition_", fitted.model)
+        self.model: Any = decomposition_of(fitted.model)
         self.figures = Figures()
-        self.faces, self.whitens = hasattr(self.given, "decomposition_"), hasattr(self.given, "method")
+        kind = self.given.model_kind
+        self.faces, self.whitens = kind.faces, kind.whitens
         self.pictures = getattr(self.model, "picture_shape_", None) is not None
         self.survey: Survey | None = None
         if self.table is not None and self.model.n_components_ and not (self.faces or self.whitens):
@@ -193,7 +195,7 @@ class _Page:
 
     def columns(self) -> str:
         model, show = self.model, self.figures.show
-        if not hasattr(model, "components_") or not model.n_components_:
+        if not model.model_kind.linear or not model.n_components_:
             return ""
         if self.pictures:
             return show("components", lambda: plots.components(self.given))
@@ -287,7 +289,7 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
         options = [f"{value!r}" if key == "path" else f"{key}={value!r}" for key, value in reading.items()]
         lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
     kind = type(model)
-    package = kind.__module__.rpartition(".")[0] if hasattr(model, "decomposition_") else "gramian"
+    package = kind.__module__.rpartition(".")[0] if model.model_kind.faces else "gramian"
     return "\n".join([*lines, f"model = {package}.{kind.__name__}({arguments}).fit(X)"])
 
 

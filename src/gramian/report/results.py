@@ -94,7 +94,7 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
         _write_tables(written, fitted)
         if fitted.model.n_components_:
             _write_figures(written, fitted, scores, shown)
-            if fitted.table.picture_shape is not None and hasattr(fitted.model, "components_"):
+            if fitted.table.picture_shape is not None and fitted.model.model_kind.linear:
                 _write_pictures(written, fitted)
         if report:
             written.add(REPORT, lambda path: write_report(path, fitted))
@@ -149,7 +149,7 @@ def _write_tables(written: Written, fitted: Fitted) -> None:
     suffix = fitted.format
     facts = component_facts(fitted.model)
     written.add(f"eigenvalues.{suffix}", lambda path: write_table(path, facts, suffix))
-    if not hasattr(fitted.model, "components_"):
+    if not fitted.model.model_kind.linear:
         return
     k, d = fitted.model.components_.shape
     if k * d > MOST_CELLS:

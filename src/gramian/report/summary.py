@@ -113,7 +113,7 @@ def headline(model: Any) -> str:
     ratios = shares_of(model)
     if ratios is None:
         return f"{method_name(model)} of {n:,} rows x {size}: {count}."
-    where = " in feature space" if hasattr(model, "kernel") else ""
+    where = " in feature space" if model.model_kind.kernel else ""
     centred = getattr(model, "center", True)
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     kept = f"{percent(float(sum(ratios)))} of the {what}{where}"
@@ -279,7 +279,7 @@ def methods_lines(
 
 def cited_works(model: Any) -> list[str]:
     """Return the keys of ``CITATIONS`` for a model."""
-    method = "kernel" if kernel_text(model) else "whitening" if hasattr(model, "method") else "pca"
+    method = "kernel" if kernel_text(model) else "whitening" if model.model_kind.whitens else "pca"
     solver = getattr(model, "solver", "auto")
     return [method, solver] if solver in CITATIONS else [method]
 
@@ -295,7 +295,7 @@ def _reading(table: Table | None) -> list[str]:
 
 
 def _treatment(model: Any) -> list[str]:
-    if hasattr(model, "kernel"):
+    if model.model_kind.kernel:
         return [f"The data were {'' if model.center else 'not '}centred in feature space."]
     scales = {
         "unit": "scaled to unit variance",
@@ -303,7 +303,7 @@ def _treatment(model: Any) -> list[str]:
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
     divisor = f"Variances were computed with divisor {'n' if model.ddof == 0 else f'n - {model.ddof}'}."
-    if hasattr(model, "method"):
+    if model.model_kind.whitens:
         by, rule = model.regularization_, model.regularization
         added = [] if by is None else [f"The covariance matrix was regularised by {rule} ({by:.4g})."]
         return ["The data were centred.", divisor, *added]
@@ -314,7 +314,7 @@ def _treatment(model: Any) -> list[str]:
 
 def _selection(model: Any) -> list[str]:
     k, ratios = model.n_components_, shares_of(model)
-    in_features = hasattr(model, "kernel")
+    in_features = model.model_kind.kernel
     what = "variance" if getattr(model, "center", True) else "second moments"
     what += " in feature space" if in_features else ""
     number = f"{counted(k, 'component was', 'components were')} retained"

@@ -63,7 +63,7 @@ def survey(model: Any, table: Table, limit: int) -> Survey:
     variances = np.ones(len(variances)) if getattr(model, "whiten", False) else variances
     scale = getattr(model, "scale_", None)
     divisor = 1.0 if scale is None else as_float64(scale)
-    errors = Errors(center_of(model) / divisor) if hasattr(model, "components_") else None
+    errors = Errors(center_of(model) / divisor) if model.model_kind.linear else None
     drawn, distances = [], []
     different: set[int] = set()
     for part, piece in pieces_of(table, limit):

@@ -202,7 +202,7 @@ def transform(say: Say, model: Said, data: Said, answer: Said) -> Said:
 def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int | None) -> Said:
     """Write reconstructions of rows from some components, with relative errors."""
     fitted, table = applied(model, data)
-    if not hasattr(fitted, "inverse_transform") and not isinstance(fitted, FaceSpace):
+    if not fitted.model_kind.has_components:
         raise ParameterError(f"This {type(fitted).__name__} cannot reconstruct rows. Choose a PCA.")
     most = int(fitted.n_components_)
     count = most if components is None else check_integer("components", components, 1, most)
@@ -231,7 +231,7 @@ def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
 def denoise(say: Say, model: Said, data: Said, answer: Said) -> Said:
     """Write rows denoised by kernel PCA, with distances from their projections in feature space."""
     fitted, table = applied(model, data)
-    if not hasattr(fitted, "denoise"):
+    if not fitted.model_kind.kernel:
         raise ParameterError(f"Denoising needs a kernel PCA, and this is a {type(fitted).__name__}.")
     found, residuals = fitted.denoise(table, return_error=True)
     found = np.asarray(found)
@@ -243,7 +243,7 @@ def components(say: Say, model: Said, answer: Said, count: int) -> Said:
     fitted = held(model, load)
     if isinstance(fitted, FaceSpace):
         mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
-    elif hasattr(fitted, "components_"):
+    elif fitted.model_kind.linear:
         mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
     else:
         raise ParameterError(

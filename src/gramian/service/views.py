@@ -160,14 +160,14 @@ def _fitted(model: Said, data: Said | None) -> Fitted:
     if data is None:
         return Fitted(held(model, load), None)
     fitted, table = applied(model, data)
-    scores = np.asarray(fitted.transform(table)) if hasattr(fitted, "transform") else np.empty((0, 0))
+    scores = np.asarray(fitted.transform(table))
     reading = {"path": data["name"], **data["reading"]}
     return Fitted(fitted, table, scores.reshape(len(scores), -1), reading=reading)
 
 
 def report(say: Say, model: Said, data: Said | None, answer: Said) -> Said:
     """Write the report of a model."""
-    faces = hasattr(held(model, load), "decomposition_")
+    faces = held(model, load).model_kind.faces
     with open(answer["path"], "x", encoding="utf-8") as file:
         file.write(report_page(_fitted(model, None if faces else data)))
     return {}
@@ -176,7 +176,7 @@ def report(say: Say, model: Said, data: Said | None, answer: Said) -> Said:
 def results(say: Say, model: Said, data: Said, answer: Said) -> Said:
     """Write the folder of results as a .zip."""
     fitted, folder = held(model, load), Path(answer["path"] + "-folder")
-    if not hasattr(fitted, "certificate_") or hasattr(fitted, "decomposition_"):
+    if not fitted.model_kind.has_components or fitted.model_kind.faces:
         raise ParameterError(
             f"A {type(fitted).__name__} has no folder of results. Choose a PCA or a KernelPCA."
         )

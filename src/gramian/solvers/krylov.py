@@ -25,7 +25,7 @@ from gramian.operators.costs import PASS, Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.progress import note
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found, count_for_fraction, few, finishing, relative_tolerance
+from gramian.solvers.route import Found, Route, Status, count_for_fraction, few, finishing, relative_tolerance
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ FEWEST_PASSES = 16
 
 
 @dataclass(frozen=True)
-class KrylovRoute:
+class KrylovRoute(Route):
     """Block Krylov iteration on a matrix in some form.
 
     Attributes
@@ -98,6 +98,10 @@ class KrylovRoute:
         least = WHOLE_PASSES if self.form.whole else FEWEST_PASSES
         return max(least, min(WHOLE_PASSES, int(1.5 * seconds / one)))
 
+    def with_patience(self, costs: Costs, target: Target, seconds: float) -> KrylovRoute:
+        """Return the route with as many passes as a direct one of so many seconds is worth."""
+        return replace(self, max_passes=self.passes_worth(costs, target, seconds))
+
     def reason(self, costs: Costs, target: Target) -> str:
         """Return why an iteration, and why in this form."""
         m = costs.order(self.form)
@@ -123,7 +127,7 @@ class KrylovRoute:
             rng=ask.solver_rng,
             start=start,
         )
-        return found if found.why else improved(operator, found, ask)
+        return improved(operator, found, ask) if found.status is Status.COMPLETE else found
 
 
 def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
@@ -210,7 +214,8 @@ def improved(operator: Operator, found: Found, ask: Ask) -> Found:
         search_error=spectrum.error_bound,
         rank_tolerance=max(spectrum.rank_tolerance, better.spectrum.rank_tolerance),
     )
-    return Found(pairs, better.why, found.left)
+    ended = Found(pairs) if better.status is Status.COMPLETE else _stalled(pairs, better.why)
+    return replace(ended, left=found.left)
 
 
 @blas_threads()
@@ -277,7 +282,11 @@ def krylov(
         k = _wanted(target, values, operator.trace())
         count = k or values.size
         if following is None and basis.exhausted(values):
-            return Found(_spectrum(operator, basis, values, Y, count, passes), _short(target, count, passes))
+            spectrum = _spectrum(operator, basis, values, Y, count, passes)
+            if target.count is None or count >= target.count:
+                return Found(spectrum)
+            why = f"block Krylov ended after {passes} block products with {count} pairs"
+            return _stalled(spectrum, why)
         # Only the last block's product leaves the span of the basis.
         estimates = np.linalg.norm(coupling @ Y[-candidate.shape[1] :, :], axis=0)
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
@@ -295,18 +304,17 @@ def krylov(
         full = basis.full(block if following is None else following.shape[1])
         if passes == max_passes or _hopeless(history, tol, max_passes) or (full and target.count is None):
             why = f"block Krylov stalled after {passes} block products at a relative residual of {worst:.1e}"
-            return Found(_spectrum(operator, basis, values, Y, count, passes), why)
+            spectrum = _spectrum(operator, basis, values, Y, count, passes)
+            return _stalled(spectrum, why)
         if full and target.count is not None:
             basis.restart(Y, target.count + block // 2)
         candidate = basis.fresh(rng) if following is None else following
     raise AssertionError("max_passes must be positive")
 
 
-def _short(target: Target, count: int, passes: int) -> str:
-    """Say that fewer pairs were found than asked for, if so."""
-    if target.count is None or count >= target.count:
-        return ""
-    return f"block Krylov ended after {passes} block products with {count} pairs"
+def _stalled(spectrum: Spectrum, why: str) -> Found:
+    """Return pairs that are not enough; in a basis of the whole space it is digits that they lack."""
+    return Found(spectrum, Status.INACCURATE if spectrum.complete else Status.INCOMPLETE, why)
 
 
 def _first_block(operator: Operator, block: int, rng: np.random.Generator, start: Any, *, whole: bool) -> Any:

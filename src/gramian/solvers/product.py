@@ -22,7 +22,7 @@ from gramian.operators.costs import DIRECT, Costs, Form
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.krylov import improved
-from gramian.solvers.route import Found, count_of, finishing, relative_tolerance
+from gramian.solvers.route import Found, Route, count_of, finishing, relative_tolerance
 
 # Seconds for one m^3 on one thread: all pairs, or few of them. Above LARGE the matrix leaves the cache, and
 # half of the reduction runs at the speed of memory.
@@ -31,7 +31,7 @@ LARGE, SLOWER = 1500, 1.25
 
 
 @dataclass(frozen=True)
-class ProductRoute:
+class ProductRoute(Route):
     """The matrix, formed and decomposed directly."""
 
     form: Form

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,14 @@ import numpy as np
 from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
+
+
+class Status(Enum):
+    """What became of a search for eigenpairs."""
+
+    COMPLETE = "every pair that was asked for"
+    INCOMPLETE = "pairs may be missing"
+    INACCURATE = "digits are missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,19 +29,21 @@ class Found:
     ----------
     spectrum : Spectrum
         The pairs as far as they came.
+    status : Status
     why : str
-        Why they are not all that was asked for; "" where they are.
+        Why they are not all that was asked for, for the user.
     left : array or None
         The other side's vectors, where the solver has them for free.
     """
 
     spectrum: Spectrum
+    status: Status = Status.COMPLETE
     why: str = ""
     left: Any = None
 
 
 class Route(Protocol):
-    """One way to solve, as a frozen record in its solver's own file.
+    """One way to solve, as a frozen record in its solver's own file, which derives from this.
 
     Attributes
     ----------
@@ -54,6 +65,10 @@ class Route(Protocol):
 
     def reason(self, costs: Costs, target: Target) -> str:
         """Return when this route is the one to take, as a sentence."""
+
+    def with_patience(self, costs: Costs, target: Target, seconds: float) -> Route:
+        """Return the route, given what the cheapest direct one takes: what can stall ends sooner then."""
+        return self
 
     def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
         """Find the pairs, from approximate vectors where there are some."""

@@ -12,7 +12,7 @@ import scipy.linalg
 from gramian.arrays import as_float64, blas_threads, column_norms, decomposed, moved, namespace
 from gramian.operators.costs import DIRECT, Costs, Form, TableCosts
 from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found, count_of, relative_tolerance
+from gramian.solvers.route import Found, Route, count_of, relative_tolerance
 
 DATA = Form("data (SVD)", "copied")
 EPS = float(np.finfo(np.float64).eps)
@@ -20,7 +20,7 @@ RATE = 4.2e-10  # seconds for one n d min(n, d), all vectors included
 
 
 @dataclass(frozen=True)
-class SvdRoute:
+class SvdRoute(Route):
     """All singular triplets of C in float64."""
 
     form: Form = DATA

@@ -1,0 +1,354 @@
+"""The fits of PCA: of a table, of a sketch of one, and of a stream. Each is planned once, and solved."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules.table import RULES
+from gramian.arrays import memory_limit_bytes, moved
+from gramian.checks import check_choice, check_integer, check_number, counted
+from gramian.engine import LinearProblem, Schedule, Solved, plan, run
+from gramian.engine.linear import Directions
+from gramian.engine.planning import schedule
+from gramian.engine.seen import (
+    FREQUENT_DIRECTIONS,
+    OfSeen,
+    SketchProblem,
+    problem_of,
+    scatter_costs,
+    sketch_costs,
+    with_pass,
+)
+from gramian.errors import DataError, ParameterError
+from gramian.estimators.component_choice import Wanted, check_wanted, settle, with_rule
+from gramian.estimators.fitted import held
+from gramian.estimators.inputs import check_ddof, check_scale, check_tol, streams
+from gramian.operators.moments import require_counts
+from gramian.operators.seen import Seen, merged, seen_of, sketched
+from gramian.records import Ask, Plan, Target
+from gramian.rows import Rows
+from gramian.rows.rows import SeenRows
+from gramian.solvers.names import solver_names
+
+SOLVERS = ("auto", *solver_names("PCA"))
+LEAST_SKETCH = 20
+FIXED = (
+    "center, sketch_size, and whether solver is 'frequent-directions', cannot change within a "
+    "stream. Set them back, or start again with a fresh model."
+)
+
+
+class TooFewRowsError(DataError, NotFittedError):
+    """A stream has too few rows, or rows of too little weight, for a model."""
+
+
+@dataclass(eq=False, repr=False)
+class PCAParameters:
+    """The parameters of PCA, which its docstring explains; fits read nothing else of an estimator."""
+
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    center: bool = True
+    scale: Any = None
+    whiten: bool = False
+    ddof: int = 1
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Any = None
+    memory_limit: int | str | None = None
+    max_rmse: float | None = None
+    forgetting: float = 1.0
+    sketch_size: int | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """What a fit found: the engine's answer, directions, and what a rule said of their number."""
+
+    rows: Rows
+    problem: LinearProblem
+    solved: Solved
+    directions: Directions
+    choice: ComponentChoice | None
+
+
+@dataclass(eq=False)
+class TableFit:
+    """PCA of a table that can be read."""
+
+    parameters: PCAParameters
+    rows: Rows
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """How many components are asked for."""
+        return check_wanted(self.parameters, self.rows)
+
+    @cached_property
+    def problem(self) -> LinearProblem:
+        """What the engine is asked about."""
+        asked, rows = self.parameters, self.rows
+        center = bool(asked.center)
+        ddof = check_ddof(asked.ddof, rows.shape[0])
+        return LinearProblem(rows, center, check_scale(asked.scale, rows, center), ddof)
+
+    @cached_property
+    def ask(self) -> Ask:
+        """What is asked of the engine, but for random streams, which a plan does not need."""
+        asked, rows = self.parameters, self.rows
+        return Ask(
+            self.wanted.target,
+            check_tol(asked.tol, rows.dtype),
+            memory_limit_bytes(asked.memory_limit, rows.like) - rows.held,
+            check_choice("solver", asked.solver, SOLVERS),
+            held=rows.held,
+        )
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The routes, for as many components as are asked for or, of a rule, for about as many."""
+        return self.problem.schedule(self.ask)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What solving does first, with what asking a rule takes."""
+        return self._with_rule(self.schedule.plan)
+
+    def _with_rule(self, found: Plan) -> Plan:
+        return with_rule(found, self.wanted, self.problem, self.ask.memory_limit)
+
+    def solve(self, seeds: list[int]) -> Decomposition:
+        """Ask the rule and the engine; the estimator remembers nothing yet."""
+        solver_rng, probe_rng, rule_rng = streams(seeds, 3)
+        problem, wanted = self.problem, self.wanted
+        target, choice = settle(self.parameters, problem, wanted, rule_rng)
+        known = target == wanted.target
+        planned = self.schedule if known else problem.schedule(replace(self.ask, target=target))
+        solved = run(problem, planned.seeded(solver_rng, probe_rng))
+        if isinstance(problem, OfSeen):
+            solved = with_pass(solved, problem.seen.seconds)
+        found = problem.directions(solved, planned.ask.target.count)
+        # A stream is solved in NumPy, whatever kind its rows were.
+        found = replace(found, vectors=moved(found.vectors, self.rows.home))
+        solved = replace(
+            solved,
+            plan=self._with_rule(solved.plan),
+            certificate=held(solved.certificate, found.vectors),
+        )
+        return Decomposition(self.rows, problem, solved, found, choice)
+
+
+@dataclass(eq=False)
+class StreamFit(TableFit):
+    """PCA of rows that came in batches; ``rows`` stands for all of them."""
+
+    seen: Seen
+
+    @cached_property
+    def problem(self) -> LinearProblem:
+        """What the engine is asked about."""
+        asked, seen = self.parameters, self.seen
+        scale = check_scale(asked.scale, self.rows, bool(asked.center))
+        return problem_of(seen, scale, check_ddof(asked.ddof, seen.rows))
+
+    @cached_property
+    def ask(self) -> Ask:
+        """As of a table; a sketch has no more components than rows, and the accuracy that it has."""
+        ask, problem = super().ask, self.problem
+        if not isinstance(problem, SketchProblem):
+            return ask
+        if ask.target.count is None:
+            ask = replace(ask, target=Target(count=min(*self.rows.shape, problem.size)))
+        return ask if self.parameters.tol is not None else replace(ask, tol=np.inf)
+
+
+@dataclass(eq=False)
+class SketchFit(TableFit):
+    """PCA of a sketch, which one pass over a table makes."""
+
+    size: int
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The routes for a sketch of so many rows, with what making it takes."""
+        return schedule(sketch_costs(self.rows.shape, self.size), self.ask)
+
+    def solve(self, seeds: list[int]) -> Decomposition:
+        """Pass over the rows, as over a single batch, and decompose the sketch."""
+        seen = Stream(self.parameters).merged(self.rows)
+        return StreamFit(self.parameters, self.rows, seen).solve(seeds)
+
+
+def fit_of(parameters: PCAParameters, rows: Rows) -> TableFit:
+    """Return the fit that a solver's name asks for."""
+    size = Stream(parameters).sketch_size(rows.shape[1])
+    return TableFit(parameters, rows) if size is None else SketchFit(parameters, rows, size)
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What batches are merged with, and what a stream may be asked for.
+
+    Attributes
+    ----------
+    parameters : PCAParameters
+    seen : Seen or None
+        What is kept of the batches before; None before the first.
+    """
+
+    parameters: PCAParameters
+    seen: Seen | None = None
+
+    def check(self, rows: Rows, before: int = 0) -> None:
+        """Refuse early what a stream cannot be asked for, after so many rows before these."""
+        asked, d, seen = self.parameters, rows.shape[1], self.seen
+        check_number("forgetting", asked.forgetting, above=0.0, most=1.0, advice="1 forgets nothing.")
+        size = self.sketch_size(d)
+        if seen and (seen.centered, seen.sketch and seen.sketch.size) != (bool(asked.center), size):
+            raise ParameterError(FIXED)
+        if asked.solver in ("full", "gram"):
+            raise ParameterError(
+                f"solver={asked.solver!r} needs all rows at once, and partial_fit lets them go. Take "
+                "solver='auto', 'covariance' or 'krylov'."
+            )
+        count = asked.n_components
+        if isinstance(count, Integral) and not isinstance(count, bool) and int(count) > d:
+            raise ParameterError(
+                f"n_components={count} but rows of {counted(d, 'column')} have at most {d} components. "
+                f"Ask for at most {d}, or a fraction such as 0.95."
+            )
+        # As if rows enough had been seen.
+        n = max(rows.shape[0] + before, d + 2)
+        fit = TableFit(asked, SeenRows(dtype=rows.dtype, count=n, columns=d, kind=rows.home))
+        rule = None if fit.wanted.rule is None else RULES[fit.wanted.rule]
+        if rule is not None and (rule.draws or (asked.forgetting != 1.0 and count is not None)):
+            why = (
+                "draws from the rows, which partial_fit lets go"
+                if rule.draws
+                else "counts rows of equal weight"
+            )
+            raise ParameterError(
+                f"n_components={count!r} {why}. Take a number or a fraction; or ask "
+                "gramian.choose_components about a sample of the rows."
+            )
+        check_scale(asked.scale, rows, bool(asked.center))
+        check_ddof(asked.ddof, n)
+        if seen is None:
+            plan(scatter_costs(n, d) if size is None else sketch_costs((n, d), size), fit.ask)  # does it fit
+
+    def sketch_size(self, d: int) -> int | None:
+        """Return the number of rows of the sketch, as before if it may be; None where none is asked for."""
+        asked, count = self.parameters, self.parameters.n_components
+        if asked.solver != FREQUENT_DIRECTIONS:
+            if asked.sketch_size is not None:
+                raise ParameterError(
+                    f"sketch_size={asked.sketch_size!r} goes with solver='frequent-directions' only. "
+                    "Leave it out."
+                )
+            return None
+        if asked.max_rmse is not None or not (count is None or isinstance(count, Integral)):
+            raise ParameterError(
+                "solver='frequent-directions' does not know the whole spectrum, which "
+                f"n_components={count!r} and max_rmse={asked.max_rmse!r} need. Give the number of "
+                "components, n_components=10."
+            )
+        if asked.scale is not None:
+            raise ParameterError(
+                "solver='frequent-directions' takes no scale: the spread of a column is known only when the "
+                "sketch has been made. Divide the columns first."
+            )
+        least = max(1, int(count or 0))
+        if asked.sketch_size is None:
+            before = self.seen.sketch.size if self.seen and self.seen.sketch else 0
+            size = before if before >= least else max(LEAST_SKETCH, 2 * int(count or 0))
+        else:
+            advice = "It bounds the number of components, and the larger, the more accurate they are."
+            size = check_integer("sketch_size", asked.sketch_size, least, advice=advice)
+        if size >= d:
+            raise ParameterError(
+                f"A sketch of {size} rows is no smaller than the {d} x {d} covariance of "
+                f"{counted(d, 'column')}. Take solver='auto', which is exact, or a smaller sketch_size."
+            )
+        return size
+
+    def merged(self, rows: Rows) -> Seen:
+        """Return what is kept of the batches before and these rows.
+
+        Raises
+        ------
+        DataError
+            For a batch with which a variance leaves float64, since no later look would succeed.
+        """
+        began, asked, before = time.perf_counter(), self.parameters, self.seen
+        center, forgetting = bool(asked.center), float(asked.forgetting)
+        size = self.sketch_size(rows.shape[1])
+        if isinstance(asked.scale, str) and asked.scale == "genotype":
+            require_counts(rows)
+        if size is not None:
+            seen = sketched(before, rows, center=center, size=size, forgetting=forgetting)
+        else:
+            seen = seen_of(rows, center=center, among=1 if before is None else before.rows)
+            seen = seen if before is None else merged(before, seen, forgetting)
+        earlier = 0.0 if before is None else before.seconds
+        return replace(seen, seconds=earlier + time.perf_counter() - began)
+
+    def require_finite_variance(self) -> None:
+        """Raise a DataError where a variance has left float64, since no later look would succeed."""
+        asked, seen = self.parameters, self.seen
+        if seen is None or isinstance(asked.scale, str):
+            return  # variances are then of the size of 1, or of a standard deviation
+        squares, count = seen.column_squares, seen.moments.count
+        degrees = count - seen.degrees_lost(asked.ddof)
+        divisor = 1.0 if asked.scale is None else np.asarray(asked.scale, dtype=np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            # Sums of squares have to be in range too.
+            norms = np.ldexp(np.sqrt(squares), seen.exponent) / divisor
+            finite = bool(np.isfinite((norms**2).sum() / (min(degrees, 1.0) if degrees > 0 else 1.0)))
+        if not finite:
+            column = int(np.argmax(norms))
+            deviation = float(np.ldexp(np.sqrt(squares[column] / count), seen.exponent))
+            raise DataError(
+                f"With this batch the standard deviation of column {column} is {deviation:.3g}, and "
+                "its square exceeds what float64 can hold. The model is as it was. Remove such values, "
+                "or start again with a fresh model and multiply all rows by a small number first."
+            )
+
+    def fit(self) -> StreamFit:
+        """Return the fit to all rows so far; parameters may be others than at the last batch.
+
+        Raises
+        ------
+        TooFewRowsError
+        """
+        self.require_enough()
+        assert self.seen is not None
+        table = self.seen.table()
+        self.check(table, self.seen.rows)
+        return StreamFit(self.parameters, table, self.seen)
+
+    def require_enough(self) -> None:
+        """Raise a TooFewRowsError where no model follows from so few rows yet."""
+        assert self.seen is not None
+        asked, seen, count = self.parameters, self.seen, self.parameters.n_components
+        least = max(2, int(count) if isinstance(count, Integral) else 0)
+        name = f"This {type(asked).__name__} instance is not fitted yet:"
+        if seen.rows < least:
+            why = f" for n_components={count}" if least > 2 else ""
+            raise TooFewRowsError(
+                f"{name} {counted(seen.rows, 'row was', 'rows were')} seen, and at least {least} are needed"
+                f"{why}. Call partial_fit with more."
+            )
+        if not seen.effective > asked.ddof * (1 + 1e-9):
+            raise TooFewRowsError(
+                f"{name} with forgetting={asked.forgetting!r} the rows weigh as much as {seen.effective:.3g} "
+                f"equal ones, and more than ddof={asked.ddof} are needed. Give larger batches or forget less."
+            )
