@@ -1,42 +1,43 @@
-# Works on a bare machine with Python 3.11 or later: each target first builds what it needs in .venv.
+# Needs only Python 3.11 or later: each target first builds what it needs in .venv.
 
 PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test walk browser cluster attack attack-server compat lint bench bench-gpu docs clean
+.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-gpu docs clean
 FITS = 10000
 
 help:
-	@echo "make demo   PCA and kernel PCA on handwritten digits, then drawn faces; writes ./gramian-demo/"
-	@echo "make faces-figure"
-	@echo "            eigenfaces of Extended Yale B, where the data is; writes ./gramian-demo/faces-figure/"
-	@echo "make test   the test suite"
-	@echo "make walk   what takes long: pages of commands, kills, a server that is sent bodies without end"
-	@echo "make browser walks through the pages in Chromium and keeps pictures of them; CONTRIBUTING.md says what it needs"
-	@echo "make cluster fits on a Dask cluster of two processes, of which one is killed"
-	@echo "make attack looks for false statements of certificates, in extended precision (FITS=10000)"
-	@echo "make attack-server"
-	@echo "            attacks a server and commands as a stranger would; Chromium, nginx and openssl if they are there"
-	@echo "make compat runs scikit-learn's own tests on gramian.compat.sklearn"
-	@echo "make lint   style, types and the import layers"
-	@echo "make bench  speed and accuracy side by side with the peers"
-	@echo "make bench-gpu  the rows on a GPU of CUDA; where there is none it says so"
-	@echo "make docs   runs the code in the docstrings, the README and docs/"
-	@echo "make clean  removes .venv and everything generated"
+	@echo "make demo           run PCA and kernel PCA on handwritten digits, then on drawn faces; writes ./gramian-demo/"
+	@echo "make faces-figure   draw eigenfaces of Extended Yale B, if you have the data; writes ./gramian-demo/faces-figure/"
+	@echo "make test           run the test suite"
+	@echo "make core           run the tests of the core, in a copy without the applications"
+	@echo "make walk           run the slow tests: documented commands, kills, endless uploads to a server"
+	@echo "make browser        test the server's pages in Chromium and save pictures of them; see CONTRIBUTING.md"
+	@echo "make cluster        test a Dask cluster of two processes, one of which is killed"
+	@echo "make attack         check certificates against extended precision (FITS=10000)"
+	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
+	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
+	@echo "make lint           check style, types and the import layers"
+	@echo "make bench          compare speed and accuracy with other libraries"
+	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
+	@echo "make docs           run the code in the docstrings, the README and docs/"
+	@echo "make clean          remove .venv and everything generated"
 
 demo: .venv/installed-core
 	$(BIN)/gramian demo
-	$(BIN)/gramian faces demo -o gramian-demo/faces
 	@echo "Open gramian-demo/summary.md, and in a browser gramian-demo/pca/report.html; or work in a browser:"
 	@echo "  $(BIN)/gramian serve gramian-demo/data/flowers.csv gramian-demo/pca/model.gramian"
 
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py
 
-# Compiled modules are kept, whatever the shell says: workers and subprocesses would compile them again.
+# Always write compiled modules: otherwise workers and subprocesses would compile them again.
 test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+core: .venv/installed-dev
+	$(BIN)/python .ci/core/check.py
 
 walk: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests
@@ -54,7 +55,7 @@ attack: .venv/installed-dev
 attack-server: .venv/installed-dev
 	$(BIN)/python benchmarks/attack_server.py
 
-# Of the installed scikit-learn; what is left out, and why, is in .ci/compat/left_out.toml.
+# Tests of the installed scikit-learn; .ci/compat/left_out.toml lists the excluded ones with reasons.
 compat: .venv/installed-dev
 	SCIPY_ARRAY_API=1 SKLEARN_RUN_FLOAT32_TESTS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=.ci/compat \
 	  $(BIN)/python -m pytest -q -p in_place -p no:cacheprovider \
@@ -72,7 +73,7 @@ lint: .venv/installed-dev
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks
 
-# PyTorch is not installed by this file: take the build that fits the driver.
+# This file does not install PyTorch: choose the build for your driver.
 bench-gpu: .venv/installed-dev
 	$(BIN)/python benchmarks/gpu.py
 
@@ -80,7 +81,7 @@ docs: .venv/installed-dev
 	$(BIN)/python -m pytest -m "walk or not walk" src tests/test_documentation.py
 
 clean:
-	rm -rf .venv build dist src/*.egg-info gramian-demo gramian-faces .coverage .hypothesis .ci/browser/screenshots
+	rm -rf .venv build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -89,7 +90,7 @@ clean:
 	  echo "gramian needs Python 3.11 or later. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-# Two stamps: the demo needs less, and a newcomer should not wait for the linters.
+# Two stamps: the demo needs less, so new users need not wait for the linters.
 .venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[images,plots,app]"
 	@touch $@

@@ -42,7 +42,7 @@ def data_folder() -> Path:
     if missing:
         sys.exit(
             f"The figure needs {', '.join(missing)} in {folder}. Put public data sets there, or set "
-            "GRAMIAN_TEST_DATA to their folder. gramian faces demo needs no data."
+            "GRAMIAN_TEST_DATA to their folder. gramian demo needs no data."
         )
     return folder
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli.run import run
+from gramian.cli import main
 from gramian.errors import GramianError
 from gramian.service import api, guard, storage
 from gramian.store import atomic
@@ -64,7 +64,7 @@ def in_process(self, *arguments, cwd, code=None, stdin=None):
     """Run a command in this process."""
     out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     with contextlib.chdir(cwd), contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
-        ended = run(list(map(os.fspath, arguments)))
+        ended = main(list(map(os.fspath, arguments)))
     return types.SimpleNamespace(code=ended, err=err.getvalue(), how=" ".join(map(str, arguments)))
 
 

@@ -165,8 +165,8 @@ def test_what_a_repair_changed_in_words():
     repair = Repair(count=12, size=1500, smallest=-0.25, negative=1.5, total=60.0, change=0.0125)
     assert str(repair) == (
         "12 of 1,500 eigenvalues were negative, down to -0.25, and were set to 0. That is 2.5 % of the sum "
-        "of their magnitudes and changes the matrix by 1.2 % in the Frobenius norm; no smaller change makes "
-        "it a kernel's."
+        "of their magnitudes and changes the matrix by 1.2 % in the Frobenius norm, the smallest change "
+        "that makes it a kernel's."
     )
     nothing = Repair(count=0, size=5, smallest=0.0, negative=0.0, total=0.0, change=0.0)
     assert str(nothing) == "Nothing was clipped: no eigenvalue is negative beyond rounding."
@@ -184,7 +184,7 @@ def test_a_certificate_reads_like_sentences():
     assert "[probabilistic]" in lines[1]
     assert "2 distinct eigenvalues lie within 2.0e-09" in lines[2]
     assert lines[4] == (
-        "No missed eigenvalue exceeds 0.5 = (1 - 0.5) times the last one computed, "
+        "An upper bound on any eigenvalue it did not find is 0.5 = (1 - 0.5) times the last one computed, "
         "by the trace [deterministic]."
     )
     assert len(lines) == 5
@@ -193,7 +193,7 @@ def test_a_certificate_reads_like_sentences():
 def test_a_certificate_that_fails_says_why():
     text = str(certificate(ok=False, reasons=("the residuals.", "a missed one."), completeness=None))
     assert "DOES NOT HOLD" in text
-    assert "Nothing is guaranteed about eigenvalues that were not computed." in text
+    assert "There is no upper bound on eigenvalues that were not computed." in text
     assert text.endswith("Not met: the residuals.\nNot met: a missed one.")
 
 
@@ -205,8 +205,8 @@ def test_completeness_in_words():
         ),
         (
             Completeness("Lanczos", "probabilistic", 1.2, 0.2, 1e-6),
-            "No missed eigenvalue exceeds 1.2 = (1 + 0.2) times the last one computed, "
-            "by Lanczos, except with probability 1.0e-06 [probabilistic].",
+            "An upper bound on any eigenvalue it did not find is 1.2 = (1 + 0.2) times the last one "
+            "computed, by Lanczos, except with probability 1.0e-06 [probabilistic].",
         ),
     ]:
         assert text in str(certificate(completeness=found))

@@ -27,7 +27,7 @@ def test_the_keyboard_is_enough(arrive):
     walk = arrive()
     page = walk.page
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="To the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     walk.shot("skip")
     tab_to(page, page.get_by_role("button", name="Two rings"))
     page.keyboard.press("Enter")
@@ -109,7 +109,7 @@ def test_no_page_shuts_anybody_out(arrive, width, places, locked, axe):
         if address.startswith("/data"):
             walk.page.wait_for_selector("#run:enabled")
         if name == "kernels":
-            walk.page.get_by_role("button", name="Look").click()
+            walk.page.get_by_role("button", name="Check").click()
             expect(walk.page.locator("#figure svg")).to_be_visible()
         found += examine(walk, name, axe)
     outside.page.goto(outside.url)

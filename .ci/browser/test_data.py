@@ -41,9 +41,9 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     page, (content, names) = walk.page, table_with_everything()
     walk.upload("plants.csv", content)
     expect(page.locator("tr.marked th")).to_have_text(["width", "planet"])
-    expect(page.locator("tr", has_text="planet")).to_contain_text("one number")
+    expect(page.locator("tr", has_text="planet")).to_contain_text("constant")
     expect(page.get_by_label("use kind")).to_be_disabled()
-    expect(page.get_by_label("Names of rows")).to_have_value("name")
+    expect(page.get_by_label("Row names")).to_have_value("name")
     page.get_by_label("Labels").select_option("kind")
     page.get_by_label("use planet").uncheck()
     expect(page.locator("#plan-summary")).to_contain_text("Plan: solver")
@@ -64,7 +64,7 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     page.mouse.down()
     page.mouse.move(*high, steps=5)
     page.mouse.up()
-    expect(page.locator("#rows-said")).to_contain_text(f"{inside.sum()} rows are selected")
+    expect(page.locator("#rows-said")).to_contain_text(f"{inside.sum()} rows selected")
     found = page.locator(f"{TABLE} td:first-child").all_text_contents()
     assert sorted(found) == sorted(name for name, one in zip(names, inside, strict=True) if one)
     walk.shot("selected")
@@ -96,7 +96,7 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     walk.run()
     expect(page.get_by_role("heading", name="Lines of equal score")).to_be_visible()
     assert page.locator("section", has_text="Lines of equal score").locator("svg path").count() > 100
-    page.get_by_label("Across").select_option("PC3")
+    page.get_by_label("X axis").select_option("PC3")
     expect(page.locator("#figures svg").first).to_contain_text("PC3 (")
     fills = page.locator(SYMBOLS).evaluate_all("all => all.map(one => one.getAttribute('fill'))")
     across, kinds = places_of(walk)[:, 0], np.array(fills)
@@ -108,7 +108,7 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
 def test_components_of_digits_are_pictures(arrive, sight):
     walk = arrive(*sight)
     walk.example("digits")
-    sheet = walk.page.get_by_alt_text("The first pictures")
+    sheet = walk.page.get_by_alt_text("Sample of the pictures")
     expect(sheet).to_have_js_property("complete", True)
     assert sheet.evaluate("one => one.naturalWidth") > 100
     walk.shot("data")
@@ -126,19 +126,19 @@ def test_what_is_downloaded_opens(arrive, tmp_path):
     walk.run()
     kept = {}
     for link, name in {
-        "Folder of results": "results.zip",
+        "Results folder": "results.zip",
         "Report": "report.html",
-        "The model": None,
+        "Model": None,
     }.items():
         with page.expect_download() as waiting:
             page.get_by_role("link", name=link, exact=True).click()
         path = kept[link] = tmp_path / (name or "found.gramian")
         assert name in (None, waiting.value.suggested_filename)
         waiting.value.save_as(path)
-    with zipfile.ZipFile(kept["Folder of results"]) as archive:
+    with zipfile.ZipFile(kept["Results folder"]) as archive:
         assert archive.testzip() is None
         archive.extract("model.gramian", tmp_path)
-    models = [gramian.load(tmp_path / "model.gramian"), gramian.load(kept["The model"])]
+    models = [gramian.load(tmp_path / "model.gramian"), gramian.load(kept["Model"])]
     np.testing.assert_array_equal(models[0].components_, models[1].components_)
     assert "<svg" in kept["Report"].read_text(encoding="utf-8")
 

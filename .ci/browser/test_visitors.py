@@ -26,15 +26,15 @@ def test_without_the_token_there_is_its_page_only(arrive, sight, locked):
     for path in ("/kernels", "/docs", "/data/" + "0" * 32):
         page.goto(walk.url + path)
         expect(page).to_have_url(f"{walk.url}/")
-        expect(page.get_by_role("heading", level=1)).to_have_text("This server needs its token")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
     assert page.request.get(f"{walk.url}/api/v1/models").status == 401
     walk.shot("login")
     page.get_by_label("Token").fill("wrong")
-    page.get_by_role("button", name="Enter").click()
-    expect(page.locator("#say")).to_contain_text("This is not the token.")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("#say")).to_contain_text("The token is wrong.")
     walk.shot("wrong")
     page.get_by_label("Token").fill(TOKEN)
-    page.get_by_role("button", name="Enter").click()
+    page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("button", name="Two rings")).to_be_visible()
     walk.example("circle")
     walk.run()
@@ -52,7 +52,7 @@ def test_two_visitors_do_not_see_each_other(arrive):
     expect(second.page.locator(".items a")).to_have_text(["digits.zip"])
     for address in (data, model):
         assert second.page.goto(address).status == 404
-        expect(second.page.get_by_role("heading", level=1)).to_have_text("This cannot be shown")
+        expect(second.page.get_by_role("heading", level=1)).to_have_text("This page is not available")
         expect(second.page.locator("main")).not_to_contain_text("circle")
     second.shot("refused")
     first.page.goto(first.url)

@@ -13,6 +13,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gramian.applications import is_installed
 from gramian.version import __version__
 
 if TYPE_CHECKING:
@@ -97,6 +98,9 @@ _HOME = {
     "relations": "gramian.laws.relations",
     "scan": "gramian.rows.scan",
 }
+for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():
+    if not is_installed(_module):
+        __all__.remove(_name)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import slices, told
+from gramian.checks import slices
 from gramian.errors import DataError, ParameterError
+from gramian.progress import track
 from gramian.records import FloatArray
 
 T = TypeVar("T")
@@ -175,6 +176,13 @@ def rows_of(array: Any, numbers: Any) -> Any:
     if is_numpy(array) or sparse.issparse(array):
         return array[numbers]
     return namespace(array).take(array, from_numpy(numbers, array), axis=0)
+
+
+def stacked(tables: list[Any]) -> Any:
+    """Return tables of one kind, dense or sparse, one below the other."""
+    if sparse.issparse(tables[0]):
+        return sparse.vstack(tables, format="csr")
+    return namespace(*tables).concat(tables, axis=0)
 
 
 def with_rows(array: Any, numbers: npt.NDArray[Any], new: Any) -> Any:
@@ -413,11 +421,11 @@ def parallel_map(
     """Apply ``work`` to every item on as many threads as BLAS may use, one BLAS thread each.
 
     Results come in the order of ``items``. The first exception stops what has not started yet.
-    ``most`` is the largest number of threads; ``part``, if given, what the log counts.
+    ``most`` is the largest number of threads; ``part``, if given, what progress counts.
     """
 
     def counted(parts: list[Any]) -> Iterable[Any]:
-        return told(parts, part) if part else parts
+        return track(parts, part) if part else parts
 
     todo = list(items)
     if len(todo) <= 1:

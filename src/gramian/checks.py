@@ -6,14 +6,12 @@ Light on purpose: the shell answers ``--help`` without NumPy.
 from __future__ import annotations
 
 import difflib
-import logging
 import math
 import sys
-import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any
 
 from gramian.errors import ParameterError
 
@@ -24,8 +22,6 @@ JOINERS = "\u200c\u200d"
 # Scripts that need joiners and variation selectors begin here: Arabic, those of India, Chinese, emoji.
 # Among Latin, Greek and Cyrillic letters nobody would see them.
 JOINED = "\u0600"
-T = TypeVar("T")
-LOG = logging.getLogger("gramian")
 
 
 # ----------------------------------------------------------------- parameters
@@ -230,52 +226,6 @@ def amount(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} TB" if size < 999.5 else f"{size:,.0f} TB"
-
-
-def told(
-    items: Sequence[T],
-    doing: str,
-    level: int = logging.DEBUG,
-    *,
-    first: int = 0,
-    text: Callable[[int], str] | None = None,
-) -> Iterator[T]:
-    """Yield items, and tell the log which of how many is next; the command line shows it as a bar.
-
-    Parameters
-    ----------
-    items : sequence
-    doing : str
-        What is counted.
-    level : int
-    first : int
-        Number of items that are done already.
-    text : callable, optional
-        Of the number of items done: what the log is told in place of the number.
-
-    Examples
-    --------
-    >>> list(told("abc", "letter"))
-    ['a', 'b', 'c']
-    """
-    total = len(items)
-    for done, item in enumerate(items[first:], first):
-        said = text(done) if text else f"{doing} {done + 1} of {total}"
-        LOG.log(level, "%s", said, extra={"parts": (doing, done, total)})
-        yield item
-    LOG.debug(f"{doing}: done", extra={"parts": (doing, total, total)})
-
-
-def pace(done: int, total: int, what: str, began: float, first: int = 0) -> str:
-    """Return how many of how many are done, and how fast since a time of ``time.perf_counter``.
-
-    Examples
-    --------
-    >>> pace(0, 2000, "rows", time.perf_counter())
-    '0 of 2,000 rows'
-    """
-    rate = (done - first) / max(time.perf_counter() - began, 1e-9)
-    return f"{done:,} of {total:,} {what}" + (f", {rate:,.0f} {what}/s" if done > first else "")
 
 
 # ------------------------------------------------------------------- ranges

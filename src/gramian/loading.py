@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
+from gramian.applications import is_installed
 from gramian.errors import ModelFileError
-from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
-from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, decode, restored
-from gramian.estimators.whitener import Whitener
-from gramian.faces.space import FaceSpace
 from gramian.store import read_model
 
-KINDS = (FaceSpace, KernelPCA, PCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener)
+# The module that defines each class of models. Opening a file imports no other; an application may be absent.
+MODULES = {
+    "FaceSpace": "gramian.faces.space",
+    "KernelPCA": "gramian.estimators.kernel_pca",
+    "PCA": "gramian.estimators.pca",
+    "PolynomialMap": "gramian.estimators.feature_maps",
+    "RandomFourierMap": "gramian.estimators.feature_maps",
+    "TaylorMap": "gramian.estimators.feature_maps",
+    "Whitener": "gramian.estimators.whitener",
+}
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -38,10 +44,13 @@ def load(path: str | PathLike[str]) -> Any:
         When it is truncated, altered, not a gramian model, or of a newer format.
     """
     stored = read_model(path)
+    known = [kind for kind, module in MODULES.items() if is_installed(module)]
+    if stored.kind in known:
+        import_module(MODULES[stored.kind])  # which registers the class
     if stored.kind not in Saved.known:
         raise ModelFileError(
             f"{path} holds a model of kind {stored.kind!r}, which this gramian does not know. "
-            f"It knows {', '.join(kind.__name__ for kind in KINDS)}. Upgrade with: pip install -U gramian"
+            f"It knows {', '.join(known)}. Upgrade with: pip install -U gramian"
         )
     try:
         parts = {part: decode(stored.header[part], stored.arrays) for part in ("parameters", "state")}

@@ -1,6 +1,6 @@
-"""The frozen nouns that one step hands to the next.
+"""Frozen records that one step passes to the next.
 
-Nothing here computes: a record is what a step found out, in a form that can be printed, compared and saved.
+Nothing here computes: a record is the result of a step, and can be printed, compared and saved.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Calls:
-    """What a user's function costs as a kernel: seconds for one value, and whether it is called for each."""
+    """Cost of a user's function as a kernel: seconds per value, and whether each value is a call."""
 
     seconds: float
     scalar: bool
@@ -93,7 +93,7 @@ class Calls:
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """How much is wanted and how well: what an estimator's parameters ask of the engine.
+    """How many pairs an estimator wants, how accurate, in how much memory.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Ask:
     tol : float
         Bound on residuals relative to the largest eigenvalue.
     memory_limit : int
-        Bytes of working memory beside the data and the results.
+        Bytes of working memory, without the data and the results.
     solver : str
         ``"auto"``, or the name of the solver that comes first.
     solver_rng, probe_rng : numpy.random.Generator
@@ -111,7 +111,7 @@ class Ask:
     certify : bool
         Whether the answer is certified.
     held : int
-        Bytes of what was read from a file, which are no part of ``memory_limit`` any more: for messages.
+        Bytes read from a file, already subtracted from ``memory_limit``; messages name them.
     """
 
     target: Target
@@ -136,7 +136,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a route is predicted to take: its steps, and bytes beside the input and the results."""
+    """Predicted cost of a route: its steps, and bytes without the input and the results."""
 
     steps: tuple[Step, ...]
     bytes: int
@@ -222,7 +222,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Spread:
-    """By whom the parts of a table are worked on.
+    """The workers that process the parts of a table.
 
     Attributes
     ----------
@@ -300,7 +300,7 @@ class Spectrum:
     residuals : ndarray of shape (k,), float64
         Norms of ``A v - value v`` for the matrix that was computed.
     total : float or None
-        Trace of the operator; None where it says nothing (a kernel not proven positive semi-definite).
+        Trace of the operator; None where it says nothing (a kernel not proven positive semidefinite).
     squares : float or None
         Squared Frobenius norm of the operator where it was free, else None.
     rank_tolerance : float
@@ -385,7 +385,7 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """What eigenpairs mean: the variances that were kept, beside all there is.
+    """The variances of the components that were kept, and their total.
 
     Attributes
     ----------
@@ -435,7 +435,7 @@ class Components:
 
 @dataclass(frozen=True)
 class Repair:
-    """What setting negative eigenvalues to zero changed.
+    """How setting negative eigenvalues to zero changed the matrix.
 
     Attributes
     ----------
@@ -449,7 +449,7 @@ class Repair:
         Sum of their magnitudes, and that of all eigenvalues.
     change : float
         Frobenius norm of the change over that of the matrix: no smaller change makes it positive
-        semi-definite (Higham 1988, Computing a nearest symmetric positive semidefinite matrix).
+        semidefinite (Higham 1988, Computing a nearest symmetric positive semidefinite matrix).
     """
 
     count: int
@@ -466,13 +466,13 @@ class Repair:
         return (
             f"{self.count:,} of {self.size:,} eigenvalues were negative, down to {self.smallest:.6g}, and "
             f"were set to 0. That is {share:.2g} % of the sum of their magnitudes and changes the matrix by "
-            f"{100 * self.change:.2g} % in the Frobenius norm; no smaller change makes it a kernel's."
+            f"{100 * self.change:.2g} % in the Frobenius norm, the smallest change that makes it a kernel's."
         )
 
 
 @dataclass(frozen=True)
 class Completeness:
-    """What is known about eigenvalues that are not among the computed ones.
+    """An upper bound on the eigenvalues that were not computed.
 
     Attributes
     ----------
@@ -535,7 +535,7 @@ class Approximation:
         share = ""
         if self.unexplained is not None and self.total > 0:
             percent = 100 * self.unexplained / self.total
-            share = f"; of the sum of k(x, x) {percent:.2g} % is left open by {self.by}"
+            share = f"; {self.by} leave {percent:.2g} % of the sum of k(x, x) unexplained"
         risk = f", except with probability {self.probability:.1e}" if self.probability else ""
         return (
             f"An eigenvalue of the exact matrix is at most {self.below:.3g} below and {self.above:.3g} above "
@@ -545,7 +545,7 @@ class Approximation:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What is guaranteed about a set of eigenvalues, by which bound and of which kind.
+    """Error bounds of a set of eigenvalues, and the kind of each bound.
 
     Attributes
     ----------
@@ -635,13 +635,12 @@ class Certificate:
 
 def _completeness_sentence(c: Completeness | None) -> str:
     if c is None:
-        return "Nothing is guaranteed about eigenvalues that were not computed."
+        return "There is no upper bound on eigenvalues that were not computed."
     if c.method == "full decomposition":
         return f"No larger eigenvalue was missed: the decomposition is complete [{c.kind}]."
-    how = (
-        f"No missed eigenvalue exceeds {c.bound:.6g} = (1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g})"
-    )
-    how += f" times the last one computed, by {'' if c.method.startswith('Lanczos') else 'the '}{c.method}"
+    times = f"(1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g}) times the last one computed"
+    how = f"An upper bound on any eigenvalue it did not find is {c.bound:.6g} = {times}"
+    how += f", by {'' if c.method.startswith('Lanczos') else 'the '}{c.method}"
     if c.probability:
         how += f", except with probability {c.probability:.1e}"
     return f"{how} [{c.kind}]."

@@ -125,7 +125,7 @@ def test_originals_are_not_overwritten(folder, gramian):
     assert gramian("fit", "pictures", "-o", "m.gramian").code == 0
     ran = gramian("reconstruct", "m.gramian", "pictures", "-o", "pictures")
     assert ran.code == 2
-    assert "is what is read" in ran.err
+    assert "is an input of this command" in ran.err
     Path("other").mkdir()
     Path("other/1.png").write_text("mine")
     ran = gramian("reconstruct", "m.gramian", "pictures", "-o", "other")
@@ -169,7 +169,11 @@ def test_mistakes(folder, gramian, flower_model):
             2,
             "both write to standard output",
         ),
-        (("transform", "m.gramian", "new.csv", "--drop", "species", "-o", "new.csv"), 2, "is what is read"),
+        (
+            ("transform", "m.gramian", "new.csv", "--drop", "species", "-o", "new.csv"),
+            2,
+            "is an input of this command",
+        ),
         (
             ("transform", "m.gramian", "new.csv", "--drop", "species", "--missing", "mean"),
             2,

@@ -1,6 +1,9 @@
+import os
+
 import pytest
 
 from gramian import PCA
+from gramian.applications import is_installed
 from gramian.cli.demonstration import compare, digits_table
 
 
@@ -21,11 +24,14 @@ def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
 
     small = replace(small, values=small.values[:250], labels=small.labels[:250])
     monkeypatch.setattr(demonstration, "digits_table", lambda: small)
+    shown, faces = [], [tmp_path / "demo" / "faces"] if is_installed("gramian.faces") else []
+    monkeypatch.setattr("gramian.cli.faces_demo.show_faces", lambda command, place: shown.append(place))
     ran = gramian("demo", "-o", tmp_path / "demo")
     assert ran.code == 0, ran.err
     assert "Why:" in ran.out
     assert "Certificate:" in ran.out
     assert ran.out.rstrip().endswith("report.html.")
+    assert shown == faces
     page = (tmp_path / "demo" / "summary.md").read_text()
     assert "| features | linear (ridge) | 5 nearest neighbours |" in page
     for part in (
@@ -34,6 +40,14 @@ def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
         "pca/report.html",
         "kernel-pca/scores.svg",
         "data/genes.csv",
-        "data/faces/p01/1.png",
     ):
         assert (tmp_path / "demo" / part).is_file()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+def test_a_link_that_leads_nowhere_is_refused(tmp_path, gramian):
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    ran = gramian("demo", "-o", tmp_path / "link")
+    assert (ran.code, ran.out) == (1, "")
+    assert "link is a link to " in ran.err
+    assert not (tmp_path / "nothing").exists()

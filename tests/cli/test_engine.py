@@ -101,7 +101,7 @@ def test_what_it_cannot_do_is_refused(data, tmp_path, capsys):
     for arguments, said in [
         (["x.npy", "--engine", "dask"], "reads .zarr and .parquet, and x.npy is neither"),
         (["x.zarr", "--engine", "spark"], "--engine spark is not known. Allowed: 'dask'"),
-        (["x.zarr", "--scheduler", "tcp://h:1"], "--scheduler belongs to --engine dask"),
+        (["x.zarr", "--scheduler", "tcp://h:1"], "--scheduler applies only to --engine dask"),
         (["x.zarr", "--engine", "dask", "--missing", "mean"], "--missing is not for --engine dask"),
         (["text.parquet", "--engine", "dask"], "column 'n' holds string.*--drop 'n'"),
     ]:

@@ -6,11 +6,11 @@ def test_help_says_what_it_is_not_and_what_the_data_are(gramian):
     for said in (
         "must be cropped and aligned",
         "no liveness check",
-        "no safety system",
+        "not a security system",
         "biometric data",
-        "Enroll people who know it and agree",
+        "Enroll people only with their informed consent",
     ):
         assert said in text
     assert gramian("faces").code == 2
     text = " ".join(gramian("faces", "identify", "--help").out.split())
-    assert "Exits with 0 when every picture was answered with a person, with 1 when one was not" in text
+    assert "Exits with 0 when a person was recognised on every picture, otherwise with 1" in text

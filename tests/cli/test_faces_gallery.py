@@ -82,13 +82,13 @@ EVERYBODY = {f"p{i:02}": 3 for i in range(1, PEOPLE + 1)}
 
 def test_enrolling_says_what_rates_of_strangers_cost(enrolled, faces):
     last = enrolled.out.splitlines()[-1]
-    assert last.startswith("At 0.05 (extrapolated) about 1 in 20 pictures of strangers gets a name and ")
-    assert " % of new pictures of your people are refused; at 0.01 (extrapolated) 1 in 100 and " in last
-    assert last.endswith(" identify takes 0.05, the default with 8 people; --far another.")
+    assert last.startswith("At a false accept rate of 0.05 (1 in 20, extrapolated), ")
+    assert " % of new pictures of enrolled people are rejected; at 0.01 (1 in 100, extrapolated), " in last
+    assert last.endswith(" identify uses 0.05, the default for 8 people; --far changes it.")
     with Gallery.open("g.db") as gallery:
         gallery.configure(far=0.25)
     ran = faces("enroll", "m.gramian", "g.db", "people")
-    assert ran.out.endswith(" identify takes 0.25, as stored in the gallery; --far another.\n")
+    assert ran.out.endswith(" identify uses 0.25, as stored in the gallery; --far changes it.\n")
     told = faces("enroll", "m.gramian", "g.db", "people", "--json").json
     assert (told["far"], [one["far"] for one in told["trade"]]) == (0.25, [0.25, 0.01, 0.001])
     refused = [one["predicted_false_reject"] for one in told["trade"]]
@@ -129,7 +129,7 @@ def test_an_array_with_people(place, faces):
     assert people() == {"p01": 2, "p02": 2, "p03": 2}
     ran = faces("enroll", "m.gramian", "h.db", "faces.npz", "--keep-pictures")
     assert (ran.code, Path("h.db").exists()) == (2, False)
-    assert "faces.npz is an array of pictures, and only picture files can be kept" in ran.err
+    assert "faces.npz is an array, but only picture files can be stored" in ran.err
 
 
 def test_pictures_of_one_person(enrolled, faces):
@@ -189,9 +189,8 @@ def test_pictures_of_another_size_are_resized_with_a_note(place, faces):
         picture.resize((60, 28)).save("wide.png")
     ran = faces("enroll", "m.gramian", "g.db", "twice.png", "wide.png", "new/p01/8.png", "--person", "p01")
     assert ran.code == 0
-    assert "2 of 3 pictures were resized to 24x28, the first of them twice.png from 48x56" in ran.err
-    assert "warning: stretched to the proportions of the model's 24x28: 1 of 3 pictures, the first" in ran.err
-    assert "the first wide.png of 60x28. Crop and align them" in ran.err
+    assert "2 of 3 pictures were resized to 24x28, the first twice.png from 48x56" in ran.err
+    assert "warning: 1 of 3 pictures stretched to the model's 24x28, the first wide.png of 60x28" in ran.err
 
 
 def test_what_looks_like_no_face_is_said(place, faces):
@@ -200,7 +199,7 @@ def test_what_looks_like_no_face_is_said(place, faces):
     model.save("m.gramian")
     ran = faces("enroll", "m.gramian", "g.db", "people/p01", "--person", "p01", "--json")
     assert ran.code == 0
-    assert "warning: enrolled, although they look like no face to the model: 3 of 3 pictures" in ran.err
+    assert "warning: 3 of 3 enrolled pictures not recognised as a face: people/p01/4.png" in ran.err
     assert ran.json["looks_like_no_face"] == [f"people/p01/{i}.png" for i in (4, 5, 6)]
 
 
@@ -223,16 +222,16 @@ def test_names_with_blanks_and_of_every_script(place, faces):
         (
             ["people/p01"],
             2,
-            "people/p01: who is it? Give --person NAME, or a folder that has a folder for each",
+            "people/p01: the person is not known. Give --person NAME, or a folder with one folder",
         ),
-        (["people/p01/4.png", "people/p02/4.png"], 2, "people/p01/4.png: who is it?"),
+        (["people/p01/4.png", "people/p02/4.png"], 2, "people/p01/4.png: the person is not known."),
         (
             ["people", "--person", "Anna"],
             2,
-            "people has folders of 8 people, and all of them would become Anna",
+            "people has folders of 8 people, but --person names one",
         ),
-        (["people", "--person", ""], 2, "--person: The name of a person is empty"),
-        (["people", "--person", "a\tb"], 2, "holds the character '\\t'"),
+        (["people", "--person", ""], 2, "--person: A person's name is empty"),
+        (["people", "--person", "a\tb"], 2, "contains the character '\\t'"),
         (["nowhere"], 1, "nowhere"),
         (["people", "nowhere"], 1, "nowhere"),
         (["m.gramian"], 1, "m.gramian is "),
@@ -259,7 +258,7 @@ def test_a_picture_of_two_people(enrolled, place, faces):
     ran = faces("enroll", "m.gramian", "g.db", "new/p02/7.png", "copy.png", "--person", "p02")
     assert ran.code == 1
     assert (
-        "copy.png is enrolled for p01 already (people/p01/4.png), so it cannot be p02. Nothing was" in ran.err
+        "copy.png is already enrolled for p01 (people/p01/4.png), so it cannot be p02. Nothing was" in ran.err
     )
     assert Path("g.db").read_bytes() == before
     shutil.copy("people/p01/4.png", "people/p02/9.png")
@@ -276,7 +275,7 @@ def test_a_gallery_of_another_model(enrolled, faces, command):
     ran = faces(command, "other.gramian", "g.db", "new/p01", *options)
     assert ran.code == 1
     assert "g.db was made with the model" in ran.err
-    assert "Name the model that the gallery was made with, or enroll everybody into a new gallery" in ran.err
+    assert "Use the gallery's own model, or enroll everybody in a new gallery" in ran.err
 
 
 @pytest.mark.parametrize("command", ["enroll", "identify", "verify", "list", "forget"])
@@ -371,7 +370,7 @@ def test_forgetting(enrolled, place, faces):
     assert b"people/p05/4.png" in data
     ran = faces("forget", "g.db", "--person", "p05")
     assert ran.code == 0
-    assert ran.out == "p05 is forgotten: 3 pictures removed from g.db.\n"
+    assert ran.out == "3 pictures of p05 removed from g.db.\n"
     assert people() == {who: count for who, count in EVERYBODY.items() if who != "p05"}
     assert b"p05" not in Path("g.db").read_bytes()
     ran = faces("forget", "g.db", "--person", "P01x")
@@ -384,7 +383,7 @@ def test_listing(enrolled, place, faces):
     faces("enroll", "m.gramian", "g.db", "new/p01", "--person", "p01", "--keep-pictures")
     ran = faces("list", "g.db")
     lines = ran.out.splitlines()
-    assert lines[0].startswith("8 people, 26 pictures; made 20")
+    assert lines[0].startswith("8 people, 26 pictures; created 20")
     assert lines[0].endswith(" 15 components.")
     assert lines[2] == "person  pictures  stored  first enrolled        last enrolled"
     assert lines[3].startswith("p01            5       2  20")
@@ -403,11 +402,11 @@ def test_listing_nobody(enrolled, faces):
             gallery.forget(name)
     ran = faces("list", "g.db")
     assert ran.code == 0
-    assert ran.out.startswith("0 people, 0 pictures; made 20")
+    assert ran.out.startswith("0 people, 0 pictures; created 20")
     assert ran.out.endswith("Settings: match nearest.\n")
     ran = faces("identify", "m.gramian", "g.db", "new")
     assert ran.code == 1
-    assert "Nobody is enrolled in g.db. Begin with: gramian faces enroll" in ran.err
+    assert "Nobody is enrolled in g.db. Start with: gramian faces enroll" in ran.err
 
 
 # ------------------------------------------------------------------ identify, verify
@@ -437,12 +436,12 @@ def test_one_line_a_picture_and_what_the_threshold_is(enrolled, faces):
     assert lines[1].startswith("others/tree.png: ")
     assert lines[2] == ""
     assert lines[3].startswith(
-        "8 people enrolled; at far 0.05 (the default with so many people) a similarity score of "
+        "8 people enrolled; false accept rate 0.05 (the default for so many people); similarity threshold "
     )
-    assert "By that 5 % of the pictures of strangers are predicted to get a name, and " in lines[3]
-    assert lines[3].endswith(" % of new pictures of people enrolled to be refused.")
+    assert "Predicted: 5 % of strangers' pictures are accepted, " in lines[3]
+    assert lines[3].endswith(" % of new pictures of enrolled people are rejected.")
     ran = faces("verify", "m.gramian", "g.db", "people/p02/4.png", "--person", "p02")
-    assert "of the pictures of other people are predicted to be taken for p02, and" in ran.out
+    assert "% of other people's pictures are accepted as p02, " in ran.out
     assert "\nNo discriminants are used" in ran.out
 
 
@@ -450,9 +449,11 @@ def test_what_is_not_known_of_people_with_one_picture(place, faces):
     for number in (1, 2):
         faces("enroll", "m.gramian", "g.db", f"people/p0{number}/4.png", "--person", f"p0{number}")
     ran = faces("identify", "m.gramian", "g.db", "people/p01/4.png")
-    assert ran.out.splitlines()[2].endswith("and how many of one's own are refused is not known.")
+    assert ran.out.splitlines()[2].endswith(
+        "an unknown share of new pictures of enrolled people are rejected."
+    )
     assert "Nobody has two pictures" in ran.out
-    assert "Real people differ in other ways" in ran.out
+    assert "The false accept rate is a rough estimate" in ran.out
     ran = faces("identify", "m.gramian", "g.db", "people/p01/4.png", "--json")
     assert ran.json["calibration"]["predicted_false_reject"] is None
     assert ran.json["calibration"]["genuine_pictures"] == 0
@@ -488,7 +489,7 @@ def test_a_larger_share_of_false_accepts_lowers_the_threshold(enrolled, faces):
         return faces("identify", "m.gramian", "g.db", "new/p01", "--json", *options).json["calibration"]
 
     ran = faces("identify", "m.gramian", "g.db", "people/p02/4.png", "--far", "0.2")
-    assert "8 people enrolled; at far 0.2 a similarity score of " in ran.out
+    assert "8 people enrolled; false accept rate 0.2; similarity threshold " in ran.out
     strict, lax = calibration("--far", "0.001"), calibration("--far", "0.2")
     assert (strict["far"], lax["far"]) == (0.001, 0.2)
     assert lax["threshold"] < strict["threshold"]

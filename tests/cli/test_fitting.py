@@ -207,11 +207,11 @@ def test_places_and_tables_that_make_no_sense(folder, gramian):
         (("-o", "a.csv"), "fit writes a model, named .gramian, or a folder"),
         (("-o", "-"), "fit writes a .gramian file or a folder"),
         (("-o", "new.csv/"), "is a file"),
-        (("-o", "m.gramian", "--format", "csv"), "--format is about tables in a folder. Name one with -o."),
-        (("--loadings", "unit"), "--loadings is about tables in a folder. Name one with -o."),
+        (("-o", "m.gramian", "--format", "csv"), "--format needs a folder of results. Name one with -o."),
+        (("--loadings", "unit"), "--loadings needs a folder of results. Name one with -o."),
         (("-o", "r", "--format", "xlsx"), "--format xlsx is not known"),
         (("-o", "r", "--loadings", "big"), "--loadings big is not known"),
-        (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "--loadings belongs to PCA"),
+        (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "--loadings applies only to PCA"),
         (("-o", "r", "--loadings", "correlation", "--no-center"), "needs centred data"),
         (("-o", "no/such/m.gramian"), "there is no folder no/such"),
     ]:
@@ -225,7 +225,7 @@ def test_places_and_tables_that_make_no_sense(folder, gramian):
 def test_the_model_is_not_written_over_the_data(folder, gramian, flower_model):
     ran = gramian("fit", "m.gramian", "-o", "m.gramian")
     assert ran.code == 2
-    assert "is what is read" in ran.err
+    assert "is an input of this command" in ran.err
 
 
 def test_plan_says_how_without_doing_it(folder, gramian):
@@ -296,7 +296,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         assert ran.code == 0, ran.err
         paragraph = Path("r/summary.md").read_text().partition("## For a methods section")[2]
         assert words in paragraph
-        assert "scores were scaled to unit variance" in paragraph
+        assert "Scores were scaled to unit variance" in paragraph
 
 
 def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):

@@ -44,7 +44,7 @@ def test_labels_from_another_file(folder, gramian):
         ran = gramian(
             "whiten", "flowers.csv", "--drop", "species", "--labels-from", labels, "-o", "kinds.csv"
         )
-        assert (ran.code, "-o kinds.csv is what is read" in ran.err) == (2, True)
+        assert (ran.code, "-o kinds.csv is an input of this command" in ran.err) == (2, True)
     ran = gramian("select", "flowers.csv", "--drop", "species", "--labels-from", "kinds.csv:kind", "--json")
     assert ran.json["label"] == "kind"
     ran = gramian("choose-kernel", "flowers.csv", "--labels-from", "kinds.csv", "--label", "species")

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from gramian.cli.run import run
+from gramian.cli import main
 from gramian.kernels.auditing.trials import Examiner
 
 
 def test_a_valid_kernel(gramian):
     ran = gramian("kernels", "audit", "rbf(sigma=2) + linear()", "--features", 1)
     assert ran.code == 0
-    assert "Verdict: valid, proved by theory." in ran.out
+    assert "Verdict: valid, proven by theory." in ran.out
     assert ran.err == ""
 
 
@@ -22,7 +22,7 @@ def test_no_counter_example_is_no_failure(folder, gramian):
     np.save("k.npy", np.eye(4))
     ran = gramian("kernels", "audit", "precomputed", "k.npy")
     assert ran.code == 0
-    assert "no counter-example found in 1 trial" in ran.out
+    assert "no counterexample found in 1 trial" in ran.out
 
 
 def test_the_report_as_json(gramian):
@@ -63,7 +63,7 @@ def test_value_tol(folder, gramian):
     ("arguments", "code", "message"),
     [
         (("rbff",), 2, "'rbff' is not known"),
-        (("rbf", "--rows", "0:3"), 2, "--rows is about reading data, and none is given"),
+        (("rbf", "--rows", "0:3"), 2, "--rows applies only to DATA, and there is none"),
         (("rbf", "--features", 0), 2, "n_features=0"),
         (("rbf", "absent.csv"), 1, "absent.csv"),
         (("precomputed",), 2, "needs X"),
@@ -91,19 +91,19 @@ def test_the_group_alone_shows_its_commands(gramian):
 
 @pytest.mark.parametrize("command", ["table", "audit"])
 def test_each_command_explains_itself(command, capsys):
-    assert run(["kernels", command, "--help"]) == 0
+    assert main(["kernels", command, "--help"]) == 0
     assert f"Usage: gramian kernels {command}" in capsys.readouterr().out
 
 
 def test_the_group_alone_shows_its_commands_and_is_no_success(capsys):
-    assert run(["kernels"]) == 2
+    assert main(["kernels"]) == 2
     assert "table" in capsys.readouterr().out
 
 
 def test_a_search_ends_at_its_time_limit(gramian, monkeypatch):
     whole = gramian("kernels", "audit", "rbf - 1e-9*linear", "--features", 1, "--json").json
     short = gramian("kernels", "audit", "rbf - 1e-9*linear", "--time-limit", 1e-9, "--json")
-    assert (short.code, short.json["verdict"]) == (0, "no counter-example")
+    assert (short.code, short.json["verdict"]) == (0, "no counterexample")
     assert 0 < short.json["trials"] < whole["trials"]
     assert "It ended at its time limit" in short.json["tested"]
     assert "time limit" not in whole["tested"]

@@ -52,7 +52,7 @@ def test_fit_writes_the_same_folder(large, gramian, monkeypatch, drawn):
     assert np.abs(scores[0] - scores[1]).max() < 1e-9
     page = (large / "large/summary.md").read_text()
     assert "![Scores along the first components](scores.svg)" in page
-    assert "SHA-256: none, since the data was not read byte by byte from first to last" in page
+    assert "SHA-256: not computed, because the data were not read sequentially" in page
 
 
 def test_of_very_many_rows_some_are_drawn(large, gramian, monkeypatch, drawn):
@@ -85,7 +85,7 @@ def test_correlations_and_pictures(large, gramian):
     np.save("p.npy", X)
     for name, more in (("small", ()), ("large", ("--memory-limit", "19MB"))):
         ran = gramian("fit", "p.npy", "--components", "2", "--loadings", "correlation", "-o", name, *more)
-        assert "pictures 6 high" in ran.out
+        assert "pictures of 8 x 6" in ran.out
     assert (large / "large/mean.png").read_bytes() == (large / "small/mean.png").read_bytes()
     found = [
         np.loadtxt(f"{name}/loadings.csv", delimiter=",", skiprows=1, usecols=(1, 2))

@@ -46,18 +46,21 @@ def test_a_kernel_can_be_an_expression():
 
 def test_what_does_not_apply_is_refused():
     for options, message in [
-        ({"gamma": "0.1"}, "--gamma belongs to a kernel"),
-        ({"degree": 2}, "--degree belongs to a kernel"),
-        ({"coef0": 0.0}, "--coef0 belongs to a kernel"),
-        ({"repair": "clip"}, "--repair belongs to a kernel"),
-        ({"landmarks": 5}, "--landmarks belongs to a kernel"),
-        ({"kernel": "rbf", "landmarks": 5}, "--landmarks belongs to --solver nystroem or random-features"),
-        ({"kernel": "rbf", "landmark_rule": "uniform"}, "--landmark-rule belongs to --solver nystroem"),
+        ({"gamma": "0.1"}, "--gamma applies only to a kernel"),
+        ({"degree": 2}, "--degree applies only to a kernel"),
+        ({"coef0": 0.0}, "--coef0 applies only to a kernel"),
+        ({"repair": "clip"}, "--repair applies only to a kernel"),
+        ({"landmarks": 5}, "--landmarks applies only to a kernel"),
+        (
+            {"kernel": "rbf", "landmarks": 5},
+            "--landmarks applies only to --solver nystroem or random-features",
+        ),
+        ({"kernel": "rbf", "landmark_rule": "uniform"}, "--landmark-rule applies only to --solver nystroem"),
         ({"kernel": "rbf", "solver": "nystroem", "landmark_rule": "x"}, "--landmark-rule x is not known"),
         ({"kernel": "rbf", "repair": "shift"}, "--repair shift is not known"),
-        ({"kernel": "rbf", "scale": "unit"}, "--scale belongs to PCA"),
-        ({"kernel": "rbf", "whiten": True}, "--whiten belongs to PCA"),
-        ({"kernel": "rbf", "ddof": 0}, "--ddof belongs to PCA"),
+        ({"kernel": "rbf", "scale": "unit"}, "--scale applies only to PCA"),
+        ({"kernel": "rbf", "whiten": True}, "--whiten applies only to PCA"),
+        ({"kernel": "rbf", "ddof": 0}, "--ddof applies only to PCA"),
         ({"kernel": "rbf", "degree": 2}, "--degree does not apply to --kernel rbf"),
         (
             {"kernel": "cosine", "gamma": "2.0"},

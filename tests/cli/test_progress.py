@@ -1,5 +1,4 @@
 import io
-import logging
 import re
 import sys
 import time
@@ -8,10 +7,11 @@ import numpy as np
 import pytest
 
 from gramian import PCA, KernelPCA
-from gramian.checks import told
+from gramian.arrays import parallel_map
 from gramian.cli import progress as module
 from gramian.cli.progress import progress, say
 from gramian.operators import centered
+from gramian.progress import report, report_to, track
 from gramian.rows.stored import StoredArray
 
 
@@ -38,17 +38,15 @@ def test_long_work_shows_what_the_solver_says(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(module, "DELAY", 0.0)
     monkeypatch.setenv("TERM", "xterm")
-    level = logging.getLogger("gramian").level
     with progress("computing [a]"):
         time.sleep(0.3)
-        logging.getLogger("gramian.solvers.krylov").info("pass %d", 3)
+        report("pass 3")
         time.sleep(0.3)
         say("a remark")
     shown = sys.stderr.getvalue()
     assert "computing [a] ..." in shown
     assert "pass 3" in shown
     assert "a remark" in shown
-    assert logging.getLogger("gramian").level == level
 
 
 def test_what_a_file_holds_does_not_rule_the_terminal(monkeypatch):
@@ -66,7 +64,7 @@ def test_counted_work_shows_how_much_is_done_and_the_time_left(monkeypatch):
         while module._shown[-1].bar is None:
             time.sleep(0.01)
         for name in "header", "picture":
-            for _ in told(range(10), name):
+            for _ in track(range(10), name):
                 time.sleep(0.05)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sys.stderr.getvalue())
     assert re.search(r"reading \.\.\. header \d of 10 .*about .* left", shown)
@@ -79,36 +77,47 @@ def test_parts_of_a_part_do_not_take_its_bar(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     with progress("trying"):
         line = module._shown[-1]
-        for kernel in told(range(3), "kernel"):
-            for _ in told(range(5), "block"):
-                assert (line._counted, line._done, line._total) == ("kernel", kernel, 3)
-        list(told(range(5), "block"))
-        assert (line._counted, line._done, line._total) == ("block", 5, 5)
+        for kernel in track(range(3), "kernel"):
+            for _ in track(range(5), "block"):
+                assert (line._unit, line._done, line._total) == ("kernel", kernel, 3)
+        list(track(range(5), "block"))
+        assert (line._unit, line._done, line._total) == ("block", 5, 5)
 
 
-def test_blocks_of_new_rows_are_counted(caplog):
+class Messages(list):
+    """Every message that is reported."""
+
+    def update(self, message, unit=None, done=0, total=0):
+        self.append(message)
+
+
+def test_blocks_of_new_rows_are_counted():
     model = KernelPCA(2).fit(np.eye(5))
-    caplog.set_level(logging.DEBUG, logger="gramian")
-    model.transform(np.tile(np.eye(5), (1000, 1)))
-    said = [record.getMessage() for record in caplog.records]
+    with report_to(Messages()) as said:
+        model.transform(np.tile(np.eye(5), (1000, 1)))
     assert re.fullmatch(r"block of rows 1 of \d+", said[0])
 
 
-def test_the_parts_of_work_are_counted(folder, gramian, caplog):
+def test_the_parts_of_work_are_counted(folder, gramian):
     pytest.importorskip("PIL")
     from gramian.plots import Picture
 
     (folder / "faces").mkdir()
     for number, pixels in enumerate(np.load("faces.npz")["X"][:3]):
         Picture(pixels).save(folder / "faces" / f"{number}.png")
-    caplog.set_level(logging.DEBUG, logger="gramian")
-    assert gramian("fit", "faces", "--components", "2", "-o", "f.gramian").code == 0
-    rings = ("choose-kernel", "flowers.csv", "--label", "species", "--candidate")
-    assert gramian(*rings, "linear", "--candidate", "rbf").code == 0
-    said = [record.getMessage() for record in caplog.records if hasattr(record, "parts")]
+    with report_to(Messages()) as said:
+        assert gramian("fit", "faces", "--components", "2", "-o", "f.gramian").code == 0
     assert [s for s in said if "picture " in s] == ["picture 1 of 3", "picture 2 of 3", "picture 3 of 3"]
     assert any(re.match(r"full, about 0\.\d+ s", text) for text in said)
-    assert [text.partition(":")[0] for text in said if "kernel" in text] == ["kernel 1 of 2", "kernel 2 of 2"]
+
+
+def test_threads_report_too():
+    def work(number):
+        report(f"part {number}")
+
+    with report_to(Messages()) as said:
+        parallel_map(work, range(4), most=2)
+    assert sorted(said) == [f"part {number}" for number in range(4)]
 
 
 def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path, monkeypatch):

@@ -47,7 +47,7 @@ def test_filters_keep_what_the_selector_keeps(wine, gramian):
         assert (ran.code, ran.err) == (0, "")
         model = FeatureFilter(method, *map(int, count[1:]), random_state=0).fit(*wine)
         assert names() == model.get_feature_names_out().tolist()
-        assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of the columns kept\n"
+        assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of the selected columns\n"
 
 
 def test_options_of_filters(wine, gramian):
@@ -61,14 +61,14 @@ def test_options_of_filters(wine, gramian):
         scoring="balanced_accuracy",
     ).fit(*wine)
     assert ran.out == f"{model.summary()}\n"
-    assert "Validated: StandardScaler + KNeighborsClassifier" in ran.out
+    assert "Cross-validated: StandardScaler + KNeighborsClassifier" in ran.out
 
 
 @pytest.mark.parametrize("features", ["3", "0.5"])
 def test_a_number_or_a_share(wine, gramian, features):
     ran = gramian("select", "wine.csv", "--label", "grape", "--features", features, "-o", "-")
     assert len(ran.out.splitlines()) == 3
-    assert "Kept 3." in ran.err
+    assert "Selected 3." in ran.err
     assert "Written" not in ran.err
 
 
@@ -88,7 +88,7 @@ def test_nothing_significant_is_no_failure(folder, gramian):
         "select", "noise.csv", "--label", "kind", "--features", "fdr", "--alpha", 0.001, "-o", "out.txt"
     )
     assert ran.code == 0
-    assert "Kept 0. No feature is significant" in ran.out
+    assert "Selected 0. No feature is significant" in ran.out
     assert names() == []
 
 
@@ -170,7 +170,7 @@ def test_options_of_wrappers(numbers, gramian):
     assert facts["kept"] == model.get_feature_names_out().tolist()
     assert facts["history"]["nested"]["score"] == pytest.approx(model.nested_score_)
     ran = gramian("select", "numbers.csv", "--label", "progress", "--method", "forward", "--no-validate")
-    assert "Scores are those of the" in ran.out
+    assert "Scores are on training rows" in ran.out
 
 
 def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
@@ -204,12 +204,12 @@ def test_estimators_that_cannot_be():
         (
             "ridge",
             True,
-            "The label names classes, and --estimator ridge does not go with it. Take one of logistic",
+            "The label names classes, which --estimator ridge does not support. Use one of logistic",
         ),
         (
             "lda",
             False,
-            "The label is a number, and --estimator lda does not go with it. Take one of ridge, knn",
+            "The label is a number, which --estimator lda does not support. Use one of ridge, knn",
         ),
         (
             "forest",
@@ -254,37 +254,37 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         (
             "--method f --floating",
             2,
-            "--floating belongs to --method forward and backward. Leave it out",
+            "--floating applies only to --method forward and backward. Leave it out",
         ),
-        ("--method f --patience 3", 2, "--patience belongs to --method forward and backward"),
-        ("--nested", 2, "--nested belongs to --method forward and backward"),
-        ("--no-validate", 2, "--no-validate belongs to --method forward and backward"),
-        ("--method forward --redundancy mrmr", 2, "--redundancy belongs to filters"),
-        ("--method forward --alpha 0.1", 2, "--alpha belongs to filters"),
-        ("--alpha 0.1", 2, "--alpha belongs to --features fdr"),
+        ("--method f --patience 3", 2, "--patience applies only to --method forward and backward"),
+        ("--nested", 2, "--nested applies only to --method forward and backward"),
+        ("--no-validate", 2, "--no-validate applies only to --method forward and backward"),
+        ("--method forward --redundancy mrmr", 2, "--redundancy applies only to filters"),
+        ("--method forward --alpha 0.1", 2, "--alpha applies only to filters"),
+        ("--alpha 0.1", 2, "--alpha applies only to --features fdr"),
         (
             "--features 3 --estimator knn",
             2,
-            "--estimator belongs to --features cv",
+            "--estimator applies only to --features cv",
         ),
-        ("--features fdr --cv 4", 2, "--cv belongs to --features cv"),
-        ("--features 0.5 --scoring accuracy", 2, "--scoring belongs to --features cv"),
+        ("--features fdr --cv 4", 2, "--cv applies only to --features cv"),
+        ("--features 0.5 --scoring accuracy", 2, "--scoring applies only to --features cv"),
         (
             "--method forward --no-validate --cv 4",
             2,
-            "--cv belongs to validation, which --no-validate leaves out",
+            "--cv applies only to validation, which --no-validate leaves out",
         ),
-        ("--neighbors 3", 2, "--neighbors belongs to --estimator knn"),
+        ("--neighbors 3", 2, "--neighbors applies only to --estimator knn"),
         ("--estimator knn --neighbors 0", 2, "--neighbors 0 must be a whole number of at least 1"),
         ("--seed -1", 2, "--seed -1 must be a whole number from 0"),
         ("--redundancy mRMR", 2, "redundancy='mRMR' is not known"),
-        ("--features fdr --redundancy mrmr", 2, "k='fdr' keeps every significant feature"),
+        ("--features fdr --redundancy mrmr", 2, "k='fdr' selects every significant feature"),
         ("--features 7", 2, "k=7 must be a whole number from 1 to 6"),
         ("--cv 1", 2, "cv=1 must be a whole number of at least 2"),
         ("--scoring best", 2, "scoring='best' cannot be used"),
-        ("--estimator ridge", 2, "--estimator ridge does not go with it"),
+        ("--estimator ridge", 2, "--estimator ridge does not support"),
         ("-o none/out.txt", 1, "there is no folder none"),
-        ("-o wine.csv", 2, "-o wine.csv is what is read"),
+        ("-o wine.csv", 2, "-o wine.csv is an input of this command"),
         ("-o - --json", 2, "--json and -o - both write to standard output"),
         ("--label wine", 2, "wine"),
         (
@@ -325,7 +325,7 @@ def test_names_with_line_breaks(folder, gramian):
     assert gramian(*arguments).code == 0
     ran = gramian(*arguments, "-o", "out.txt")
     assert ran.code == 2
-    assert "has a line break, and -o writes one name a line" in ran.err
+    assert "has a line break, but -o writes one name a line" in ran.err
     assert not Path("out.txt").exists()
 
 
@@ -377,7 +377,7 @@ def test_chosen_columns_are_given_back(folder, gramian):
     assert left["model"]["n_features"] == 1
     # What is read is not written over.
     again = gramian("select", "flowers.csv", "--label", "species", "--columns", "@features.txt", *select[-2:])
-    assert (again.code, "is what is read" in again.err) == (2, True)
+    assert (again.code, "is an input of this command" in again.err) == (2, True)
 
 
 def test_columns_without_names_are_given_back_by_their_place(folder, gramian):

@@ -31,7 +31,7 @@ def test_info_of_pictures_and_kernels(folder, gramian):
     assert gramian("fit", "faces.npz::X", "--kernel", "rbf", "-o", "k.gramian").code == 0
     assert "Kernel: rbf(gamma=" in gramian("info", "k.gramian").out
     assert gramian("fit", "faces.npz::X", "-o", "p.gramian").code == 0
-    assert "30 pixels (pictures 6 high, 5 wide)" in gramian("info", "p.gramian").out
+    assert "30 pixels (pictures of 5 x 6)" in gramian("info", "p.gramian").out
 
 
 def test_info_of_a_map_of_features(folder, gramian):

@@ -136,7 +136,7 @@ def test_refusals_come_before_anything_is_written(folder):
         ({"regularization": "nan"}, ParameterError, "regularization=nan must be"),
         ({"components": "0"}, ParameterError, "--components 0"),
         ({"out": "-", "as_json": True}, ParameterError, "both write to standard output"),
-        ({"out": "flowers.csv"}, ParameterError, "is what is read"),
+        ({"out": "flowers.csv"}, ParameterError, "is an input of this command"),
         ({"out": "folder"}, ParameterError, "is a table, and -o folder names a folder for pictures"),
         (
             {"out": "folder", "method": "pca"},

@@ -762,7 +762,7 @@ def test_certificate_reads_like_sentences():
     text = str(KernelPCA(5, kernel="rbf", solver="krylov", random_state=0).fit(X).certificate_)
     assert text.startswith("Certificate: holds (tolerance 1.0e-06 of the largest eigenvalue).")
     assert "Each of the 5 eigenvalues of Kc is within" in text
-    assert "No missed eigenvalue exceeds" in text
+    assert "An upper bound on any eigenvalue it did not find" in text
 
 
 # ------------------------------------------------------------- scikit-learn

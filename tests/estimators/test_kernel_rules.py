@@ -97,3 +97,18 @@ def test_first_components_of_an_unproven_kernel_have_no_shares():
     assert (model.explained_variance_ratio_ is None) == (
         first_components(model, 1).explained_variance_ratio_ is None
     )
+
+
+def test_a_plan_includes_the_fits_that_the_rule_needs():
+    X = planted(60)
+    for kernel in ("rbf", "linear"):
+        plain = gramian.KernelPCA(10, kernel=kernel).plan(X)
+        for rule in ("parallel", "cv"):
+            plan = gramian.KernelPCA(rule, kernel=kernel).plan(X)
+            assert plan.steps[1:] == plain.steps, (kernel, rule)
+            assert f"for the rule '{rule}'" in plan.steps[0].detail, (kernel, rule)
+            assert plan.seconds > 10 * plain.seconds, (kernel, rule)
+    searched, closed = (
+        gramian.KernelPCA("cv", kernel=kernel).plan(X).seconds for kernel in ("rbf", "linear")
+    )
+    assert searched > 5 * closed

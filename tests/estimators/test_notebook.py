@@ -5,7 +5,6 @@ import pytest
 import sklearn
 
 import gramian
-from gramian.faces import FaceSpace, drawn_faces
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 
@@ -35,7 +34,6 @@ def test_every_decomposition_shows_itself():
     for model in (gramian.KernelPCA(2, kernel="rbf"), gramian.Whitener(), gramian.PCA(1)):
         assert "Certificate: " not in shown(model)
         assert "Certificate: holds" in shown(model.fit(X))
-    assert "Certificate: holds" in shown(FaceSpace(3).fit(drawn_faces(3, 3, size=(16, 20))))
     assert "Certificate: holds" in shown(gramian.PCA(2).partial_fit(X))
 
 

@@ -355,7 +355,7 @@ def test_rows_beyond_all_numbers_are_refused():
 class Square(Formula):
     """(x . y)^2, written by a user who states its derivative."""
 
-    facts = Facts(proven("A power of the linear kernel."), kinks="")
+    facts = Facts(proven("A power of the linear kernel."), not_differentiable="")
 
     def encode(self, X, direct):
         return X, X

@@ -88,5 +88,5 @@ def test_without_data_it_says_what_is_missing(tmp_path):
     )
     assert run.returncode == 1
     assert run.stderr.startswith("The figure needs faces/extended_yale_b_cropped_u8.npz, pictures/dog.jpg")
-    assert "set GRAMIAN_TEST_DATA to their folder. gramian faces demo needs no data." in run.stderr
+    assert "set GRAMIAN_TEST_DATA to their folder. gramian demo needs no data." in run.stderr
     assert os.listdir(tmp_path) == []

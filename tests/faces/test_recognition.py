@@ -171,7 +171,7 @@ def test_verification_asks_about_one_person(world):
 def test_somebody_who_is_not_enrolled(world):
     with pytest.raises(DataError, match="'p3' is not among the 15 people enrolled"):
         world.recogniser().verify(world.vectors[:1], "p3")
-    with pytest.raises(DataError, match="See people_"):
+    with pytest.raises(DataError, match="people_"):
         world.recogniser().verify(world.vectors[:1], "Zoë")
 
 
@@ -220,7 +220,7 @@ def test_the_default_refuses_fewer_of_ones_own(world):
 def test_a_rate_that_cannot_be_counted_says_so(world):
     notes = world.recogniser(far=0.001).notes_
     assert len(notes) == 1
-    assert "With 15 people who can stand for strangers" in notes[0]
+    assert "15 people who serve as strangers" in notes[0]
     assert world.recogniser(far=0.1).notes_ == ()
 
 
@@ -254,7 +254,7 @@ def test_few_people():
             recogniser = world.recogniser(far=0.01)
             assert np.isfinite(recogniser.threshold_)
             assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
-            assert any("is a guess" in note for note in recogniser.notes_)
+            assert any("is a rough estimate" in note for note in recogniser.notes_)
             (found,) = recogniser.identify(world.vectors[:1])
             assert found.runner_up == (None if n_people == 1 else found.runner_up)
 
@@ -342,7 +342,7 @@ def test_names_and_variances_that_do_not_fit(world):
     for people, variances, message in (
         (["a", "b"], world.variances, "60 vectors but 2 people. Give one name for each vector"),
         ("Ann", world.variances, "60 vectors but 3 people"),
-        ([None] * 60, world.variances, r"people\[0\] is None, which is no name"),
+        ([None] * 60, world.variances, r"people\[0\] is None, not a name"),
         ([b"Ann"] * 60, world.variances, r"people\[0\] is b'Ann'"),
         (["Ann", "  "] * 30, world.variances, r"people\[1\] is '  '"),
         ([1.0, float("nan")] * 30, world.variances, r"people\[1\] is nan"),
@@ -366,14 +366,16 @@ def test_names_may_be_numbers_and_come_one_after_the_other(world):
 def test_scores_of_faces_go_with_their_threshold(world):
     recogniser = world.recogniser(far=0.05)
     for scores, threshold in (([1.0], None), (None, 0.5)):
-        with pytest.raises(ParameterError, match=r"face_scores and face_threshold go together\. Give both"):
+        with pytest.raises(
+            ParameterError, match=r"face_scores and face_threshold belong together\. Give both"
+        ):
             recogniser.identify(world.vectors[:1], scores, threshold)
     with pytest.raises(ValueError, match=r"zip\(\) argument"):
         recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
 
 
 def test_vectors_of_another_model(world):
-    with pytest.raises(DataError, match="have 5 components, and those of the people enrolled have 12"):
+    with pytest.raises(DataError, match="have 5 components, but the enrolled people have 12"):
         world.recogniser().similarity(world.vectors[:, :5])
 
 
@@ -421,7 +423,7 @@ def test_a_person():
     found = _answer(NAMED, 0.5, None, None)
     assert (found.kind, found.person, found.runner_up) == ("person", "Ann", "Bob")
     assert (found.score, found.runner_up_score, found.threshold) == (0.8, 0.3, 0.5)
-    assert str(found) == "Ann (similarity score 0.8, 0.5 is needed; next is Bob with 0.3)"
+    assert str(found) == "Ann (similarity 0.8; threshold 0.5; next: Bob, 0.3)"
 
 
 def test_the_threshold_itself_is_enough():
@@ -432,26 +434,26 @@ def test_an_unknown_person_has_a_nearest_one():
     found = _answer(NAMED, 0.9, None, None)
     assert (found.kind, found.person, found.score) == ("unknown", None, 0.8)
     assert (found.runner_up, found.runner_up_score) == ("Ann", 0.8)
-    assert str(found) == "unknown (similarity score 0.8 to the nearest, Ann, 0.9 is needed)"
+    assert str(found) == "Unknown person (similarity 0.8 to Ann; threshold 0.9)"
 
 
 def test_the_only_person_has_nobody_beside():
     found = _answer(NAMED[:1], 0.5, None, None)
     assert (found.runner_up, found.runner_up_score) == (None, None)
-    assert str(found) == "Ann (similarity score 0.8, 0.5 is needed)"
+    assert str(found) == "Ann (similarity 0.8; threshold 0.5)"
 
 
 def test_a_verification_names_nobody_else():
     found = _answer(NAMED[:1], 0.9, None, None, asked=True)
     assert (found.kind, found.person, found.runner_up) == ("unknown", None, None)
-    assert str(found) == "unknown (similarity score 0.8, 0.9 is needed)"
+    assert str(found) == "Unknown person (similarity 0.8; threshold 0.9)"
 
 
 def test_not_a_face_comes_first():
     for score in [0.31, float("nan")]:
         found = _answer(NAMED, 0.5, score, 0.3)
         assert (found.kind, found.person, found.face_threshold) == ("not-a-face", None, 0.3)
-        assert str(found).startswith("not a face (distance from face space ")
+        assert str(found).startswith("Not recognised as a face (distance ")
 
 
 def test_a_face_may_reach_the_threshold():
@@ -500,12 +502,10 @@ def test_what_is_no_face_is_nobody(space, recogniser):
 
 
 def test_what_cannot_be_asked(drawn, space, recogniser):
-    with pytest.raises(DataError, match=r"The pictures are 12x14 .* and the model is of pictures 24x28"):
+    with pytest.raises(DataError, match=r"The pictures are 12x14 .* but the model has pictures of 24x28"):
         identify(space, recogniser, drawn.pictures[:, ::2, ::2])
     with pytest.raises(DataError, match="'p99' is not among the 12 people enrolled"):
         verify(space, recogniser, drawn.take([0]), "p99")
     other = FaceSpace(5).fit(drawn)
-    with pytest.raises(
-        DataError, match="The vectors have 5 components, and those of the people enrolled have 20"
-    ):
+    with pytest.raises(DataError, match="The vectors have 5 components, but the enrolled people have 20"):
         identify(other, recogniser, drawn)

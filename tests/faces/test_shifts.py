@@ -57,7 +57,7 @@ def test_a_model_learns_them(tmp_path):
         space = FaceSpace(12, shift=0.04, kernel=kernel).fit(faces)
         assert space.n_pictures_ == 20
         assert space.decomposition_.n_samples_ == 100
-        assert "copies of the pictures moved by 1 pixel" in " ".join(space.notes_)
+        assert "copies of the pictures shifted by 1 pixel" in " ".join(space.notes_)
         shifts = space.shift_covariance_
         assert shifts.shape == (12, 12)
         change = space.transform(

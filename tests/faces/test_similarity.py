@@ -225,7 +225,7 @@ def test_along_discriminants_likeness_is_that_of_projections():
 
 def test_vectors_that_are_none():
     for vectors, message in (
-        ([[1.0, 2.0], [np.nan, 1.0]], "Vector 1 holds NaN"),
+        ([[1.0, 2.0], [np.nan, 1.0]], "Vector 1 contains NaN"),
         ([1.0, 2.0], r"float64 of shape \(2,\)"),
         (np.empty((0, 0)), r"of shape \(0, 0\)"),
         ([["a"]], "Give real numbers"),
@@ -234,5 +234,5 @@ def test_vectors_that_are_none():
         with pytest.raises(DataError, match=message):
             as_vectors(vectors)
     assert as_vectors(np.empty((0, 3)), 3).shape == (0, 3)
-    with pytest.raises(DataError, match="have 5 components, and those of the people enrolled have 12"):
+    with pytest.raises(DataError, match="have 5 components, but the enrolled people have 12"):
         as_vectors(np.ones((2, 5)), 12)

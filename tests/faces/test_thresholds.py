@@ -231,11 +231,11 @@ def test_the_trade_is_told_in_a_sentence():
     text = str(calibrated(*some_people(30, 3), None))
     first, second, third = re.sub(r"\d+ %", "N %", text).split("; ")
     assert first.startswith(
-        "At 0.036 about 1 in 28 pictures of strangers gets a name and N % of new pictures"
+        "At a false accept rate of 0.036 (1 in 28), N % of new pictures of enrolled people are rejected"
     )
-    assert second == "at 0.01 (extrapolated) 1 in 100 and N %"
-    assert third == "at 0.001 (extrapolated) 1 in 1,000 and N %."
-    assert "gets a name and an unknown share of new" in str(calibrated(*some_people(30, 1), 0.2))
+    assert second == "at 0.01 (1 in 100, extrapolated), N %"
+    assert third == "at 0.001 (1 in 1,000, extrapolated), N %."
+    assert "an unknown share of new pictures" in str(calibrated(*some_people(30, 1), 0.2))
 
 
 def test_own_pictures_are_refused_a_little_more_rarely_than_predicted():
@@ -256,9 +256,9 @@ def test_a_rate_that_few_people_cannot_show():
     found = calibrated(*some_people(8, 3), 0.001)
     assert not found.identify.observed
     assert found.identify.notes[0].startswith(
-        "With 8 people who can stand for strangers a rate of 0.001 cannot be"
+        "8 people who serve as strangers are too few to observe a false accept rate of 0.001"
     )
-    assert "Rates from 0.11 on can be counted" in found.identify.notes[0]
+    assert "Rates from 0.11 can be observed" in found.identify.notes[0]
     assert found.identify.false_accept <= 0.001
 
 
@@ -272,15 +272,17 @@ def test_strangers_are_drawn_where_hardly_anybody_is_enrolled():
         ) >= found.identify.value
         assert named.mean() <= 0.02
         assert not found.identify.observed
-        assert ("1 person" if n_people == 1 else f"{n_people} people") in found.identify.notes[0]
-        assert "is a guess" in found.identify.notes[0]
+        assert (
+            "1 enrolled person" if n_people == 1 else f"{n_people} enrolled people"
+        ) in found.identify.notes[0]
+        assert "is a rough estimate" in found.identify.notes[0]
 
 
 def test_nobody_has_two_pictures():
     found = calibrated(*some_people(8, 1), 0.2)
     assert found.identify.false_reject is None
     assert (found.n_genuine, found.n_impostor) == (0, 8)
-    assert "the rate of false rejects is not known" in found.identify.notes[-1]
+    assert "the false reject rate is unknown" in found.identify.notes[-1]
 
 
 def test_pictures_that_are_all_equally_far_apart_tell_nothing():
@@ -288,18 +290,24 @@ def test_pictures_that_are_all_equally_far_apart_tell_nothing():
     found = calibrated(np.eye(16), people, 0.2)
     assert found.identify.value > 0
     assert found.identify.false_reject == 1
-    assert found.identify.notes[0].startswith("All pictures of different people are equally alike")
+    assert found.identify.notes[0].startswith("All pictures of different people are equally similar")
 
 
 def test_one_to_one_smaller_rates_can_be_counted():
     found = calibrated(*some_people(30, 3), 0.01)
     assert not found.identify.observed
     assert found.verify.observed
-    assert "With 30 people who can stand for strangers a rate of 0.01" in found.identify.notes[0]
+    assert (
+        "30 people who serve as strangers are too few to observe a false accept rate of 0.01"
+        in found.identify.notes[0]
+    )
     assert found.verify.notes == ()
     rarer = calibrated(*some_people(30, 3), 0.0001)
-    assert "With 810 couples of a stranger and a person a rate of 0.0001" in rarer.verify.notes[0]
-    assert "Rates from 0.0012 on" in rarer.verify.notes[0]
+    assert (
+        "810 pairs of a stranger and a person are too few to observe a false accept rate of 0.0001"
+        in rarer.verify.notes[0]
+    )
+    assert "Rates from 0.0012 can" in rarer.verify.notes[0]
 
 
 # ------------------------------------------------------------------ held-out comparisons

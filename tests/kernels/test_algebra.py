@@ -329,15 +329,15 @@ def test_a_difference_is_never_proven(a, b):
 
 def test_printed_forms():
     for kernel, text, formula in [
-        (RBF() + Linear(), "rbf() + linear()", "exp(-(1/d) ||x - y||^2) + x . y"),
-        (RBF() - Linear(), "rbf() - linear()", "exp(-(1/d) ||x - y||^2) - 1 x . y"),
+        (RBF() + Linear(), "rbf() + linear()", "exp(-gamma ||x - y||^2) + x . y"),
+        (RBF() - Linear(), "rbf() - linear()", "exp(-gamma ||x - y||^2) - 1 x . y"),
         (RBF() - 2 * Linear(), "rbf() - 2 * linear()", None),
         (RBF() + 2, "rbf() + 2", None),
         (RBF() - 2.5, "rbf() - 2.5", None),
         (1 - RBF(), "1 - rbf()", None),
         (Constant(1) + Constant(2), "constant() + constant(value=2)", "1 + 2"),
         (-Linear(), "-1 * linear()", "-1 x . y"),
-        (2 * (RBF() + Linear()), "2 * (rbf() + linear())", "2 (exp(-(1/d) ||x - y||^2) + x . y)"),
+        (2 * (RBF() + Linear()), "2 * (rbf() + linear())", "2 (exp(-gamma ||x - y||^2) + x . y)"),
         ((RBF() * Linear()) ** 2, "(rbf() * linear()) ** 2", None),
         (RBF() * Linear() ** 2, "rbf() * linear() ** 2", None),
         (RBF() * (Linear() * Cosine()), "rbf() * (linear() * cosine())", None),

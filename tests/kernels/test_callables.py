@@ -256,4 +256,4 @@ def test_printed_forms():
             return float(x @ y)
 
     assert str(Callable(Function())) == "Function(x, y)"
-    assert str(kernel_from_name(laplace) + RBF(gamma=1)) == "laplace(x, y) + exp(-||x - y||^2)"
+    assert str(kernel_from_name(laplace) + RBF(gamma=1)) == "laplace(x, y) + exp(-1 ||x - y||^2)"

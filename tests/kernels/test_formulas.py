@@ -211,20 +211,22 @@ def test_formulas_in_print():
     for kernel, formula in [
         (Linear(), "x . y"),
         (Constant(2), "2"),
-        (Polynomial(), "(x . y / d + 1)^3"),
+        (Polynomial(), "(gamma x . y + 1)^3"),
         (Polynomial(2, 0.5, 0), "(0.5 x . y + 0)^2"),
-        (RBF(), "exp(-(1/d) ||x - y||^2)"),
+        (RBF(), "exp(-gamma ||x - y||^2)"),
         (RBF(gamma=0.5), "exp(-0.5 ||x - y||^2)"),
-        (RBF(gamma=1), "exp(-||x - y||^2)"),
+        (RBF(gamma=1), "exp(-1 ||x - y||^2)"),
         (RBF(sigma=2.0), "exp(-||x - y||^2 / (2 2^2))"),
-        (RBF(sigma="median"), "exp(-||x - y||^2 / (2 median^2))"),
-        (RBF(sigma=(1, 0.5)), "exp(-sum_j (x_j - y_j)^2 / (2 s_j^2)), s = (1, 0.5)"),
+        (RBF(sigma="median"), "exp(-||x - y||^2 / (2 sigma^2))"),
+        (RBF(sigma=(1, 0.5)), "exp(-||x - y||^2 / (2 (1, 0.5)^2))"),
         (Laplacian(gamma="median"), "exp(-gamma ||x - y||_1)"),
-        (Matern(nu=0.5), "exp(-r), r = ||x - y|| / 1"),
-        (Matern(2.0, 2.5), "(1 + r + r^2/3) exp(-r), r = sqrt(5) ||x - y|| / 2"),
+        (
+            Matern(2.0, 2.5),
+            "exp(-r), (1 + r) exp(-r) or (1 + r + r^2/3) exp(-r), r = sqrt(2 2.5) ||x - y|| / 2",
+        ),
         (RationalQuadratic(2.0, 0.5), "(1 + ||x - y||^2 / (2 0.5 2^2))^-0.5"),
-        (ChiSquared(0.5), "exp(-0.5 sum_j (x_j - y_j)^2 / (x_j + y_j))"),
-        (Sigmoid(coef0=-1), "tanh(x . y / d + -1)"),
+        (ChiSquared(0.5), "exp(-0.5 sum_j (x_j - y_j)^2 / (x_j + y_j)), x and y >= 0"),
+        (Sigmoid(coef0=-1), "tanh(gamma x . y + -1)"),
     ]:
         assert str(kernel) == formula, (kernel, formula)
 

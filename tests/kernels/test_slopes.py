@@ -92,7 +92,7 @@ def test_pull_is_the_derivative_of_a_weighted_sum_of_values():
                 X, Y = rows(5, 0), rows(7, 1)
                 W = np.random.default_rng(2).standard_normal((5, 7))
                 bound = kernel.bind(Y, precision, centered=centered)
-                assert not kernel.kinks, (precision, centered, kernel)
+                assert not kernel.not_differentiable, (precision, centered, kernel)
                 _, right = bound.encode(Y)
                 found = bound.slopes(X, right)
                 values = bound.tile(bound.encode(X)[0], right)
@@ -156,7 +156,7 @@ def test_other_kernels_state_no_weighted_mean():
 
 def test_kernels_with_kinks_say_so():
     for name, (kernel, reason) in KINKED.items():
-        assert re.search(reason, kernel.kinks), name
+        assert re.search(reason, kernel.not_differentiable), name
     bound = Laplacian(0.5).bind(rows(7, 1))
     with pytest.raises(NotImplementedError, match="has a kink"):
         bound.slopes(rows(5, 0), bound.encode(rows(7, 1))[1])

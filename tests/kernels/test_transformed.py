@@ -6,7 +6,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from exact_kernels import excess
-from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.kernels import (
     RBF,
     After,
@@ -151,7 +151,7 @@ def test_maps_of_any_kind():
         made = RBF().after(transform)
         np.testing.assert_allclose(made.gram(X, Y), RBF().gram(scaler.transform(X), scaler.transform(Y)))
     assert repr(RBF().after(scaler)) == "rbf().after(StandardScaler)"
-    assert str(RBF(gamma=1).after(np.sqrt)) == "[exp(-||x - y||^2)] of sqrt(x), sqrt(y)"
+    assert str(RBF(gamma=1).after(np.sqrt)) == "[exp(-1 ||x - y||^2)] of sqrt(x), sqrt(y)"
     rows = RBF().after(lambda rows: rows[:, :2] > 0.5)
     np.testing.assert_array_equal(rows.gram(X), RBF().gram((X[:, :2] > 0.5).astype(float)))
 
@@ -176,21 +176,15 @@ def test_maps_see_numpy_rows_of_float64(kind, dtype):
 
 def test_maps_that_return_no_rows():
     for transform, message in [
-        (lambda rows: rows.sum(axis=1), r"made float64 of shape \(14,\) of 14 rows. It must return numbers"),
-        (lambda rows: rows[:3], r"made float64 of shape \(3, 4\) of 14 rows"),
-        (lambda rows: rows.astype(str), "made <U"),
-        (lambda rows: rows * 1j, "made complex128"),
-        (lambda rows: None, "made object"),
-        (lambda rows: np.log(rows - X[2:3, 1:2]), r"gives (nan|-inf) in row \d+, column \d. Choose a map"),
+        (lambda rows: rows.sum(axis=1), r"map <lambda> has shape \(14,\)"),
+        (lambda rows: rows[:3], "<lambda> returned 3 rows for 14"),
+        (lambda rows: rows.astype(str), "holds <U"),
+        (lambda rows: rows * 1j, "holds complex128"),
+        (lambda rows: None, r"has shape \(\)"),
+        (lambda rows: np.log(rows - X[2:3, 1:2]), "has NaN or infinity"),
     ]:
         with pytest.raises(DataError, match=message):
             RBF().after(transform).gram(X)
-
-
-@pytest.mark.parametrize("bad", [None, 3, "log"])
-def test_what_is_no_map(bad):
-    with pytest.raises(InputTypeError, match=r"map=.* is neither a function of rows nor an object with a tr"):
-        RBF().after(bad).gram(X)
 
 
 def test_errors_of_a_map_come_through():

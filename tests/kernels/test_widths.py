@@ -9,12 +9,10 @@ from gramian.kernels import RBF, Laplacian, Matern, RationalQuadratic
 from gramian.kernels.widths import (
     MEDIAN_ROWS,
     check_width,
-    factor_text,
     gamma_of,
     is_median,
     median_distance,
     resolved_width,
-    width_text,
 )
 
 
@@ -175,17 +173,3 @@ def test_gamma_has_to_fit_into_a_number(sigma):
     assert gamma_of("s", 2.0) == 0.125
     with pytest.raises(ParameterError, match=r"s=.* has a square that float64 cannot hold. Scale the data"):
         gamma_of("s", sigma)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(None, "(1/d) "), ("median", "gamma "), (1, ""), (1.0, ""), (0.25, "0.25 ")]
-)
-def test_factors_in_print(value, text):
-    assert factor_text(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [("median", "median"), (2.0, "2"), ((1.0, 0.5), "(1, 0.5)"), ([3], "(3)")]
-)
-def test_widths_in_print(value, text):
-    assert width_text(value) == text

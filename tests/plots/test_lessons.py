@@ -1,4 +1,4 @@
-"""Figures of kernels, whitening, selections and faces."""
+"""Figures of kernels, whitening, selections and scores with thresholds."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,7 @@ import gramian
 from gramian import plots
 from gramian.analysis.tried import Choice, Selection, Tried
 from gramian.errors import DataError
-from gramian.faces import FaceSpace, drawn_faces
-from gramian.plots.playground import contour
+from gramian.plots.contours import contour
 
 
 def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tmp_path):
@@ -26,7 +25,7 @@ def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tm
         here = radius[(data["panel"] == panel) & (data["level"] == level)]
         assert (here.std() < spread) == (panel == panels[4])
     chart.save(tmp_path / "a.svg")
-    with pytest.raises(DataError, match="plane of two columns, and the model has 3"):
+    with pytest.raises(DataError, match="model of two columns, and this one has 3"):
         plots.kernel_contours(gramian.PCA(2).fit(np.eye(3)), np.eye(3))
 
 
@@ -63,15 +62,10 @@ def test_selection_curves(tmp_path):
     assert len(chart.to_dict()["layer"]) == 2
     chart.save(tmp_path / "a.svg")
     with pytest.raises(DataError, match="no selection to draw"):
-        plots.selection(gramian.FeatureFilter(k=1).fit(np.arange(12.0).reshape(6, 2), [0, 1] * 3))
+        plots.selection(gramian.PCA(1).fit(np.arange(12.0).reshape(6, 2)))
 
 
-def test_face_scores_with_thresholds():
-    space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
-    chart = plots.face_scores(space)
-    data = chart.data.to_pydict()
-    assert sum(data["share"]) == pytest.approx(100)
-    assert f"{space.face_threshold_:.4g}." in " ".join(chart.title.subtitle)
+def test_scores_with_thresholds():
     both = plots.face_scores({"same": [0.9, 0.8], "others": [0.1]}, {"accept": 0.5}, title="similarity")
     assert set(both.data["group"].to_pylist()) == {"same", "others"}
     assert len(both.to_dict()["layer"]) == 3

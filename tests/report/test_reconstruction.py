@@ -6,7 +6,7 @@ import pytest
 import gramian
 from gramian.errors import FileError
 from gramian.report import reconstruction
-from gramian.report.pictures import check_picture_folder, picture_names
+from gramian.report.picture_folder import check_picture_folder, picture_names
 from gramian.report.reconstruction import LIST, Errors, rebuilt
 from gramian.rows.table import Table
 

@@ -30,7 +30,7 @@ def test_the_page_tells_everything():
         "First column used as row names",
         "The other 1 are in [eigenvalues.csv]",
         "gramian fit 'a b.csv' -o r",
-        "scaled to unit variance; variances divide by n - 1",
+        "scaled to unit variance. Variances were computed with divisor n - 1.",
         "## What is guaranteed",
         f"numpy {np.__version__}",
     ):
@@ -45,13 +45,13 @@ def test_a_certificate_that_fails_is_not_hidden():
 
 def test_the_methods_paragraph_says_what_was_done():
     for model, words in [
-        (gramian.PCA(0.9), "the fewest that carry 90 % of the variance"),
+        (gramian.PCA(0.9), "the fewest that explained 90 % of the variance"),
         (gramian.PCA(2, center=False), "not centred"),
-        (gramian.PCA(2, ddof=0), "variances divide by n."),
-        (gramian.PCA("gavish-donoho"), "as chosen by the optimal hard threshold for singular values (Gavish"),
+        (gramian.PCA(2, ddof=0), "computed with divisor n."),
+        (gramian.PCA("gavish-donoho"), "chosen by the optimal hard threshold for singular values (Gavish"),
         (
             gramian.PCA(max_rmse=3.0),
-            "as chosen by the largest reconstruction error that was allowed, carrying",
+            "chosen by an upper limit on the reconstruction error; they explained",
         ),
         (gramian.KernelPCA(2, kernel="rbf"), "centred in feature space"),
     ]:
@@ -86,11 +86,11 @@ def test_a_rule_beside_a_kernel_that_is_not_proven():
     model = gramian.KernelPCA("parallel", kernel=product, solver="krylov", random_state=0).fit(rows)
     assert model.component_choice_.rule == "parallel"
     model.explained_variance_ratio_ = None
-    assert "as chosen by parallel analysis with permuted columns (Horn 1965)." in methods_paragraph(
+    assert "chosen by parallel analysis with permuted columns (Horn, 1965)." in methods_paragraph(
         model, TABLE
     )
     model.component_choice_ = gramian.KernelPCA("cv", random_state=0).fit(rows).component_choice_
-    assert "how well pre-images tell hidden entries" in methods_paragraph(model, TABLE)
+    assert "the error of pre-images at hidden entries" in methods_paragraph(model, TABLE)
 
 
 def note_makers(folder):

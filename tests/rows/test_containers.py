@@ -73,7 +73,7 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
         file["y"] = np.zeros(len(X))
     path = scan(f"{tmp_path}/x.h5::group/X")
     rows = as_rows(path, limit=LIMIT)
-    assert rows.is_stored
+    assert not rows.free_to_revisit
     for part in (slice(0, 3), slice(495, 1605), slice(11_990, 12_000)):
         assert np.array_equal(rows.block(part).values, X[part])
     model = PCA(4, random_state=0, memory_limit=LIMIT).fit(path)
@@ -82,7 +82,7 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
     new = scan(f"{tmp_path}/x.h5::group/X", rows="100:11000")
     assert np.allclose(model.transform(new), model.transform(X[100:11_000]), atol=1e-4)
     some = as_rows(scan(f"{tmp_path}/x.h5::group/X", columns=["7", "0"], label="3"), limit=LIMIT)
-    assert some.is_stored
+    assert not some.free_to_revisit
     assert np.array_equal(some.block(slice(5, 9)).values, X[5:9, [7, 0]])
     assert np.array_equal(some.table.labels, X[:, 3])
 
@@ -139,7 +139,7 @@ def test_annotated_dense_data_keeps_its_names(tmp_path):
     source = scan(path, drop="gene3,gene70", label="kind", rows="10:")
     kept = np.delete(X[10:], (3, 70), axis=1)
     rows = as_rows(source, limit=LIMIT)
-    assert rows.is_stored
+    assert not rows.free_to_revisit
     assert rows.row_names[0] == "cell10"
     assert rows.table.labels[:3].tolist() == [1, 2, 0]
     model = PCA(3, random_state=0, memory_limit=LIMIT).fit(source)
@@ -159,8 +159,8 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
     options = {"solver": solver, "scale": scale, "random_state": 0}
     limit = 40_000_000 if solver == "krylov" else 70_000_000
     rows = as_rows(path, limit=12_000_000)
-    assert rows.is_stored
-    assert rows.is_sparse
+    assert not rows.free_to_revisit
+    assert rows.skips_zeros
     assert len(rows.portions) == 16
     model = PCA(4, **options, memory_limit=limit).fit(rows)
     dense = X.toarray().astype("f8")
@@ -212,8 +212,8 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
     X = counts()
     path = save_annotated(tmp_path / "x.h5ad", X.tocsc())
     rows = as_rows(path, limit=20_000_000)
-    assert rows.is_sparse
-    assert not rows.is_stored
+    assert rows.skips_zeros
+    assert rows.free_to_revisit
     assert (rows.in_memory() != X).nnz == 0
     with pytest.raises(MemoryLimitError, match=r"holds a sparse matrix by CSC.* adata.X.tocsr"):
         as_rows(path, limit=12_000_000)
@@ -221,8 +221,8 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
     with pytest.raises(MemoryLimitError, match=r"needs all 9,000 rows of .* in memory"):
         KernelPCA(2).fit(as_rows(path, limit=12_000_000))
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
-    assert as_rows(path).is_sparse
-    assert not as_rows(path).is_stored
+    assert as_rows(path).skips_zeros
+    assert as_rows(path).free_to_revisit
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "3MB")
     with pytest.raises(MemoryLimitError, match="needs all 9,000 rows"):
         as_rows(path)
@@ -261,7 +261,7 @@ def test_a_sparse_npz_is_sparse_rows(tmp_path):
     for form in ("csr", "csc", "coo"):
         sparse.save_npz(tmp_path / "x.npz", X.asformat(form))
         rows = as_rows(scan(tmp_path / "x.npz"))
-        assert rows.is_sparse
+        assert rows.skips_zeros
         assert (rows.in_memory() != X).nnz == 0
     some = scan(tmp_path / "x.npz", rows="5:90", columns="3,1", label="7").read()
     assert np.array_equal(some.values.toarray(), X.toarray()[5:90, [3, 1]])
@@ -298,7 +298,7 @@ def test_a_large_sparse_npz_is_unpacked_and_read_block_by_block(tmp_path, monkey
     path = tmp_path / "x.npz"
     sparse.save_npz(path, X)
     rows = as_rows(scan(path, rows="100:"), limit=12_000_000)
-    assert rows.is_stored
+    assert not rows.free_to_revisit
     assert (rows.block(slice(40, 90)).values != X[140:190]).nnz == 0
     assert "unpacked to a temporary file" in rows.table.notes[0]
     model = PCA(3, random_state=0, memory_limit="100MB").fit(rows)

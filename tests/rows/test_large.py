@@ -439,8 +439,8 @@ def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
             fitting.append(True)
         except MemoryLimitError:
             fitting.append(False)
-        whole.append(not rows.is_stored)
-        assert rows.is_stored or 4 * rows.held <= limit
+        whole.append(rows.free_to_revisit)
+        assert not rows.free_to_revisit or 4 * rows.held <= limit
     assert fitting == sorted(fitting)
     assert whole == sorted(whole)
     assert (fitting[0], whole[0], fitting[-1], whole[-1]) == (False, False, True, True)

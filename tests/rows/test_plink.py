@@ -44,7 +44,7 @@ def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch)
     X = genotypes()
     path = saved(tmp_path / "x.bed", X)
     rows = as_rows(path, limit=40 * LIMIT if limit != LIMIT else LIMIT, check_finite=False)
-    assert rows.is_stored == (limit == LIMIT)
+    assert rows.free_to_revisit != (limit == LIMIT)
     assert rows.row_names[2] == "person2"
     assert rows.feature_names[3] == "rs3"
     assert any("allele 1 (A1" in note for note in rows.table.notes)
@@ -86,7 +86,7 @@ def test_a_part_of_the_people_and_variants(tmp_path):
     X = genotypes()
     path = saved(path, X)
     rows = as_rows(scan(path, rows="10:300", drop="rs5"), limit=2_000_000)
-    assert rows.is_stored
+    assert not rows.free_to_revisit
     exact = np.delete(filled(X[10:300], np.nanmean(X[10:300], axis=0)), 5, axis=1)
     assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
     with pytest.raises(ParameterError, match=r"named by its \.fam file"):

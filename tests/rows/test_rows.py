@@ -34,7 +34,7 @@ def test_what_every_kind_says_of_itself(rows_kind):
     rows = as_rows(rows_kind.make(X), limit=1 << 20)
     assert rows.shape == (50, 6)
     assert rows.dtype == rows_kind.dtype
-    assert rows.is_sparse == isinstance(rows, SparseRows) == rows_kind.name.startswith("sparse")
+    assert rows.skips_zeros == isinstance(rows, SparseRows) == rows_kind.name.startswith("sparse")
     assert rows.feature_names is rows.row_names is rows.picture_shape is rows.table is None
     assert rows.like.shape == (0, 0)
     assert rows.xp.sum(rows.like) == 0
@@ -67,7 +67,7 @@ def test_reduce_is_the_whole_in_the_order_of_rows(rows_kind):
     for size in (1, 7, 50, None):
         np.testing.assert_allclose(rows.reduce(squares, np.add, size), whole.T @ whole, atol=1e-12)
         starts = rows.reduce(lambda block: [block.rows.start], operator.add, size)
-        parts = rows.portions if rows.is_spread else [slice(0, 50)]
+        parts = [slice(0, 50)] if rows.in_one_place else rows.portions
         assert starts == [start for part in parts for start in range(part.start, part.stop, size or 50)]
         # The order of addition does not depend on the threads, so the bits do not either.
         np.testing.assert_array_equal(rows.reduce(squares, np.add, size), rows.reduce(squares, np.add, size))
@@ -77,9 +77,10 @@ def test_map_keeps_kind_and_order(rows_kind):
     rows = as_rows(rows_kind.make(X), limit=1 << 20)
     for size in (1, 7, 50, None):
         found = rows.mapped(lambda part, size=size: part.map(lambda block: block.dense[:, :2], size), 2)
-        assert type(found) is type(rows_kind.make(X) if rows.is_spread else rows.like)
+        assert type(found) is type(rows.like if rows.in_one_place else rows_kind.make(X))
         np.testing.assert_array_equal(to_numpy(found), X.astype(rows_kind.dtype)[:, :2])
-        assert rows.is_spread or rows.map(lambda block: rows.xp.sum(block.dense, axis=1), size).shape == (50,)
+        if rows.in_one_place:
+            assert rows.map(lambda block: rows.xp.sum(block.dense, axis=1), size).shape == (50,)
 
 
 def test_an_error_in_a_block_is_the_callers():
@@ -402,13 +403,13 @@ def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():
     for kind in (float, np.float32, int, bool):
         values = table.astype(kind)
         rows = as_rows(values.astype(pd.SparseDtype(kind, kind(0))))
-        assert rows.is_sparse
+        assert rows.skips_zeros
         assert rows.feature_names == ("a", "b", "sparse")
         assert rows.row_names == ("r", "s")
         np.testing.assert_array_equal(rows.in_memory().toarray(), values)
     for fill in (1.0, np.nan):
         rows = as_rows(table.astype(pd.SparseDtype(float, fill)))
-        assert not rows.is_sparse
+        assert not rows.skips_zeros
         assert rows.feature_names == ("a", "b", "sparse")
         np.testing.assert_array_equal(rows.in_memory(), table)
     sparse_frame = table.astype(pd.SparseDtype(float, 0.0))

@@ -127,8 +127,8 @@ def test_a_file_that_changes_while_it_is_read_is_named_with_the_rows(damage, sav
 
 def test_a_scan_of_a_large_file_is_read_block_by_block(saved):
     X = table(20_000, 60)
-    assert as_rows(scan(saved(X)), limit=LIMIT).is_stored
-    assert not as_rows(scan(saved(X)), limit=40 * LIMIT).is_stored
+    assert not as_rows(scan(saved(X)), limit=LIMIT).free_to_revisit
+    assert as_rows(scan(saved(X)), limit=40 * LIMIT).free_to_revisit
     plan = PCA(3, memory_limit=LIMIT).plan(scan(saved(X)))
     assert plan.bytes < LIMIT
 

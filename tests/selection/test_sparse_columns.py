@@ -73,14 +73,6 @@ def test_an_estimator_is_fitted_on_the_chosen_columns_made_dense():
         np.testing.assert_array_equal(found.transform(X).toarray(), dense.transform(DENSE))
 
 
-def test_scores_of_sparse_rows_are_kept():
-    selector = SequentialFeatureSelector(Ridge(), n_features_to_select=2, warm_start=True).fit(X, NUMBERS)
-    selector.set_params(n_features_to_select=3).fit(X, NUMBERS)
-    assert [step.models for step in selector.history_][:2] == [0, 0]
-    selector.fit(2.0 * X, NUMBERS)
-    assert selector.history_[0].models > 0
-
-
 def test_noise_that_would_fill_memory_is_drawn_for_few_columns(monkeypatch):
     columns = RNG.standard_normal((400, 20))
     y = (columns[:, 0] + RNG.standard_normal(400) > 0).astype(int)

@@ -25,14 +25,14 @@ def test_whoever_put_a_model_there_may_change_it(files, tmp_path):
             stranger.post(f"{API}/data", content=b"a,b\n1,2\n3,5\n", headers=CSV)
             for got in (stranger.delete(place), stranger.put(place, content=other, headers=BINARY)):
                 assert got.status_code == 403
-                assert "Only the visitor who put this model into the store" in got.json()["error"]
+                assert "Only the visitor who added this shared model" in got.json()["error"]
             assert stranger.get(f"{place}/file").content == content
             assert [one["changeable"] for one in stranger.get(f"{API}/models").json()] == [False]
             pages = [one.get("/", headers={"Accept": "text/html"}).text for one in (owner, stranger)]
             assert [f"models/{kept['id']}" in "".join(names_in(text)) for text in pages] == [True, False]
             # When all else of theirs is gone, the model is still theirs, by the same cookie.
-            (visitor,) = (one for one in server.app.state.gramian.visitors.known if not one.shelf.items())
-            os.utime(visitor.shelf.folder, (0, 0))
+            (visitor,) = (one for one in server.app.state.gramian.visitors.known if not one.storage.items())
+            os.utime(visitor.storage.folder, (0, 0))
             server.app.state.gramian.visitors.remove_idle()
             assert owner.put(place, content=other, headers=BINARY).json()["changeable"]
             got = owner.post(f"{API}/models?keep=false", content=content, headers=BINARY)
@@ -40,7 +40,7 @@ def test_whoever_put_a_model_there_may_change_it(files, tmp_path):
             assert owner.post(f"{API}/models/{got.json()['id']}/keep").json()["changeable"]
             # Two models are what this store takes.
             got = stranger.post(f"{API}/models", content=content, headers=BINARY)
-            assert (got.status_code, "no room for another" in got.json()["error"]) == (507, True)
+            assert (got.status_code, "The store is full" in got.json()["error"]) == (507, True)
             got = stranger.post(f"{API}/models?keep=false", content=content, headers=BINARY).json()
             assert stranger.post(f"{API}/models/{got['id']}/keep").status_code == 507
             assert stranger.get(f"{API}/models/{got['id']}/file").content == content
@@ -76,7 +76,7 @@ def test_an_upload_is_taken_from_a_visitor_who_made_room_meanwhile(monkeypatch):
         async with received(request, taken, work) as path:
             everybody = request.app.state.gramian.visitors
             for visitor in everybody.known:
-                os.utime(visitor.shelf.folder, (0, 0))
+                os.utime(visitor.storage.folder, (0, 0))
             everybody.remove_idle()
             yield path
 

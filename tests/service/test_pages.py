@@ -11,7 +11,7 @@ from gramian import PCA
 from gramian.rows.table import Table
 from served import BINARY, CSV, NPY, Limits, X, client_of, npy, serving, until
 
-work = pytest.importorskip("gramian.service.work")
+tasks = pytest.importorskip("gramian.service.tasks")
 API = "/api/v1"
 PEOPLE = {"Accept": "text/html"}
 
@@ -36,7 +36,7 @@ def test_pages_and_what_is_not_there(client, server, ids):
     nothing = ("/data/xyz", f"/models/{32 * '0'}", "/nowhere", "/static/..%2fpage.css", "/static/page.html")
     for place in (*nothing, "/static/%2e%2e/api.py", "/static/nothing.js", "/static/"):
         got = client.get(place, headers=PEOPLE)
-        assert (got.status_code, "There is nothing here" in got.text) == (404, True)
+        assert (got.status_code, "Page not found" in got.text) == (404, True)
         assert got.headers["cache-control"] == "no-store"
         assert client.get(place).json()["error"]
     # What belongs to somebody else is not there, as a page and beside a model.
@@ -44,7 +44,7 @@ def test_pages_and_what_is_not_there(client, server, ids):
         assert stranger.get(f"/data/{data}", headers=PEOPLE).status_code == 404
         for what in ("figures", "figures/scores", "report", "results", "code"):
             got = stranger.get(f"{API}/models/{ids['pca']}/{what}?data={data}")
-            assert (got.status_code, got.json()["error"]) == (404, "You have no data of this id.")
+            assert (got.status_code, got.json()["error"]) == (404, "You have no data with this id.")
         for what in ("pictures", "width"):
             assert stranger.get(f"{API}/data/{data}/{what}").status_code == 404
         got = stranger.post(f"{API}/faces/{ids['faces']}/enroll?agreed=true&data={data}")
@@ -53,19 +53,19 @@ def test_pages_and_what_is_not_there(client, server, ids):
 
 def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4MB")
-    monkeypatch.setattr(work, "_held", {})
+    monkeypatch.setattr(tasks, "_held", {})
     for place in range(20):
         path = tmp_path / f"{place}.npy"
         path.write_bytes(b"x")
-        table = work.held({"path": str(path)}, lambda path: Table(np.zeros((30_000, 1))))
+        table = tasks.held({"path": str(path)}, lambda path: Table(np.zeros((30_000, 1))))
         assert table.values.nbytes == 240_000
-        assert sum(one.values.nbytes for one in work._held.values()) <= 1_000_000
-    assert len(work._held) == 4
-    assert work.held({"path": str(path)}, pytest.fail) is table
+        assert sum(one.values.nbytes for one in tasks._held.values()) <= 1_000_000
+    assert len(tasks._held) == 4
+    assert tasks.held({"path": str(path)}, pytest.fail) is table
     path.unlink()
-    many = work.held({"path": "rows.npz::X"}, lambda path: Table(np.zeros((900_000, 1))))
+    many = tasks.held({"path": "rows.npz::X"}, lambda path: Table(np.zeros((900_000, 1))))
     assert many.values.shape == (900_000, 1)
-    assert list(work._held) == []
+    assert list(tasks._held) == []
 
 
 @pytest.mark.walk

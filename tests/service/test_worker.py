@@ -25,7 +25,7 @@ from served import X
 
 worker = pytest.importorskip("gramian.service.worker")
 workers = pytest.importorskip("gramian.service.workers")
-work = pytest.importorskip("gramian.service.work")
+tasks = pytest.importorskip("gramian.service.tasks")
 bodies = pytest.importorskip("gramian.service.bodies")
 BED = bytes([0x6C, 0x1B, 1]) + bytes(3)
 
@@ -84,7 +84,7 @@ def test_a_spool_without_room_is_a_full_disk(monkeypatch):
     monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
     for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
         got = failed(lambda say, **order: Spool("x.csv", 10, sure=True), **order)
-        assert (got["status"], "no room on the server's disk" in got["error"]) == (507, True)
+        assert (got["status"], "server's disk is full" in got["error"]) == (507, True)
 
 
 def part(path, name="table", **more):
@@ -111,26 +111,26 @@ def cases(folder):
         ("empty.csv", b""),
     ):
         (folder / name).write_bytes(content)
-        yield folder / name, work.look_at_data, "data"
+        yield folder / name, tasks.describe_data, "data"
     (folder / "two.bed").write_bytes(BED)
     (folder / "two.bim").write_text("1\n")
     (folder / "two.fam").write_text("1\n")
-    yield folder / "two.bed", work.look_at_data, "data"
+    yield folder / "two.bed", tasks.describe_data, "data"
     for name in ("pictures", "parquet"):
         (folder / name).mkdir()
     (folder / "pictures" / "a.png").write_bytes(b"\x89PNG")
     (folder / "parquet" / "a.parquet").write_bytes(b"PAR1")
     for name in ("pictures", "parquet", "none.csv", "none/none.csv"):
-        yield folder / name, work.look_at_data, "data"
+        yield folder / name, tasks.describe_data, "data"
     with h5py.File(folder / "two.h5", "w") as file:
         file["a/X"], file["b/X"] = X, X
     for key in ("a", "c", "a/Y"):
-        yield f"{folder / 'two.h5'}::{key}", work.look_at_data, "data"
+        yield f"{folder / 'two.h5'}::{key}", tasks.describe_data, "data"
     (folder / "x.gramian").write_bytes(b"no model")
-    yield folder / "x.gramian", work.look_at_model, "model"
-    yield folder / "none.gramian", work.look_at_model, "model"
+    yield folder / "x.gramian", tasks.describe_model, "model"
+    yield folder / "none.gramian", tasks.describe_model, "model"
     (folder / "x.gallery").write_bytes(b"SQLite format 3\0" + bytes(4000))
-    yield folder / "x.gallery", work.look_at_gallery, "gallery"
+    yield folder / "x.gallery", tasks.describe_gallery, "gallery"
 
 
 @pytest.mark.parametrize("name", ["secret", "with blanks (and more)", 150 * "l"])
@@ -151,10 +151,10 @@ def test_errors_name_no_folder(tmp_path, monkeypatch, name):
 
 def test_what_is_gone_says_so(tmp_path):
     for path in (tmp_path / "none.csv", f"{tmp_path / 'none.npz'}::X"):
-        got = failed(work.look_at_data, data=part(path, "flowers.csv"))
-        assert (got["status"], got["error"].startswith("flowers.csv is not there any more")) == (404, True)
+        got = failed(tasks.describe_data, data=part(path, "flowers.csv"))
+        assert (got["status"], got["error"].startswith("flowers.csv no longer exists")) == (404, True)
     (tmp_path / "x.npz").write_bytes(b"PK\3\4")
-    assert failed(work.look_at_data, data=part(f"{tmp_path / 'x.npz'}::X"))["status"] == 400
+    assert failed(tasks.describe_data, data=part(f"{tmp_path / 'x.npz'}::X"))["status"] == 400
 
 
 def test_places_are_hidden_however_a_message_writes_them():

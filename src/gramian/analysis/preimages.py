@@ -189,7 +189,7 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
             f"The squared distance of pre-image {row} in feature space is "
             f"{squares[row] * unit[row] ** 2:.4g}: {space.evaluator.kernel!r} is no valid kernel here, so "
             "that there are no distances. Leave return_error out, or use a kernel that is positive "
-            "semi-definite, such as rbf or poly."
+            "semidefinite, such as rbf or poly."
         )
     return np.asarray(unit * np.sqrt(np.maximum(squares, 0.0)))
 

@@ -446,9 +446,6 @@ class Whitening:
         DataError
             For NaN and infinity, and where a result is beyond the range of the dtype.
         """
-        if rows.is_spread:
-            k, d = self.directions.shape
-            return rows.mapped(self.apply, d if self.turned or self.triangle is not None else k)
         view = self.centered(rows)
         factors = self._factors(view)
 
@@ -548,7 +545,7 @@ class Whitening:
             Whether the scores are kept for :meth:`apply`.
         """
         n = rows.shape[0]
-        keep = keep and not rows.is_spread
+        keep = keep and rows.keeps_scores
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
         (left, squares, norms, products), S = rows.over_parts(
             lambda part: self._sums(part, inverse, scores=scores, keep=keep),

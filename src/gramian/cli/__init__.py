@@ -20,7 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         What follows the program's name; by default what the program was called with.
     """
     try:
+        import typer
+
+        from gramian.cli.app import app
         from gramian.cli.run import run
+
+        command = typer.main.get_command(app)
     except KeyboardInterrupt:
         return 130
-    return run(arguments)
+    return run(command, arguments)

@@ -1,9 +1,10 @@
-"""All commands; what they need is imported when they run."""
+"""All commands, those of an application where it is installed; what they need is imported when they run."""
 
 from typing import Annotated
 
 import typer
 
+from gramian.applications import is_installed
 from gramian.cli.applying import denoise, reconstruct, transform
 from gramian.cli.choosing import choose_kernel
 from gramian.cli.demonstration import demo
@@ -37,18 +38,23 @@ def gramian(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """PCA and kernel PCA of tables and pictures, that say how they were computed and what is guaranteed.
+    """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
-    Exit codes: 0 done, 1 the data or a file is at fault, 2 the command is, 130 interrupted.
+    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 130 interrupted.
     """
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, plan, relations):
+for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, plan):
     app.command()(spread(command))
-app.command()(select)
-app.command()(choose_kernel)
-app.command()(serve)
+if is_installed("gramian.laws"):
+    app.command()(spread(relations))
+if is_installed("gramian.selection"):
+    app.command()(select)
+    app.command()(choose_kernel)
+if is_installed("gramian.service"):
+    app.command()(serve)
 app.command()(spread(demo))
 app.add_typer(kernels, name="kernels")
-app.add_typer(faces, name="faces")
+if is_installed("gramian.faces"):
+    app.add_typer(faces, name="faces")

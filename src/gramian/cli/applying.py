@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from gramian.checks import check_integer
 from gramian.cli.inputs import HERE, model_path, read_model, read_new_data, refuse_folder
-from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, asked, out
+from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
 from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
@@ -20,7 +20,7 @@ def transform(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    out: str = asked(
+    out: str = option(
         "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output. [-]", "-"
     ),
     memory_limit: MemoryLimit = None,
@@ -41,7 +41,7 @@ def transform(
     if device is not None:
         if "device" not in fitted.get_params(deep=False):
             raise ParameterError(
-                f"--device belongs to PCA, kernel PCA and whitening. {model} is another model."
+                f"--device applies only to PCA, kernel PCA and whitening. {model} is another model."
             )
         fitted.set_params(device=device)
     limit = memory_limit_bytes(memory_limit)
@@ -59,14 +59,14 @@ def reconstruct(
     data: Data,
     out: Annotated[str, out("PATH", PICTURES_OR_TABLE)],
     reading: Reading,
-    components: int | None = asked("K", "Use the first K components only. [all]"),
+    components: int | None = option("K", "Use the first K components only. [all]"),
     memory_limit: MemoryLimit = None,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
     """Rebuild rows from a few components.
 
-    The error of doing so is reported on standard error.
+    The reconstruction error is reported on standard error.
     """
     from gramian.arrays import memory_limit_bytes
 
@@ -107,13 +107,13 @@ def denoise(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    out: str = asked("PATH", f"{PICTURES_OR_TABLE} [-]", "-"),
+    out: str = option("PATH", f"{PICTURES_OR_TABLE} [-]", "-"),
     as_json: JsonFlag = False,
 ) -> None:
-    """Clean rows by a kernel PCA.
+    """Denoise rows with a kernel PCA.
 
-    Each row is projected on the components in feature space and mapped back; how far the rows found are from
-    the projections is reported on standard error.
+    Each row is projected onto the components in feature space and mapped back. The distances from the
+    projections are reported on standard error.
     """
     from gramian.report.reconstruction import percentiles
 
@@ -144,7 +144,7 @@ def denoise(
         "notes": table.notes,
     }
     distances = (
-        "The kernel is not positive semi-definite here, so there are no distances to report."
+        "The kernel is not positive semidefinite here, so there are no distances to report."
         if spread is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )
@@ -168,7 +168,7 @@ class _Place:
     """Where rows that were mapped back go: a folder of pictures, or a table; bad places are refused."""
 
     def __init__(self, fitted: Any, out: str, as_json: bool, *inputs: str) -> None:
-        from gramian.report import pictures, reconstruction
+        from gramian.report import picture_folder, reconstruction
 
         self.fitted, self.out = fitted, out
         shape = getattr(fitted, "picture_shape_", None)
@@ -180,7 +180,7 @@ class _Place:
             raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
         check_place(Path(out))
         check_not_input(out, *inputs)
-        pictures.check_picture_folder(Path(out), reconstruction.LIST)
+        picture_folder.check_picture_folder(Path(out), reconstruction.LIST)
         check_not_input(out, *inputs, replaced=list(Path(out).rglob("*")))
 
     def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:

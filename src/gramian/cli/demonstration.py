@@ -5,11 +5,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from gramian.applications import is_installed
 from gramian.cli.examples import write_examples
 from gramian.cli.fitting import fit_table
-from gramian.cli.options import asked
+from gramian.cli.options import option
 from gramian.cli.outputs import check_place, component_table
 from gramian.cli.progress import progress, say
+from gramian.errors import MissingExtraError
 
 RATIO = 0.95
 FOLDS = 5
@@ -17,13 +21,14 @@ SEED = 0
 
 
 def demo(
-    out: str = asked("FOLDER", "Where the results go. [gramian-demo]", "gramian-demo"),
+    context: typer.Context,
+    out: str = option("FOLDER", "Where the results go. [gramian-demo]", "gramian-demo"),
 ) -> None:
-    """Try PCA and kernel PCA on handwritten digits.
+    """Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.
 
-    1,797 pictures of 8 x 8 grey values, which come with scikit-learn: plans, certificates, folders of results
-    and what a classifier makes of them. Writes small files to try commands on too, in FOLDER/data.
-    Faces are shown by gramian faces demo.
+    Digits: 1,797 pictures of 8 x 8 grey values from scikit-learn, with plans, certificates, result folders
+    and cross-validated classifiers. Faces: every command of gramian faces on drawn people. FOLDER/data gets
+    small files to try commands on.
     """
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
@@ -33,6 +38,11 @@ def demo(
     check_place(folder)
     for part in ("pca", "kernel-pca"):
         check_folder(folder / part)
+    with_faces = is_installed("gramian.faces")
+    if with_faces:
+        from gramian.cli.faces_demo import check_faces, show_faces
+
+        check_faces(folder / "faces")
     start = time.perf_counter()
     with progress("reading the digits"):
         table = digits_table()
@@ -48,9 +58,14 @@ def demo(
         notes = write_examples(folder / "data")
     for note in notes:
         say(f"gramian: {note}")
-    print(f"Example files to try commands on: {folder / 'data'}")
+    print(f"Example files to try commands on: {folder / 'data'}\n")
+    if with_faces:
+        try:
+            show_faces(context.find_root().command, folder / "faces")
+        except MissingExtraError as error:
+            say(f"gramian: No faces were drawn. {error}")
     print(
-        f"Done in {time.perf_counter() - start:.0f} seconds. Open {folder / 'summary.md'}, "
+        f"\nDone in {time.perf_counter() - start:.0f} seconds. Open {folder / 'summary.md'}, "
         f"and in a browser {folder / 'pca' / 'report.html'}."
     )
 

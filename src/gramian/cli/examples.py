@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gramian.errors import MissingExtraError
+from gramian.applications import is_installed
 
-SIZE = (24, 28)  # width and height of a face
-PEOPLE, PICTURES = 12, 6
 GENES, SAMPLES, CHANGED = 300, 12, 40
 SEED = 0
 
 
 def write_examples(folder: Path) -> list[str]:
-    """Write flowers.csv, new.csv, genes.csv, rings.csv, circle.csv, faces.npz and pictures in faces/.
+    """Write flowers.csv, new.csv, genes.csv, rings.csv and circle.csv, and faces where those are installed.
 
     Parameters
     ----------
@@ -32,7 +30,11 @@ def write_examples(folder: Path) -> list[str]:
     made = {"genes.csv": _genes(), "rings.csv": _rings(), "circle.csv": _circle()}
     for name, columns in {**_flowers(), **made}.items():
         write_table(folder / name, columns, "csv")
-    return _write_faces(folder)
+    if not is_installed("gramian.faces"):
+        return []
+    from gramian.cli.faces_demo import write_examples as write_faces
+
+    return write_faces(folder)
 
 
 def _flowers() -> dict[str, dict[str, Any]]:
@@ -84,23 +86,3 @@ def _circle() -> dict[str, Any]:
 
     angle = np.arange(60.0)
     return {"x": 3 + 1.5 * np.cos(angle), "y": 2 + 1.5 * np.sin(angle)}
-
-
-def _write_faces(folder: Path) -> list[str]:
-    import numpy as np
-
-    from gramian.faces.drawing import drawn_faces
-    from gramian.plots.pictures import Picture
-    from gramian.store import atomic_write
-
-    faces = drawn_faces(PEOPLE, PICTURES, size=SIZE, seed=SEED)
-    with atomic_write(folder / "faces.npz") as file:
-        np.savez_compressed(file, X=faces.pictures, y=np.array(faces.people))
-    try:
-        for name, pixels in zip(faces.names, faces.pictures, strict=True):
-            place = folder / "faces" / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            Picture(pixels).save(place)
-    except MissingExtraError as error:
-        return [f"No pictures were written to {folder / 'faces'}. {error}"]
-    return []

@@ -1,17 +1,16 @@
-"""The command ``faces demo``: every step on drawn faces, by the commands themselves."""
+"""The faces of ``gramian demo``: every step on drawn faces, by the commands themselves."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gramian.cli.options import asked, spread
-from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress
-from gramian.errors import FileError, GramianError
+from gramian.cli.run import run
+from gramian.errors import FileError, GramianError, MissingExtraError
 
 NAMES = (
     "Anna", "Boris", "Chen", "Dalia", "Emeka", "Fatima", "Gustav", "Hana", "Ivan", "Júlia", "Kofi", "Leila",
@@ -23,58 +22,63 @@ SIZE = (46, 56)
 SEED = 1
 PARTS = ("pictures", "people", "door")
 MARK = "drawn-faces.txt"
+EXAMPLE_SIZE = (24, 28)
+EXAMPLE_PEOPLE, EXAMPLE_PICTURES, EXAMPLE_SEED = 12, 6, 0
 
 
-@spread
-def demo(
-    out: str = asked("FOLDER", "Where pictures and results go. [gramian-faces]", "gramian-faces"),
-) -> None:
-    """Try everything on drawn faces.
+def check_faces(folder: Path) -> None:
+    """Refuse a folder that holds files of somebody else.
 
-    Draws people, learns components, shows and rebuilds, enrolls, and says who is at the door, by the commands
-    themselves, each printed before it runs.
+    Raises
+    ------
+    FileError
     """
-    start = time.perf_counter()
-    folder = Path(out)
-    check_place(folder)
-    _require_own(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise FileError(f"{folder} is not empty: files in it might be overwritten. Name a new folder.")
+
+
+def show_faces(command: Any, folder: Path) -> None:
+    """Draw people, fit, show, rebuild, enroll, identify, verify and forget, by the commands themselves.
+
+    Each command is printed before it runs.
+
+    Parameters
+    ----------
+    command : click.Command
+        All of ``gramian``.
+    folder : Path
+        Where pictures and results go.
+    """
+    step = partial(_run, command)
     with progress("drawing faces"):
         _clear(folder)
         _draw(folder)
     print(f"{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")
     print("Their faces change by expression, light and alignment. Real pictures are used in the same way.")
     model, gallery, door = (str(folder / name) for name in ("faces.gramian", "people.gallery", "door"))
-    _run("Learn components from them:", "fit", str(folder / "pictures"), "-o", model, "--components", "100")
-    _run("What was learned:", "show", model, "-o", str(folder / "components.png"))
+    step("Learn components from them:", "fit", str(folder / "pictures"), "-o", model, "--components", "100")
+    step("Draw the mean face and components:", "show", model, "-o", str(folder / "components.png"))
     anna = f"{door}/Anna.png"
-    _run(
-        "A picture of Anna that was not among them, rebuilt:",
+    step(
+        "Rebuild a picture of Anna that the model has not seen:",
         *("reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
     )
-    _run(f"Enroll {len(NAMES)} of the people:", "enroll", model, gallery, str(folder / "people"))
-    _run(
+    step(f"Enroll {len(NAMES)} of the people:", "enroll", model, gallery, str(folder / "people"))
+    step(
         "Who is at the door? New pictures of Anna and Zoë, someone who is not enrolled, and a house:",
         *("identify", model, gallery, anna, f"{door}/Zoë.png", f"{door}/stranger.png", f"{door}/house.png"),
         *("--far", "0.01"),
     )
-    _run("Is it Anna?", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01")
-    _run("Anna asks to be forgotten:", "forget", gallery, "--person", "Anna")
-    print(f"\nDone in {time.perf_counter() - start:.0f} seconds. Look at {folder}.")
+    step("Is it Anna?", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01")
+    step("Anna asks to be forgotten:", "forget", gallery, "--person", "Anna")
 
 
-def _run(why: str, *arguments: str) -> None:
+def _run(command: Any, why: str, *arguments: str) -> None:
     """Print a command and what it answers."""
-    from gramian.cli.run import run
-
     print(f"\n{why}\n$ gramian faces {shlex.join(arguments)}", flush=True)
-    code = run(["faces", *arguments])
+    code = run(command, ["faces", *arguments])
     if code > 1 or (code and arguments[0] not in ("identify", "verify")):
         raise GramianError(f"gramian faces {arguments[0]} ended with {code}, so the demonstration ends here.")
-
-
-def _require_own(folder: Path) -> None:
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
-        raise FileError(f"{folder} is not empty: files in it might be overwritten. Name a new folder.")
 
 
 def _clear(folder: Path) -> None:
@@ -92,7 +96,7 @@ def _draw(folder: Path) -> None:
     faces = drawn_faces(TRAINED + 1, PICTURES + 1, size=SIZE, seed=SEED)
     by_person = faces.pictures.reshape(TRAINED + 1, PICTURES + 1, *faces.pictures.shape[1:])
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).write_text("Everything beside this file was drawn and computed by: gramian faces demo\n")
+    (folder / MARK).write_text("Everything beside this file was drawn and computed by: gramian demo\n")
     for number in range(TRAINED):
         name = NAMES[number] if number < len(NAMES) else f"person {number + 1}"
         for place in range(PICTURES):
@@ -106,7 +110,31 @@ def _draw(folder: Path) -> None:
 
 
 def _save(pixels: Any, path: Path) -> None:
-    from gramian.plots.pictures import Picture
+    from gramian.plots.pixels import Picture
 
     path.parent.mkdir(parents=True, exist_ok=True)
     Picture(pixels).save(path)
+
+
+def write_examples(folder: Path) -> list[str]:
+    """Write faces.npz and pictures in faces/, for the examples of the documentation.
+
+    Returns
+    -------
+    list of str
+        Remarks for the person who asked.
+    """
+    import numpy as np
+
+    from gramian.faces.drawing import drawn_faces
+    from gramian.store import atomic_write
+
+    faces = drawn_faces(EXAMPLE_PEOPLE, EXAMPLE_PICTURES, size=EXAMPLE_SIZE, seed=EXAMPLE_SEED)
+    with atomic_write(folder / "faces.npz") as file:
+        np.savez_compressed(file, X=faces.pictures, y=np.array(faces.people))
+    try:
+        for name, pixels in zip(faces.names, faces.pictures, strict=True):
+            _save(pixels, folder / "faces" / name)
+    except MissingExtraError as error:
+        return [f"No pictures were written to {folder / 'faces'}. {error}"]
+    return []

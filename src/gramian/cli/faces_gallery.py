@@ -22,11 +22,10 @@ from gramian.cli.faces_options import (
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, argument, asked, option, spread, switch
+from gramian.cli.options import JsonFlag, argument, flag, option, spread, typer_option
 from gramian.cli.outputs import answer, check_file
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
-from gramian.faces.names import person_name
 
 SHOWN = 3
 Skipped = tuple[str, str]
@@ -35,16 +34,16 @@ Skipped = tuple[str, str]
 @spread
 def enroll(
     model: FacesModel,
-    gallery: Annotated[str, argument("GALLERY", "The file of people; made if it is not there.")],
+    gallery: Annotated[str, argument("GALLERY", "The file of people; created if it does not exist.")],
     pictures: Pictures,
-    person: str | None = asked("NAME", "Who is on the pictures. [the names of folders in a folder]"),
-    keep_pictures: bool = switch("Store the pictures too, not only their vectors and hashes."),
+    person: str | None = option("NAME", "The person on the pictures. [the names of folders in a folder]"),
+    keep_pictures: bool = flag("Store the picture files too, not only their vectors and hashes."),
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Add people to a gallery.
 
-    Nothing is fitted again. All pictures are added, or none.
+    The model is not fitted again. Either all pictures are added, or none.
     """
     from gramian.faces.gallery import Gallery, enroll_into
     from gramian.rows.files import locate
@@ -61,7 +60,7 @@ def enroll(
             locate(picture)
     given, skipped = _read_arguments(pictures, space, strict=strict, keep_files=keep_pictures)
     if not given:
-        raise DataError("No picture given can be used, so nobody is enrolled.")
+        raise DataError("None of the pictures can be used, so nobody was enrolled.")
     people = [who for one in given for who in _people(one, name)]
     with progress("projecting"):
         vectors, strange = _projected(given, space)
@@ -83,6 +82,8 @@ def enroll(
 
 def _named(person: str) -> str:
     """Return the name that was given to a command, which is at fault where it is none."""
+    from gramian.faces.names import person_name
+
     try:
         return person_name(person)
     except DataError as error:
@@ -96,14 +97,14 @@ def _people(given: ReadPictures, person: str | None) -> list[str]:
         if folders is None:
             first = faces.names[0] if isinstance(given.source, list) else given.source
             raise ParameterError(
-                f"{shown(first)}: who is it? Give --person NAME, or a folder that has a folder for each "
-                "person."
+                f"{shown(first)}: the person is not known. Give --person NAME, or a folder with one folder "
+                "for each person."
             )
         return list(folders)
     if folders is not None and len(set(folders)) > 1:
         raise ParameterError(
-            f"{shown(given.source)} has folders of {len(set(folders)):,} people, and all of them would "
-            f"become {person}. Leave --person out, or name one folder of it."
+            f"{shown(given.source)} has folders of {len(set(folders)):,} people, but --person names one. "
+            "Leave --person out, or name one of the folders."
         )
     return [person] * len(faces)
 
@@ -120,8 +121,8 @@ def _projected(given: list[ReadPictures], space: Any) -> tuple[Any, list[str]]:
     if strange:
         names = ", ".join(shown(name) for name in strange[:SHOWN]) + (", ..." if len(strange) > SHOWN else "")
         say(
-            "gramian: warning: enrolled, although they look like no face to the model: "
-            f"{len(strange)} of {counted(len(vectors), 'picture')}, {names}. Look at them."
+            f"gramian: warning: {len(strange)} of {counted(len(vectors), 'enrolled picture')} not recognised "
+            f"as a face: {names}. Check them."
         )
     return vectors, strange
 
@@ -175,10 +176,10 @@ def _trade(recogniser: Any) -> dict[str, Any]:
 def _trade_lines(recogniser: Any) -> list[str]:
     if recogniser is None:
         return []
-    chosen = "as stored in the gallery"
+    source = "as stored in the gallery"
     if recogniser.far is None:
-        chosen = f"the default with {counted(len(recogniser.people_), 'person', 'people')}"
-    return ["", f"{recogniser.calibration_} identify takes {recogniser.far_:g}, {chosen}; --far another."]
+        source = f"the default for {counted(len(recogniser.people_), 'person', 'people')}"
+    return ["", f"{recogniser.calibration_} identify uses {recogniser.far_:g}, {source}; --far changes it."]
 
 
 # ------------------------------------------------------------------ pictures
@@ -247,9 +248,9 @@ def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -
     if other := faces.stretched():
         first, (w, h) = other[0]
         say(
-            f"gramian: warning: stretched to the proportions of the model's {width}x{height}: {len(other)} "
-            f"of {counted(len(faces), 'picture')}, the first {first} of {w}x{h}. Crop and align them, or the "
-            "answers mean little."
+            f"gramian: warning: {len(other)} of {counted(len(faces), 'picture')} stretched to the model's "
+            f"{width}x{height}, the first {first} of {w}x{h}. Answers are unreliable unless pictures are "
+            "cropped and aligned."
         )
     return ReadPictures(source, faces)
 
@@ -264,15 +265,15 @@ def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
 @spread
 def forget(
     gallery: GalleryFile,
-    person: Annotated[str, option("--person", "NAME", "Whom.")],
+    person: Annotated[str, typer_option("--person", "NAME", "The person to remove.")],
 ) -> None:
-    """Remove every trace of a person from a gallery."""
+    """Remove all data of a person from a gallery."""
     from gramian.faces.gallery import Gallery
 
     name = _named(person)
     with Gallery.open(gallery) as opened, progress("forgetting"):
         removed = opened.forget(name)
-    print(f"{name} is forgotten: {counted(removed, 'picture')} removed from {shown(gallery)}.")
+    print(f"{counted(removed, 'picture')} of {name} removed from {shown(gallery)}.")
 
 
 @spread
@@ -293,7 +294,7 @@ def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
         "people": [asdict(person) for person in people],
     }
     lines = [
-        f"{counted(len(people), 'person', 'people')}, {counted(pictures, 'picture')}; made "
+        f"{counted(len(people), 'person', 'people')}, {counted(pictures, 'picture')}; created "
         f"{_shown_time(opened.created)} with the model {opened.fingerprint[:12]}, "
         f"{opened.n_components:,} components."
     ]
@@ -318,11 +319,11 @@ def _shown_time(text: str) -> str:
 def identify(
     model: FacesModel, gallery: GalleryFile, pictures: Pictures, far: Far = None, as_json: JsonFlag = False
 ) -> None:
-    """Say who is on pictures.
+    """Identify the person on each picture.
 
-    A person of the gallery, an unknown person, or not a face. Exits with 0 when every picture was answered
-    with a person, with 1 when one was not. There is no liveness check: a photograph held before the
-    camera is as good as its owner.
+    The answer is a person of the gallery, an unknown person, or not a face. Exits with 0 when a person was
+    recognised on every picture, otherwise with 1. There is no liveness check: a photograph of a person is
+    accepted like the person.
     """
     _answer(model, gallery, pictures, None, far, as_json)
 
@@ -332,14 +333,14 @@ def verify(
     model: FacesModel,
     gallery: GalleryFile,
     pictures: Pictures,
-    person: Annotated[str, option("--person", "NAME", "Who it is said to be.")],
+    person: Annotated[str, typer_option("--person", "NAME", "The claimed person.")],
     far: Far = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say whether pictures show a certain person.
+    """Verify that pictures show a given person.
 
-    Exits with 0 when every picture does, with 1 when one does not. There is no liveness check: a photograph
-    held before the camera is as good as its owner.
+    Exits with 0 when every picture does, otherwise with 1. There is no liveness check: a photograph of a
+    person is accepted like the person.
     """
     _answer(model, gallery, pictures, person, far, as_json)
 
@@ -352,7 +353,7 @@ def _answer(
     far: float | None,
     as_json: bool,
 ) -> None:
-    """Print what is answered; end with 1 where a picture was not answered with a person."""
+    """Print the answers; exit with 1 where no person was recognised on a picture."""
     from gramian.faces import recognition
     from gramian.faces.gallery import Gallery
     from gramian.report.facts import calibration_facts
@@ -396,18 +397,17 @@ def _padded(names: Iterable[str]) -> list[str]:
 
 
 def _calibration_lines(facts: dict[str, Any], person: str | None) -> list[str]:
-    whom = "strangers are predicted to get a name"
+    accepted = "of strangers' pictures are accepted"
     if person is not None:
-        whom = f"other people are predicted to be taken for {person}"
+        accepted = f"of other people's pictures are accepted as {person}"
     rejected = facts["predicted_false_reject"]
-    own = "how many of one's own are refused is not known"
-    if rejected is not None:
-        own = f"{100 * rejected:.3g} % of new pictures of people enrolled to be refused"
+    own = "an unknown share" if rejected is None else f"{100 * rejected:.3g} %"
+    default = " (the default for so many people)" if facts["far_asked"] is None else ""
     many = counted(facts["people"], "person", "people")
-    chosen = " (the default with so many people)" if facts["far_asked"] is None else ""
     first = (
-        f"{many} enrolled; at far {facts['far']:g}{chosen} a similarity score of {facts['threshold']:.3g} is "
-        "needed. "
-        f"By that {100 * facts['predicted_false_accept']:.3g} % of the pictures of {whom}, and {own}."
+        f"{many} enrolled; false accept rate {facts['far']:g}{default}; "
+        f"similarity threshold {facts['threshold']:.3g}. Predicted: "
+        f"{100 * facts['predicted_false_accept']:.3g} % {accepted}, {own} of new pictures of enrolled people "
+        "are rejected."
     )
     return [first, *facts["notes"]]

@@ -1,4 +1,4 @@
-"""The commands that learn and show faces: ``faces fit``, ``show`` and ``reconstruct``."""
+"""The commands ``faces fit``, ``show`` and ``reconstruct``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gramian.cli.faces_options import (
     read_pictures,
 )
 from gramian.cli.models import read_components, read_counts
-from gramian.cli.options import JsonFlag, Seed, argument, asked, out, spread
+from gramian.cli.options import JsonFlag, Seed, argument, option, out, spread
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -30,20 +30,20 @@ def fit(
     data: FacesData,
     out: Annotated[str, out("FILE", "The model, FILE.gramian.")],
     reading: FacesReading,
-    components: str = asked("K", "A number such as 300, or the explained variance ratio. [0.95]", "0.95"),
-    kernel: str | None = asked("KERNEL", "Kernel PCA, such as rbf. PCA without it."),
-    light: str = asked(
-        "HOW", "Treatment against differences of light: none, log, equalise or dog. [none]", "none"
+    components: str = option(
+        "K", "Number of components such as 300, or explained variance ratio. [0.95]", "0.95"
     ),
+    kernel: str | None = option("KERNEL", "Kernel for kernel PCA, such as rbf. [PCA]"),
+    light: str = option("HOW", "Illumination correction: none, log, equalise or dog. [none]", "none"),
     shift: Shift = 0.0,
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Learn components from pictures of faces.
+    """Fit a model of faces to pictures.
 
-    Colour becomes grey by ITU-R 601-2 luma, and pictures are turned upright as their camera recorded it. Bad
-    pictures are reported and skipped. How far new pictures of faces are from the model is measured on
-    pictures held out from fitting; what is farther than 99 % of them will not be called a face.
+    Colour is converted to grey by ITU-R 601-2 luma, and pictures are rotated as their camera recorded. Bad
+    pictures are reported and skipped. The limit of what is recognised as a face comes from held-out pictures:
+    99 % of them are within it.
     """
     from gramian.faces.space import FaceSpace
 
@@ -64,7 +64,7 @@ def fit(
 def show(
     model: FacesModel,
     out: Annotated[str, out("FILE", "A .png file.")],
-    components: int | None = asked("K", "How many components. [23]"),
+    components: int | None = option("K", "Number of components. [23]"),
 ) -> None:
     """Draw the mean face and the first components."""
     from gramian.plots.images import face_sheet
@@ -85,15 +85,15 @@ def reconstruct(
     model: FacesModel,
     picture: Annotated[str, argument("PICTURE", "A picture file.")],
     out: Annotated[str, out("FILE", "A .png file.")],
-    counts: str | None = asked(
+    counts: str | None = option(
         "R,R,..", "Numbers of components. [25,50,100,.. and all]", None, "-r", "--components"
     ),
     as_json: JsonFlag = False,
 ) -> None:
-    """Rebuild a picture from ever more components.
+    """Reconstruct a picture from increasing numbers of components.
 
-    Draws the original and what comes back, and prints the errors: |x - x~| / |x - mean|, and the root of the
-    mean square error in grey values.
+    Draws the original and the reconstructions, and prints the relative error |x - x~| / |x - mean| and the
+    root mean square error in grey values.
     """
     from gramian.plots.images import strip
 
@@ -106,14 +106,14 @@ def reconstruct(
     height, width = space.picture_shape_
     faces = read_pictures(picture, size=(width, height), strict=True)
     if len(faces) != 1:
-        raise ParameterError(f"{shown(picture)} holds {len(faces):,} pictures. Name one picture.")
-    with progress("rebuilding"):
+        raise ParameterError(f"{shown(picture)} contains {len(faces):,} pictures. Name one.")
+    with progress("reconstructing"):
         found = _rebuilt(space, faces, wanted)
     captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(wanted, found["relative"], strict=True))]
     strip([found["original"]], [found["pictures"]], [captions]).save(out)
     rows = zip(wanted, found["relative"], found["rmse"], strict=True)
     lines = [
-        f"{faces.names[0]}, rebuilt by {shown(model)}\n",
+        f"{faces.names[0]}, reconstructed by {shown(model)}\n",
         f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}",
         *(f"{r:>10}{relative:>17.4f}{rmse:>24.3f}" for r, relative, rmse in rows),
         f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {shown(out)}",
@@ -170,7 +170,7 @@ def _rebuilt_facts(found: Any, counts: list[int], faces: Any, out: str, space: A
 
 def _check_suffix(out: str, suffix: str, what: str) -> None:
     if Path(out).suffix.lower() != suffix:
-        raise ParameterError(f"-o {shown(out)}: {what} is written to a {suffix} file. Name one.")
+        raise ParameterError(f"-o {shown(out)}: {what} is written to a {suffix} file.")
 
 
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _fit_lines(model: Any, faces: Any, out: str) -> list[str]:
     share = "" if shares is None else f": {100 * float(shares.sum()):.1f} % of the variance"
     *notes, measured = (note[0].upper() + note[1:] for note in model.notes_)
     if model.face_scores_.size:
-        measured += f": {100 * model.face_keep_:g} % of them score at most {model.face_threshold_:.4f}"
+        measured += f": {100 * model.face_keep_:g} % have a distance of at most {model.face_threshold_:.4f}"
     return [
         f"{len(faces):,} pictures{of}, {width}x{height}{bad}; light: {model.light}.",
         f"{counted(model.n_components_, 'component')}{share}.",
@@ -218,5 +218,5 @@ def _fit_lines(model: Any, faces: Any, out: str) -> list[str]:
         "",
         str(model.certificate_),
         "",
-        f"Written: {shown(out)}. It is made of the pictures and can show them: keep it like them.",
+        f"Written: {shown(out)}. It can reproduce the pictures, so protect it like them.",
     ]

@@ -1,4 +1,4 @@
-"""What several commands of ``gramian faces`` share: arguments, options, and how they read pictures."""
+"""Arguments, options and reading of pictures for the commands of ``gramian faces``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from gramian.checks import shown
 from gramian.cli.inputs import read_model
-from gramian.cli.options import argument, asked, option
+from gramian.cli.options import argument, option, typer_option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 
@@ -29,25 +29,25 @@ Pictures = Annotated[
 ]
 Far = Annotated[
     float | None,
-    option(
+    typer_option(
         "--far",
         "SHARE",
-        "Share of strangers that may be taken for someone. [as stored in the gallery, or what its people can "
-        "show]",
+        "False accept rate: share of strangers that may be accepted. [as stored in the gallery, or the "
+        "smallest rate that its people can show]",
     ),
 ]
 Shift = Annotated[
     float,
-    option(
+    typer_option(
         "--shift",
         "SHARE",
-        "Fit also on pictures moved by this share of their width, for bad alignment: 0.04. [0]",
+        "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04. [0]",
     ),
 ]
 
 
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse a bad picture instead of reporting and skipping it.")
+    bool, typer.Option("--strict", help="Stop at a bad picture instead of reporting and skipping it.")
 ]
 
 
@@ -55,7 +55,7 @@ Strict = Annotated[
 class FacesReading:
     """How pictures of faces are read."""
 
-    size: str | None = asked("WxH", "Resize pictures to this size.")
+    size: str | None = option("WxH", "Resize pictures to this size.")
     strict: Strict = False
 
 
@@ -75,14 +75,14 @@ def open_model(model: str) -> Any:
     found = read_model(model)
     if not isinstance(found, FaceSpace):
         raise ParameterError(
-            f"{shown(model)} holds a {type(found).__name__}, which is no model of faces. Make one with: "
+            f"{shown(model)} holds a {type(found).__name__}, not a model of faces. Fit one with: "
             "gramian faces fit DIR -o faces.gramian"
         )
     return found
 
 
 def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:
-    """Read pictures of faces, and say on standard error what was skipped and decided.
+    """Read pictures of faces, and report skipped pictures and notes on standard error.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, asked, flag, switch
+from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, flag, option, spelled
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
@@ -20,16 +20,16 @@ FORMATS = ("csv", "parquet")
 
 @dataclass(frozen=True)
 class Writing:
-    """What is written into a folder of results, and kept on the way."""
+    """Options of a folder of results, and of checkpoints."""
 
-    loadings: str | None = asked("KIND", "unit vectors, or correlation of columns with scores. [unit]")
-    format: str | None = asked("KIND", "Tables as csv or parquet. [csv]")
-    checkpoint: str | None = asked(
+    loadings: str | None = option("KIND", "unit vectors, or correlation of columns with scores. [unit]")
+    format: str | None = option("KIND", "Tables as csv or parquet. [csv]")
+    checkpoint: str | None = option(
         "FOLDER",
-        "Keep here once a minute what passes over a file, or a kernel matrix, find. After a crash the "
-        "same command goes on; the folder goes when results are written. [nothing is kept]",
+        "Save progress here once a minute, on data in a file or for kernel PCA. After a crash the same "
+        "command continues; it removes the folder once results are written. [none]",
     )
-    report: bool = switch("Write also report.html, one page for a browser, into the folder.")
+    report: bool = flag("Also write report.html, one page for a browser, into the folder.")
 
 
 PLAINLY = Writing()
@@ -39,7 +39,7 @@ def fit(
     data: Data,
     reading: Reading,
     model: Model,
-    out: str | None = asked(
+    out: str | None = option(
         "PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"
     ),
     writing: Writing = PLAINLY,
@@ -48,9 +48,9 @@ def fit(
 ) -> None:
     """Find components; write model, tables, pictures.
 
-    The folder has a page, summary.md, that explains all: what was computed, by which route and why, and what
-    is guaranteed. Results of an earlier fit in it are replaced; other files stay. Without -o the components,
-    the plan and the certificate are printed, and nothing is written.
+    The folder gets a summary.md that explains what was computed, which route was taken and why, and which
+    error bounds hold. Results of an earlier fit in it are replaced; other files stay. Without -o the command
+    prints components, plan and certificate, and writes nothing.
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.results import check_folder, own_files, write_results
@@ -95,9 +95,9 @@ def fit(
 def plan(
     data: Data, reading: Reading, model: Model, engine: Engine = HERE, as_json: JsonFlag = False
 ) -> None:
-    """Say how fit would compute, and why.
+    """Show which route fit would take, and why.
 
-    The data is read where it fits into memory, nothing is computed.
+    Nothing is computed; data that fits into memory is read.
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.facts import data_facts, plan_facts
@@ -115,7 +115,7 @@ def fit_table(
     writing: Writing = PLAINLY,
     scores: bool = True,
 ) -> Any:
-    """Fit a model to a table; of a table in a file scores are found when they are written.
+    """Fit a model to a table; scores of a table in a file are computed when they are written.
 
     Returns
     -------
@@ -123,12 +123,11 @@ def fit_table(
     """
     import numpy as np
 
-    from gramian.report.pieces import is_stored
     from gramian.report.summary import Fitted
 
     start = time.perf_counter()
     given = {} if writing.checkpoint is None else {"checkpoint": writing.checkpoint}
-    now = scores and not is_stored(table)
+    now = scores and table.in_memory
     with progress("computing"):
         mapped = model.fit_transform(table, **given) if now else np.empty((0, 0))
         fitted = model if now else model.fit(table, **given)
@@ -139,17 +138,15 @@ def fit_table(
 
 def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
     if writing.report and not to_folder:
-        raise ParameterError(
-            "--report goes into a folder of results. Name one with -o, or see gramian report."
-        )
+        raise ParameterError("--report needs a folder of results. Name one with -o, or see gramian report.")
     for name, allowed in (("loadings", LOADINGS), ("format", FORMATS)):
         if (value := getattr(writing, name)) is not None:
-            check_choice(flag(name), value, allowed)
+            check_choice(spelled(name), value, allowed)
             if not to_folder:
-                raise ParameterError(f"{flag(name)} is about tables in a folder. Name one with -o.")
+                raise ParameterError(f"{spelled(name)} needs a folder of results. Name one with -o.")
     if writing.loadings is not None and options.kernel is not None:
         raise ParameterError(
-            "--loadings belongs to PCA: components of kernel PCA have no loadings. Leave it out."
+            "--loadings applies only to PCA: components of kernel PCA have no loadings. Leave it out."
         )
     if writing.loadings == "correlation" and options.no_center:
         raise ParameterError("--loadings correlation needs centred data. Leave out --no-center.")
@@ -168,7 +165,7 @@ def _report(fitted: Any, files: list[str], as_json: bool) -> None:
         "files": files,
         "versions": versions(),
     }
-    others = f", and {len(files) - 1} other files beside it" if len(files) > 1 else ""
+    others = f" and {len(files) - 1} other files" if len(files) > 1 else ""
     written = ["", f"Written: {files[-1]}{others}"] if files else []
     lines = [headline(fitted.model), "", *model_lines(fitted.model), *written]
     answer(as_json, facts, "\n".join(lines))

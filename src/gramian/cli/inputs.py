@@ -50,7 +50,6 @@ def read_table(
         If all of it is needed, and memory is too small.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.report.pieces import is_stored
     from gramian.rows.scan import scan
 
     if engine.engine is not None:
@@ -65,7 +64,7 @@ def read_table(
             table = asked.open(working, expected, in_place=in_place)
         else:
             table = in_chunks(asked, expected)
-    if limit is None and engine.engine is None and is_stored(table):
+    if limit is None and engine.engine is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
             f"{data} has {amount(size)}, and this command needs all of it in memory, of which "
@@ -108,9 +107,8 @@ def refuse_folder(table: Any, out: str) -> None:
     ------
     ParameterError
     """
-    from gramian.report.pieces import is_stored
 
-    if is_stored(table):
+    if not table.in_memory:
         raise ParameterError(
             f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet, .npy or .zarr "
             f"file for the result instead of the folder {out}, or take part of it with --rows."

@@ -6,7 +6,7 @@ import typer
 
 from gramian.checks import check_number
 from gramian.cli.inputs import read_table
-from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, asked, help_alone, spread
+from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, help_alone, option, spread
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -19,7 +19,7 @@ kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_except
 
 @kernels.callback(invoke_without_command=True)
 def kernels_group(context: typer.Context) -> None:
-    """List kernels, or test whether one is valid.
+    """List kernels, or check one for positive semidefiniteness.
 
     A function is a kernel if it is symmetric and none of its Gram matrices has a negative eigenvalue.
     """
@@ -31,7 +31,7 @@ def kernels_group(context: typer.Context) -> None:
 def kernels_table() -> None:
     """List all kernels with their formulas.
 
-    Their parameters too, and whether they are valid, with the proof.
+    Each comes with its parameters and, if it is positive semidefinite, the proof.
     """
     from gramian.kernels import table
 
@@ -52,23 +52,23 @@ def kernels_audit(
         str | None,
         argument(
             "DATA",
-            "Rows to test, in any form that fit reads. Without them, counter-examples are searched for.",
+            "Rows to test, in any format that fit reads. Without them, search for a counterexample.",
         ),
     ] = None,
     reading: Reading,
-    features: int | None = asked("D", "Search among points of D features. [1, 2 and 3]"),
-    value_tol: float | None = asked(
-        "NUMBER", "How far values of a precomputed matrix may be off, relative to the largest. [1e-10]"
+    features: int | None = option("D", "Search among points of D features. [1, 2 and 3]"),
+    value_tol: float | None = option(
+        "NUMBER", "Error of a precomputed matrix's entries, relative to the largest. [1e-10]"
     ),
     seed: Seed = 0,
-    time_limit: float | None = asked(
-        "SECONDS", f"End the search after so long, and report what it tried. [{TIME_LIMIT:g}]"
+    time_limit: float | None = option(
+        "SECONDS", f"Stop the search after this time, and report it. [{TIME_LIMIT:g}]"
     ),
     as_json: JsonFlag = False,
 ) -> None:
-    """Say whether a function is a kernel, with proof or counter-example.
+    """Check a function for positive semidefiniteness: proof or counterexample.
 
-    Exits with 1 when it is none.
+    The exit code is 1 for a function that is not a kernel.
     """
     from gramian.kernels import kernel_from_name
     from gramian.kernels.auditing import audit
@@ -77,10 +77,10 @@ def kernels_audit(
     if time_limit is not None:
         check_number("--time-limit", time_limit, above=0)
         if data is not None:
-            raise ParameterError("--time-limit is about the search without DATA. Leave it out.")
+            raise ParameterError("--time-limit applies only to the search without DATA. Leave it out.")
     given = as_arguments(reading)
     if data is None and given:
-        raise ParameterError(f"{given[0]} is about reading data, and none is given. Name the DATA to test.")
+        raise ParameterError(f"{given[0]} applies only to DATA, and there is none. Name the DATA to test.")
     audited: Any = kernel if kernel == "precomputed" else kernel_from_name(kernel)
     rows = None
     if data is not None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gramian.checks import check_choice
-from gramian.cli.options import Model, flag, only_for
+from gramian.cli.options import Model, only_for, spelled
 from gramian.errors import ParameterError
 
 # Options that are parameters of a kernel whose name stands alone.
@@ -46,7 +46,7 @@ def estimator(options: Model) -> Any:
     }
     for name, choices in allowed.items():
         if (value := getattr(options, name)) is not None:
-            check_choice(flag(name), value, choices)
+            check_choice(spelled(name), value, choices)
     if options.max_rmse is not None:
         check_rmse(options.max_rmse)
     shared: dict[str, Any] = {

@@ -11,34 +11,35 @@ import typer
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
+from gramian.solvers.names import solver_names
 
 
-def option(flag: str, metavar: str, help: str) -> Any:
-    """Declare an option with a value that several commands have; what its default is, the help text says."""
-    return typer.Option(flag, metavar=metavar, help=help, show_default=False)
+def typer_option(name: str, metavar: str, help: str) -> Any:
+    """Declare an option with a value for an annotation; the help text names its default."""
+    return typer.Option(name, metavar=metavar, help=help, show_default=False)
 
 
 def out(metavar: str, help: str) -> Any:
-    """Declare where results go, where that must be said."""
+    """Declare where results go, where the option is required."""
     return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False)
 
 
 def argument(metavar: str, help: str) -> Any:
-    """Declare what is given without the name of an option."""
+    """Declare a positional argument."""
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-def asked(metavar: str, help: str, default: Any = None, *flags: str) -> Any:
-    """Declare an option with a value, of one command or record, that is written as its name is.
+def option(metavar: str, help: str, default: Any = None, *flags: str) -> Any:
+    """Declare an option with a value, spelled like the name of its parameter or field.
 
-    The result stands where the default does; :func:`spread` makes an option of it.
+    It stands in place of the default; :func:`spread` turns it into an option.
     """
     declared = {"metavar": metavar, "help": help, "flags": flags, "show_default": False}
     return field(default=default, metadata=declared)
 
 
-def switch(help: str) -> Any:
-    """Declare an option without a value, as :func:`asked` does."""
+def flag(help: str) -> Any:
+    """Declare an option without a value, as :func:`option` does."""
     return field(default=False, metadata={"help": help, "flags": ()})
 
 
@@ -60,7 +61,7 @@ Seed = Annotated[
     typer.Option(
         "--seed",
         metavar="NUMBER",
-        help="Start of the random numbers. [0]",
+        help="Seed of the random numbers. [0]",
         show_default=False,
         callback=lambda value: check_seed("--seed", value),
     ),
@@ -68,32 +69,34 @@ Seed = Annotated[
 Text = str | None
 Device = Annotated[
     Text,
-    option("--device", "NAME", "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]"),
+    typer_option(
+        "--device", "NAME", "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]"
+    ),
 ]
 MemoryLimit = Annotated[
     Text,
-    option(
+    typer_option(
         "--memory-limit",
         "BYTES",
-        "Working memory, such as 4GB: a larger table is read piece by piece. [80 % of the machine's]",
+        "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Which part of the data is read, and how."""
+    """Options of reading: which part of the data, and how."""
 
-    rows: Text = asked("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
-    columns: Text = asked("A,B,..", "Columns to use, by name or position; @FILE lists them, one a line.")
-    drop: Text = asked("A,B,..", "Columns to leave out; also @FILE.")
-    id: Text = asked("COLUMN", "Column that names the rows.")
-    label: Text = asked("COLUMN", "Column to set aside as labels; may hold text. With --transpose, the row.")
-    labels_from: Text = asked("FILE[:COLUMN]", "Labels from another file, by row names or order.")
-    transpose: bool = switch("Swap rows and columns, as for genes x samples.")
-    missing: Text = asked("HOW", "Missing values: mean, drop-rows or drop-columns.")
-    size: Text = asked("WxH", "Resize pictures to this size.")
-    na_values: Text = asked("A,B,..", "What else stands for a missing value in text, such as -.")
+    rows: Text = option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
+    columns: Text = option("A,B,..", "Columns to use, by name or position; @FILE lists them, one a line.")
+    drop: Text = option("A,B,..", "Columns to leave out; also @FILE.")
+    id: Text = option("COLUMN", "Column that names the rows.")
+    label: Text = option("COLUMN", "Column of labels, numbers or text; with --transpose a row.")
+    labels_from: Text = option("FILE[:COLUMN]", "Labels from another file, by row names or order.")
+    transpose: bool = flag("Swap rows and columns, as for genes x samples.")
+    missing: Text = option("HOW", "Missing values: mean, drop-rows or drop-columns.")
+    size: Text = option("WxH", "Resize pictures to this size.")
+    na_values: Text = option("A,B,..", "Further marks of missing values in text, such as -.")
 
     @property
     def labelled(self) -> bool:
@@ -109,64 +112,69 @@ class Reading:
         return [data, *lists, self.labels_from, file.removesuffix(":")]
 
 
+def _solvers(estimator: str, approximate: bool = False) -> str:
+    return (" or " if approximate else ", ").join(solver_names(estimator, approximate))
+
+
 @dataclass(frozen=True)
 class Model:
-    """What is computed: the parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
+    """Parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
 
-    kernel: Text = asked(
+    kernel: Text = option(
         "KERNEL",
         "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
         "see gramian kernels table. PCA without it.",
     )
-    components: Text = asked(
+    components: Text = option(
         "K",
         "A number such as 10, an explained variance ratio such as 0.95, or a rule: parallel, cv, "
         "and for PCA mle, sign-flip, gavish-donoho. [all]",
     )
-    max_rmse: float | None = asked(
-        "NUMBER", "PCA: as many components as keep the root-mean-square error of an entry at or below this."
+    max_rmse: float | None = option(
+        "NUMBER", "PCA: the fewest components whose root-mean-square error of an entry is at most this."
     )
-    gamma: Text = asked(
+    gamma: Text = option(
         "NUMBER",
         "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
         "median: by the median distance of rows. [1 / columns; 1 for chi2]",
     )
-    degree: int | None = asked("NUMBER", "Power of poly. [3]")
-    coef0: float | None = asked("NUMBER", "Constant of poly and sigmoid. [1]")
-    no_center: bool = switch("Do not subtract the mean.")
-    scale: Text = asked("HOW", "PCA: unit (variance 1), pareto or genotype. [as they are]")
-    whiten: bool = switch("PCA: scores of variance 1.")
-    ddof: int | None = asked("NUMBER", "PCA: variances divide by rows - ddof. [1]")
-    solver: Text = asked(
+    degree: int | None = option("NUMBER", "Power of poly. [3]")
+    coef0: float | None = option("NUMBER", "Constant of poly and sigmoid. [1]")
+    no_center: bool = flag("Do not subtract the mean.")
+    scale: Text = option("HOW", "PCA: unit (variance 1), pareto or genotype. [as they are]")
+    whiten: bool = flag("PCA: scores of variance 1.")
+    ddof: int | None = option("NUMBER", "PCA: variances divide by rows - ddof. [1]")
+    solver: Text = option(
         "NAME",
-        "PCA: full, covariance, gram, krylov; kernel PCA: dense, krylov. For many columns of PCA "
-        "frequent-directions, for many rows of kernel PCA nystroem or random-features, which "
-        "approximate. [auto]",
+        f"PCA: {_solvers('PCA')}; kernel PCA: {_solvers('KernelPCA')}. Approximate: {_solvers('PCA', True)} "
+        f"for a PCA of many columns, {_solvers('KernelPCA', True)} for a kernel PCA of many rows. [auto]",
     )
-    landmarks: int | None = asked("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
-    landmark_rule: Text = asked("HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]")
-    tol: float | None = asked(
+    landmarks: int | None = option("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
+    landmark_rule: Text = option("HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]")
+    tol: float | None = option(
         "NUMBER", "Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]"
     )
     seed: Seed = 0
-    memory_limit: Text = asked(
-        "BYTES", "Working memory, such as 4GB; the data and the results come on top. [80 % of the machine's]"
+    memory_limit: Text = option(
+        "BYTES", "Working memory, such as 4GB, without data and results. [80 % of the machine's]"
     )
     device: Device = None
-    repair: Text = asked("HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]")
-    preimage: Text = asked("HOW", "Kernel PCA, the way back: fixed-point, gradient or ridge. [by the kernel]")
+    repair: Text = option("HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]")
+    preimage: Text = option(
+        "HOW", "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]"
+    )
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Who computes: this process, or Dask."""
+    """Where to compute: in this process, or with Dask."""
 
-    engine: Text = asked("NAME", "dask: work on a .zarr or .parquet in chunks, by the threads of Dask.")
-    scheduler: Text = asked("ADDRESS", "Have --engine dask use this cluster: tcp://HOST:8786.")
+    engine: Text = option("NAME", "dask: process a .zarr or .parquet in chunks, on threads of Dask.")
+    scheduler: Text = option("ADDRESS", "Cluster of --engine dask: tcp://HOST:8786.")
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Have what is computed inside computed so.
+        """Compute there what runs inside.
 
         Raises
         ------
@@ -185,9 +193,9 @@ class Engine:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of its record parameters as options of their own.
+    """Turn the fields of a command's record parameters into options.
 
-    The command is called with the records, made of what was given.
+    The command is called with the records.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -217,26 +225,26 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
     """Return a parameter as typer reads it."""
     if isinstance(default, Field):
         declared = dict(default.metadata)
-        flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (flag(name),))
+        flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (spelled(name),))
         kind = Annotated[kind, typer.Option(*flags, **declared)] if declared else kind
         default = default.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def help_alone(context: typer.Context) -> None:
-    """Answer a group of commands that was called without one."""
+    """Print the help of a group of commands that was called without a command."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
 
 
-def flag(name: str) -> str:
+def spelled(name: str) -> str:
     """Return how an option is written."""
     return f"--{name.replace('_', '-')}"
 
 
 def only_for(what: str, options: Any, *names: str) -> None:
-    """Refuse options that were given and belong to something else: they would be ignored.
+    """Raise an error for options that would be ignored.
 
     Raises
     ------
@@ -244,7 +252,7 @@ def only_for(what: str, options: Any, *names: str) -> None:
     """
     for name in names:
         if getattr(options, name) is not None and getattr(options, name) is not False:
-            raise ParameterError(f"{flag(name)} belongs to {what}. Leave it out, or ask for that.")
+            raise ParameterError(f"{spelled(name)} applies only to {what}. Leave it out.")
 
 
 def as_arguments(*records: Any) -> list[str]:
@@ -260,5 +268,5 @@ def as_arguments(*records: Any) -> list[str]:
         for one in fields(options):
             value = getattr(options, one.name)
             if value != one.default:
-                arguments += [flag(one.name)] if value is True else [flag(one.name), str(value)]
+                arguments += [spelled(one.name)] if value is True else [spelled(one.name), str(value)]
     return arguments

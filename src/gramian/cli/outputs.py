@@ -143,11 +143,11 @@ def check_not_input(out: str, *inputs: str, replaced: Sequence[Path] = ()) -> No
     if not read:
         return
     if _identity(out) in read:
-        raise ParameterError(f"-o {out} is what is read. Choose another name for the output.")
+        raise ParameterError(f"-o {out} is an input of this command. Choose another name for the output.")
     inside = {folder for path in replaced for folder in path.parents if folder.is_relative_to(out)}
     for path in (*replaced, *(inside - {Path(out)})):
         if _identity(str(path)) in read:
-            raise ParameterError(f"-o {out} would replace {path}, which is read. Choose another folder.")
+            raise ParameterError(f"-o {out} would replace the input {path}. Choose another folder.")
 
 
 def _identity(name: str) -> tuple[int, int] | None:

@@ -1,6 +1,5 @@
 """What is going on, on standard error: a line that appears after a second, and only at a terminal."""
 
-import logging
 import sys
 import threading
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from gramian.checks import shown
+from gramian.progress import report_to
 
 DELAY = 1.0
 _shown: list["_Line"] = []
@@ -24,14 +24,15 @@ def say(text: str) -> None:
             print(text, file=sys.stderr, flush=True)
 
 
-class _Line(logging.Handler):
-    """One line made of what gramian's loggers say; where they count parts, a bar and the time left."""
+class _Line:
+    """One line made of what work reports; where it counts units, a bar and the time left."""
 
-    def __init__(self, doing: str) -> None:
-        super().__init__()
+    def __init__(self, title: str) -> None:
         self.bar: Any = None
-        self._doing, self._part, self._said = doing, "", ""
-        self._counted, self._done, self._total = "", 0, 0
+        self._title, self._unit_text, self._message = title, "", ""
+        self._unit: str | None = ""
+        self._done, self._total = 0, 0
+        self._lock = threading.RLock()
         self._timer = threading.Timer(DELAY, self._appear)
         self._timer.daemon = True
 
@@ -39,20 +40,20 @@ class _Line(logging.Handler):
         """Let the line appear when work has taken a while."""
         self._timer.start()
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Take note of a message, and of how many parts are done; 0 of 0 is work that is not counted.
+    def update(self, message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
+        """Take note of a message, and of how many units are done.
 
-        What is counted inside of a part that is counted itself is only said.
+        What is counted inside of a unit that is counted itself is only a message.
         """
-        counted, done, total = getattr(record, "parts", (None, 0, 0))
-        if counted == self._counted or (counted is not None and self._done == self._total):
-            if self.bar is not None and counted != self._counted:
-                self.bar.reset(self.bar.task_ids[0])
-            self._counted, self._done, self._total = counted, done, total
-            self._part, self._said = record.getMessage(), ""
-        else:
-            self._said = record.getMessage()
-        self._draw()
+        with self._lock:
+            if unit == self._unit or (unit is not None and self._done == self._total):
+                if self.bar is not None and unit != self._unit:
+                    self.bar.reset(self.bar.task_ids[0])
+                self._unit, self._done, self._total = unit, done, total
+                self._unit_text, self._message = message, ""
+            else:
+                self._message = message
+            self._draw()
 
     def stop(self) -> None:
         """Take the line away."""
@@ -71,7 +72,7 @@ class _Line(logging.Handler):
             TimeRemainingColumn,
         )
 
-        with self.lock:  # type: ignore[union-attr]
+        with self._lock:
             text = SpinnerColumn("line"), TextColumn("{task.description}", markup=False)
             self._columns = {
                 False: text,
@@ -85,7 +86,7 @@ class _Line(logging.Handler):
     def _draw(self) -> None:
         if self.bar is None:
             return
-        text = shown(f"{self._doing} ... {', '.join(filter(None, (self._part, self._said)))}")
+        text = shown(f"{self._title} ... {', '.join(filter(None, (self._unit_text, self._message)))}")
         self.bar.columns = self._columns[self._total > 0]
         self.bar.update(
             self.bar.task_ids[0], description=text, completed=self._done, total=self._total or None
@@ -93,8 +94,8 @@ class _Line(logging.Handler):
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[None]:
-    """Show what is being done, and what the loggers say about it, once it has taken a second.
+def progress(title: str) -> Iterator[None]:
+    """Show what is being done, and how far it is, once it has taken a second.
 
     Examples
     --------
@@ -104,17 +105,12 @@ def progress(doing: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    line = _Line(doing)
-    logger = logging.getLogger("gramian")
-    level = logger.level
-    logger.addHandler(line)
-    logger.setLevel(logging.DEBUG)
+    line = _Line(title)
     _shown.append(line)
     line.start()
     try:
-        yield
+        with report_to(line):
+            yield
     finally:
         line.stop()
         _shown.remove(line)
-        logger.removeHandler(line)
-        logger.setLevel(level)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.models import LANDMARKS, estimator
-from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, argument, as_arguments, asked
+from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, argument, as_arguments, option
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import GramianError, ParameterError
@@ -22,16 +22,16 @@ def report(
     reading: Reading,
     data: Annotated[
         str | None,
-        argument("DATA", "What it was fitted on, or new rows; read as by transform."),
+        argument("DATA", "Fitted or new rows, read as by transform."),
     ] = None,
-    out: str = asked("FILE", "A .html file. [report.html]", "report.html"),
+    out: str = option("FILE", "A .html file. [report.html]", "report.html"),
     as_json: JsonFlag = False,
 ) -> None:
     """Explain a saved model on one page for a browser.
 
-    What was computed, how and why, what is guaranteed, what every rule for the number of components says,
-    figures, unusual rows, the columns that count, a paragraph for a paper, and what repeats it. The page
-    loads nothing from elsewhere. Without DATA it says what needs the data.
+    The page has the method and its error bounds, what every rule for the number of components says, figures,
+    unusual rows, important columns, a methods paragraph for a paper, and the code that repeats the fit. It
+    loads nothing from elsewhere. Without DATA it lists what needs the data.
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.page import write_report
@@ -51,9 +51,7 @@ def report(
     table = None
     if data is not None:
         if fitted.model_kind.faces:
-            raise ParameterError(
-                "Of faces report needs no DATA. Leave it out; gramian faces evaluate says how well they do."
-            )
+            raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         table = read_new_data(data, reading, fitted, limit=limit)
     same = table is not None and table.values.shape[0] == fitted.n_samples_

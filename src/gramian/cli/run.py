@@ -12,7 +12,6 @@ from typing import Any, TextIO
 import typer
 
 from gramian.checks import shown
-from gramian.cli.app import app
 from gramian.cli.progress import say
 from gramian.errors import (
     FULL,
@@ -33,11 +32,13 @@ DONE, DATA_ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
+def run(command: Any, arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code.
 
     Parameters
     ----------
+    command : Command
+        The parser's own, which knows all subcommands.
     arguments : sequence of str, optional
         By default those of the process.
     """
@@ -48,7 +49,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             with _unwound_by_sigterm() as terminated:
-                code = _invoke(list(sys.argv[1:] if arguments is None else arguments), terminated)
+                code = _invoke(command, list(sys.argv[1:] if arguments is None else arguments), terminated)
             if terminated:
                 code = TERMINATED
             sys.stdout.flush()
@@ -70,8 +71,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return code
 
 
-def _invoke(arguments: list[str], terminated: list[int]) -> int:
-    command = typer.main.get_command(app)
+def _invoke(command: Any, arguments: list[str], terminated: list[int]) -> int:
     try:
         code = command.main(args=arguments, prog_name="gramian", standalone_mode=False)
     except PARSER_ERROR as error:

@@ -8,70 +8,49 @@ from typing import Annotated
 import typer
 
 from gramian.checks import check_integer
-from gramian.cli.options import option
+from gramian.cli.options import flag, option, spread
 from gramian.errors import ParameterError
 
 
+@spread
 def serve(
     sources: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[FILE|MODEL ..]",
-            help="Models, galleries and data that every visitor may use and nobody change.",
+            help="Read-only models, galleries and data, shared with all visitors.",
             show_default=False,
         ),
     ] = None,
-    host: Annotated[
-        str,
-        option("--host", "ADDRESS", "Where to listen; anything but this machine needs a token. [127.0.0.1]"),
-    ] = "127.0.0.1",
-    port: Annotated[int, option("--port", "NUMBER", "0 takes a free one. [8765]")] = 8765,
-    store: Annotated[
-        str | None,
-        option(
-            "--store",
-            "DIR",
-            "Keep models here, for everybody and for the next time: a new or an empty folder, or an earlier "
-            "store. [nothing is kept]",
-        ),
-    ] = None,
-    store_bytes: Annotated[
-        str | None,
-        option("--store-bytes", "SIZE", "The most that models of --store may take, such as 50GB. [10GiB]"),
-    ] = None,
-    token: Annotated[
-        str | None,
-        option(
-            "--token",
-            "TEXT",
-            "What visitors must know, 16 characters or more. GRAMIAN_TOKEN hides it from others. [none]",
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        option("--allow-host", "NAME", "Another name of this machine, as of a proxy; may be repeated."),
-    ] = None,
-    behind_proxy: Annotated[
-        bool,
-        typer.Option(
-            "--behind-proxy",
-            help="An HTTPS proxy is in front, which passes on Host, X-Forwarded-Proto and X-Forwarded-For.",
-        ),
-    ] = False,
-    proxy_address: Annotated[
-        list[str] | None,
-        option("--proxy-address", "ADDRESS", "Where that proxy is; may be repeated. [this machine]"),
-    ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
-    api_only: Annotated[
-        bool, typer.Option("--api-only", help="Serve no page for people; opens no browser.")
-    ] = False,
+    host: str = option(
+        "ADDRESS", "Where to listen; any other machine needs a token. [127.0.0.1]", "127.0.0.1"
+    ),
+    port: int = option("NUMBER", "0 takes a free one. [8765]", 8765),
+    store: str | None = option(
+        "DIR",
+        "Keep models here for everybody and for the next time: an empty folder, or an earlier store. [none]",
+    ),
+    store_bytes: str | None = option("SIZE", "The most that the models of --store may take. [10GiB]"),
+    token: str | None = option(
+        "TEXT", "A secret of at least 16 characters for visitors. GRAMIAN_TOKEN hides it from others. [none]"
+    ),
+    allow_host: list[str] | None = option(
+        "NAME", "Another name of this machine, such as a proxy's; may be repeated."
+    ),
+    behind_proxy: bool = flag(
+        "An HTTPS proxy is in front and passes on Host, X-Forwarded-Proto and X-Forwarded-For."
+    ),
+    proxy_address: list[str] | None = option(
+        "ADDRESS", "Address of that proxy; may be repeated. [this machine]"
+    ),
+    no_open: bool = flag("Open no browser."),
+    api_only: bool = flag("Serve the routes for programs, without the page; opens no browser."),
 ) -> None:
     """Show a page in the browser, and answer other programs over HTTP.
 
-    On the page: upload data or take an example, see the plan, fit, look at the figures. The routes for
-    programs are listed under /docs. Only this machine is answered unless there is a token. Runs until
-    Ctrl-C; standard error has lines of JSON only, one for every request.
+    On the page you upload data or take an example, see the plan, fit, and look at the figures. /docs lists
+    the routes for programs. Without a token only this machine can connect. The server runs until Ctrl-C; its
+    log on standard error has one line of JSON per request.
     """
     from gramian.arrays import parse_bytes
     from gramian.service import Limits, create_app

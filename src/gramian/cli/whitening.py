@@ -7,7 +7,7 @@ from typing import Any
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table, refuse_folder
 from gramian.cli.models import number_or_name, read_components
-from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, asked
+from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option
 from gramian.cli.outputs import TABLES, answer, check_file, check_not_input, check_place, table_target
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -20,16 +20,18 @@ SAMPLED = 1 << 22
 def whiten(
     data: Data,
     reading: Reading,
-    out: str = asked(
+    out: str = option(
         "PATH",
         "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV. "
         "FILE.gramian: the model. [-]",
         "-",
     ),
-    method: str = asked("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca"),
-    components: str | None = asked("K", "Directions to keep, or the explained variance ratio. [all]"),
-    regularization: str | None = asked("HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]"),
-    ddof: int = asked("NUMBER", "Variances divide by rows - ddof. [1]", 1),
+    method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca"),
+    components: str | None = option("K", "Directions to keep, or the explained variance ratio. [all]"),
+    regularization: str | None = option(
+        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]"
+    ),
+    ddof: int = option("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,
     engine: Engine = HERE,
     device: Device = None,
@@ -37,7 +39,7 @@ def whiten(
 ) -> None:
     """Make columns uncorrelated, with variance 1.
 
-    By zca each column stays as close to itself as that allows, and pictures still look like pictures.
+    zca keeps each column as close to the original as possible, so that pictures still look like pictures.
     """
     from gramian.analysis.whitening import METHODS, SHRINKAGE
     from gramian.arrays import memory_limit_bytes
@@ -77,7 +79,7 @@ def whiten(
 
 def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, Any]:
     """Say what is written, "model", a kind of table, or "pictures", and where to; refuse what cannot be."""
-    from gramian.report.pictures import check_picture_folder
+    from gramian.report.picture_folder import check_picture_folder
 
     suffix = Path(out).suffix.lower()
     folder = out.endswith("/") or (Path(out).is_dir() and suffix != ".zarr")
@@ -111,8 +113,8 @@ def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:
     """Write every picture as PNG, on one scale around a middle grey, and a sheet with some originals."""
     import numpy as np
 
-    from gramian.plots.pictures import grey
-    from gramian.report.pictures import write_picture_folder
+    from gramian.plots.pixels import grey
+    from gramian.report.picture_folder import write_picture_folder
 
     sample = whitened.reshape(-1)[:: max(1, whitened.size // SAMPLED)]
     limit = float(np.quantile(np.abs(sample), SHOWN)) or 1.0
@@ -160,7 +162,7 @@ def _regularization_text(model: Any) -> str:
     used = model.regularization_
     if used is None:
         left = model.n_features_in_ - model.rank_
-        return "No regularization" + (f": {left:,} directions left out give 0." if left else ".")
+        return "No regularization" + (f": {left:,} directions without variance give 0." if left else ".")
     if isinstance(model.regularization, str):
         return f"Shrunk by {model.regularization} with intensity {used:.4g}."
     return f"Added to every variance: {used:.6g}."

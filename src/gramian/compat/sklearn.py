@@ -1,8 +1,8 @@
 """scikit-learn's signatures on gramian's computations.
 
-Each class is scikit-learn's own with another way to fit: parameters, attributes, tags and messages are
-inherited. What gramian refuses is handed to scikit-learn, which computes it or says why not in its own words.
-Fitted models also have gramian's ``plan_``, ``attempts_`` and ``certificate_``.
+Each class is scikit-learn's own with another fit: parameters, attributes, tags and messages are inherited.
+Where gramian raises an error, scikit-learn computes or raises its own. Fitted models also have gramian's
+``plan_``, ``attempts_`` and ``certificate_``.
 
 Examples
 --------
@@ -77,9 +77,9 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.PCA`, fitted by :class:`gramian.PCA`.
 
     ``"randomized"`` and ``"arpack"`` iterate until the answer is certified, to the last digits where
-    ``n_oversamples`` asks for as many vectors as there are. Otherwise it has nothing to do, nor have
-    ``copy``, ``iterated_power`` and ``power_iteration_normalizer``: data are never overwritten, and the
-    iteration measures when it is done.
+    ``n_oversamples`` covers all vectors. Otherwise ``n_oversamples`` has no effect, nor have ``copy``,
+    ``iterated_power`` and ``power_iteration_normalizer``: data are never overwritten, and the iteration
+    stops by its own measure.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -151,9 +151,9 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
 class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.IncrementalPCA`, whose batches :class:`gramian.PCA` merges exactly.
 
-    The components are those of all rows that were seen, not an approximation that depends on the batches, for
-    a matrix of ``n_features x n_features`` numbers; where that exceeds GRAMIAN_MEMORY_LIMIT (80 % of the
-    machine's memory), scikit-learn computes. ``copy`` has nothing to do: data are never overwritten.
+    The components are those of all rows, not an approximation that depends on the batches. This takes a
+    matrix of ``n_features x n_features`` numbers; where it exceeds GRAMIAN_MEMORY_LIMIT (80 % of the
+    machine's memory), scikit-learn computes. ``copy`` has no effect: data are never overwritten.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -235,7 +235,7 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
-    other ways back. ``max_iter``, ``iterated_power``, ``copy_X`` and ``n_jobs`` have nothing to do.
+    other methods. ``max_iter``, ``iterated_power``, ``copy_X`` and ``n_jobs`` have no effect.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -307,9 +307,9 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
 class Nystroem(sklearn.kernel_approximation.Nystroem):  # type: ignore[misc]
     """:class:`sklearn.kernel_approximation.Nystroem`, safe where landmarks are equal or nearly dependent.
 
-    The root of their kernel matrix is taken in float64, and directions that are rounding are left out;
+    The root of their kernel matrix is computed in float64, without directions that are rounding errors;
     scikit-learn divides them by 1e-6. The landmarks are scikit-learn's: rows drawn uniformly.
-    :class:`gramian.KernelPCA` with ``solver="nystroem"`` has better ones, and bounds.
+    :class:`gramian.KernelPCA` with ``solver="nystroem"`` has better landmarks, and error bounds.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -338,16 +338,17 @@ def _root_of(normalization: Any) -> tuple[Any, Any, Any]:
 class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]
     """:class:`sklearn.feature_selection.SequentialFeatureSelector`, searched by gramian's.
 
-    Without targets, with routed parameters and for splits that can be read once only it is scikit-learn's own
-    search; for sparse data too, since gramian fits on few columns at a time made dense, and many estimators
-    (neighbours, stochastic gradients, a StandardScaler) do something else with sparse ones.
+    scikit-learn's own search runs without targets, with routed parameters, with ``tol``, and for splits that
+    can be read only once. It also runs for sparse data: gramian makes a few columns at a time dense, and many
+    estimators (neighbours, stochastic gradients, a StandardScaler) treat sparse columns differently.
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Select; X of shape (n_samples, n_features), y of shape (n_samples,)."""
         self._validate_params()
         self.__dict__.pop("history_", None)
-        if params or y is None or sp.issparse(X) or isinstance(self.cv, Iterator):
+        stops_early = self.n_features_to_select == "auto" and self.tol is not None
+        if params or y is None or stops_early or sp.issparse(X) or isinstance(self.cv, Iterator):
             return super().fit(X, y, **params)  # type: ignore[no-any-return]
         try:
             found = self._searched(X, y)
@@ -362,13 +363,9 @@ class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelec
         return self
 
     def _searched(self, X: Any, y: Any) -> gramian.SequentialFeatureSelector | None:
-        d = _num_features(X)
-        asked, tol = self.n_features_to_select, self.tol
-        if asked == "auto":
-            count = d // 2 if tol is None else d - 1
-        else:
-            count = asked if isinstance(asked, int) else int(d * asked)
-        if not 0 < count < d or (tol is not None and tol < 0 and self.direction == "forward"):
+        d, count = _num_features(X), self.n_features_to_select
+        count = d // 2 if count == "auto" else count if isinstance(count, int) else int(d * count)
+        if not 0 < count < d or (self.tol is not None and self.tol < 0 and self.direction == "forward"):
             return None
         search = gramian.SequentialFeatureSelector(
             self.estimator,
@@ -378,22 +375,7 @@ class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelec
             scoring=self.scoring,
             n_jobs=self.n_jobs,
         )
-        return search.fit(X, y) if asked != "auto" or tol is None else _while_better(search, X, y, tol)
-
-
-def _while_better(
-    search: gramian.SequentialFeatureSelector, X: Any, y: Any, tol: float
-) -> gramian.SequentialFeatureSelector | None:
-    """Search step by step until one gains less than ``tol``, as scikit-learn does; scores are kept."""
-    search.set_params(warm_start=True)
-    d, forward = _num_features(X), search.direction == "forward"
-    before, best = -np.inf, None
-    for steps in range(1, d):
-        search.set_params(n_features_to_select=steps if forward else d - steps).fit(X, y)
-        if search.score_ - before < tol:
-            break
-        before, best = search.score_, search.n_features_to_select_
-    return None if best is None else search.set_params(n_features_to_select=best).fit(X, y)
+        return search.fit(X, y)
 
 
 @wraps(classif_of_scikit_learn, assigned=())

@@ -52,8 +52,8 @@ FLOOR = 1e-8
 SINGLE = 1e-2
 COLUMNS = 20
 ROUNDINGS = 10  # of a random feature
-# Seconds of a step beside its numbers; and of choosing pivots, for each row, and for each with each landmark.
-STEP, PIVOT_ROW, PIVOT_VALUE = 1e-3, 8e-7, 1.2e-9
+# Seconds of a step of any size; of choosing pivots: for each row, each row with each landmark, each landmark.
+STEP, PIVOT_ROW, PIVOT_VALUE, PIVOT = 1e-3, 8e-7, 1.2e-9, 7e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,7 +368,7 @@ def feature_costs(
     solver, what = ("random-features", "random features") if rule is None else ("nystroem", "landmarks")
     steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
     if rule is not None:
-        cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE)
+        cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE) + m * PIVOT
         centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
         # Columns of the factor are made when few candidates are accepted: from none of them to nearly all.
         factor = n * m * (4 if single else 8) if rule == "rpcholesky" else 0

@@ -102,7 +102,7 @@ class KernelProblem(Problem):
     def costs(self) -> KernelCosts:
         """What products with the kernel matrix take."""
         n, width = self.rows.shape
-        if self.rows.is_sparse:
+        if self.rows.skips_zeros:
             width = SPARSE_WIDTH + SPARSE_ENTRY * int(self.rows.in_memory().nnz) // n
         elsewhere = None if self.spread is None else self.spread.room
         return KernelCosts((n, width), self.calls, self.given, self.psd, self.single, elsewhere)

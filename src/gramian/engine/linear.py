@@ -80,10 +80,9 @@ class LinearProblem(Problem):
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
-        columns = rows.cuts_columns or rows.is_spread
         # To read once more costs more than products of few columns in float64, which need one pass.
-        quick = quick_double(rows.like) or (rows.is_stored and rows.shape[1] <= FEW_COLUMNS)
-        facts = (rows.is_sparse, rows.speed, columns, rows.share, rows.spread, quick)
+        quick = quick_double(rows.like) or (not rows.free_to_revisit and rows.shape[1] <= FEW_COLUMNS)
+        facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         return TableCosts(rows.shape, rows.dtype, *facts)
 
     @property
@@ -222,7 +221,7 @@ def _rounding_of(vectors: Any, operator: Operator, top: float) -> float:
         # An entry is a sum over the rows, of sparse ones before their means are taken off.
         n = view.rows.shape[0]
         terms = n if unit < 1e-12 else min(n, CONFIDENCE * math.sqrt(n))
-        size = view.gross if view.rows.is_sparse else size
+        size = view.gross if view.implicit else size
     change = terms * unit * size
     return change * (2.0 * math.sqrt(top) + change)
 

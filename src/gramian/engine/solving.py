@@ -17,6 +17,7 @@ from gramian.engine.planning import Ranked, Schedule, schedule
 from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
+from gramian.progress import note, report
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
 from gramian.rows.device import memory_told
 from gramian.solvers.route import Found, Route, Status
@@ -135,7 +136,7 @@ def run(problem: Problem, planned: Schedule) -> Solved:
     item: Ranked | None = waiting[0]
     while item is not None:
         waiting.remove(item)
-        log.debug("%s, about %s", item.route.solver, duration(item.cost.seconds), extra={"parts": ("", 0, 0)})
+        report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
@@ -147,7 +148,7 @@ def run(problem: Problem, planned: Schedule) -> Solved:
         solved = replace(solved, plan=ran)
         spectrum = solved.spectrum
         attempts.append(Attempt(ran, spectrum.passes, _error(solved.certificate), spectrum.rank, why))
-        log.info("%s", attempts[-1])
+        note(log, "%s", attempts[-1])
         if best is None or status is Status.COMPLETE or _quality(solved, ask) > _quality(best, ask):
             best = solved
         following = None if status is Status.COMPLETE else _next(waiting, item, status)
@@ -159,11 +160,11 @@ def run(problem: Problem, planned: Schedule) -> Solved:
                 solved.operator.release()
         item = following
     assert best is not None
-    note = "; then ".join(attempt.why for attempt in attempts if not attempt.accepted)
-    if note:
+    reasons = "; then ".join(attempt.why for attempt in attempts if not attempt.accepted)
+    if reasons:
         took = best.plan
         over = f"; {took.solver} on the {took.matrix} took over" if attempts[-1].accepted else ""
-        best = replace(best, spectrum=replace(best.spectrum, note=f"{note}{over}"))
+        best = replace(best, spectrum=replace(best.spectrum, note=f"{reasons}{over}"))
     certificate = None if best.certificate is None else problem.certified(best.certificate, ask)
     return replace(best, certificate=certificate, attempts=tuple(attempts))
 

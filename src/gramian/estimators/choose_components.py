@@ -228,7 +228,7 @@ def _of_pca(
         about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
 
     def ask(rule: str) -> ComponentChoice:
-        sparse = rows is not None and rows.is_sparse
+        sparse = rows is not None and rows.skips_zeros
         refused = refusal(rule, shape, center=bool(model.center), sparse=sparse)
         if RULES[rule].draws and not refused:
             if material is not None:

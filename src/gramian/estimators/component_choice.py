@@ -73,7 +73,7 @@ def check_wanted(model: Any, rows: Rows) -> Wanted:
     if not isinstance(asked, str):
         return Wanted(check_target(asked, least, shape))
     rule = check_choice("n_components", asked, NAMED)
-    refused = refusal(rule, shape, center=bool(model.center), sparse=rows.is_sparse)
+    refused = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros)
     if refused:
         raise ParameterError(f"n_components={asked!r}: {refused}")
     return Wanted(Target(count=min(PLANNED, least)), rule)

@@ -18,14 +18,15 @@ from gramian.errors import CertificateWarning, GramianError, MemoryLimitError, P
 from gramian.estimators.fitted import held, warn_of_none
 from gramian.estimators.inputs import check_target, check_tol, checkpointed, generators, streams
 from gramian.estimators.kernel_fit import KernelFit, KernelModel, precision_of
-from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel
-from gramian.estimators.landmarks import APPROXIMATE, FeatureFit
+from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
+from gramian.estimators.landmarks import FeatureFit
 from gramian.estimators.preimages import preimage_method
 from gramian.kernels import Evaluator
 from gramian.operators.kernel_source import KernelSource, MatrixSource
 from gramian.records import Ask, Plan, Target
+from gramian.solvers.names import solver_names
 
-SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)
+SOLVERS = ("auto", *solver_names("KernelPCA"))
 RULES = ("parallel", "cv")
 
 
@@ -48,14 +49,15 @@ class ExactFit(KernelFit):
         if isinstance(count, str):
             check_choice("n_components", count, RULES)
         target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self._target()
-        return self._planned(target)[2].plan
+        plan = self._planned(target)[2].plan
+        return with_kernel_rule(plan, count, self.rows, self.kernel)
 
     def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
         """Find the components, and keep all rows."""
         asked, rows, kernel = self.parameters, self.rows, self.kernel
         choice = self._choice()
         target = self._target() if choice is None else Target(count=max(1, choice.number))
-        preimage_method(asked.preimage, kernel, sparse=rows.is_sparse)
+        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
         problem, evaluator, planned = self._planned(target)
         warn_of_cost(planned.plan, self._cheaper, rows.like)
         X = rows.in_memory()

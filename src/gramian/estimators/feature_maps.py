@@ -27,7 +27,6 @@ from gramian.kernels.feature_maps import (
     polynomial_map,
     taylor_map,
 )
-from gramian.operators.features import rows_at
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows, as_rows
 from gramian.store import Array, Given, Sizes
@@ -66,7 +65,7 @@ class KernelMapper(Transformer):
         self.n_features_out_ = len(mapping)
         n = rows.shape[0]
         wanted = max(2, min(SAMPLE, SAMPLE_ENTRIES // len(mapping)))
-        sample = rows_at(rows, range(0, n, -(-n // wanted)))
+        sample = rows.at(range(0, n, -(-n // wanted)))
         self.kernel_error_ = mapping.measure(
             sample,
             None,
@@ -87,7 +86,7 @@ class KernelMapper(Transformer):
         check_is_fitted(self)
         rows = self._new_rows(X)
         mapping = self.feature_map_
-        if not rows.is_stored or rows.is_spread:
+        if rows.free_to_revisit or not rows.in_one_place:
             return rows.mapped(lambda part: mapping.evaluate(part.in_memory(), part.dtype), len(mapping))
         mapping.require_room(rows.shape[0], rows.dtype)
         return rows.map(lambda block: mapping.evaluate(block.values, rows.dtype))
@@ -117,11 +116,10 @@ class KernelMapper(Transformer):
     def _rows(self, X: Any, **options: Any) -> Rows:
         name = type(self).__name__
         rows = as_rows(X, estimator=name, limit=memory_limit_bytes(None), **options)
-        if rows.is_sparse:
-            raise DataError(
-                f"{name} takes dense data; X is sparse. Pass X.toarray(), of a frame "
-                "X.sparse.to_dense(), or PCA(...).fit_transform(X) first: PCA keeps sparse data sparse."
-            )
+        rows.require_dense(
+            f"{name} takes dense data; X is sparse. Pass X.toarray(), of a frame "
+            "X.sparse.to_dense(), or PCA(...).fit_transform(X) first: PCA keeps sparse data sparse."
+        )
         return rows
 
     @abstractmethod

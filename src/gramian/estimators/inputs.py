@@ -144,7 +144,7 @@ def checkpointed(
     if checkpoint is None:
         yield None, seeds
         return
-    if rows.is_spread:
+    if not rows.in_one_place:
         raise ParameterError(
             f"checkpoint={os.fspath(checkpoint)!r} is for data in one place: Dask computes again what a "
             "worker has lost. Leave it out."

@@ -16,7 +16,7 @@ from gramian.estimators.inputs import check_tol
 from gramian.kernels import Kernel, kernel_from_name
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS
-from gramian.operators.features import FeatureSums, rows_at
+from gramian.operators.features import FeatureSums
 from gramian.records import Plan
 from gramian.rows import Rows
 
@@ -96,7 +96,7 @@ class KernelFit(ABC):
         if is_precomputed(self.parameters):
             return None
         kernel, rows = asked_kernel(self.parameters), self.rows.at_home
-        values = some_of(rows) if rows.is_stored else rows.in_memory()
+        values = some_of(rows) if not rows.free_to_revisit else rows.in_memory()
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)
 
@@ -139,4 +139,4 @@ def precision_of(fitted: Any, tol: float | None) -> float:
 
 def some_of(rows: Rows) -> Any:
     """Return evenly spaced rows, from which the parameters of a kernel are found."""
-    return rows_at(rows, range(0, rows.shape[0], -(-rows.shape[0] // MEDIAN_ROWS)))
+    return rows.at(range(0, rows.shape[0], -(-rows.shape[0] // MEDIAN_ROWS)))

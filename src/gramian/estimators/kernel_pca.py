@@ -39,13 +39,6 @@ from gramian.estimators.fitted import (
     remember,
     remember_parameters,
 )
-from gramian.estimators.habits import (
-    ALWAYS_ALL,
-    NEVER_OVERWRITTEN,
-    UNTIL_CERTIFIED,
-    KnowsHabits,
-    refuse_metadata,
-)
 from gramian.estimators.inputs import remember_features
 from gramian.estimators.kernel_fit import (
     KernelFit,
@@ -59,11 +52,18 @@ from gramian.estimators.kernel_fit import (
 from gramian.estimators.landmarks import APPROXIMATE, FeatureFit
 from gramian.estimators.preimages import PreimageMethod, found_rows, learned, preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
+from gramian.estimators.sklearn_hints import (
+    ALWAYS_ALL,
+    NEVER_OVERWRITTEN,
+    UNTIL_CERTIFIED,
+    KnowsHabits,
+    refuse_metadata,
+)
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
 from gramian.records import FloatArray, ModelKind, Plan, Repair
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows, is_dask
+from gramian.rows.dask import is_dask
 from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
 from gramian.store import Array, Given
@@ -354,8 +354,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         if self._approximate:
             options.setdefault("limit", memory_limit_bytes(self.memory_limit))
         rows = as_rows(X, estimator="KernelPCA", **options)
-        if rows.is_sparse and is_precomputed(self):
-            raise DataError(
+        if is_precomputed(self):
+            rows.require_dense(
                 "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
                 "X.toarray(), or the rows themselves with the kernel's name."
             )
@@ -367,7 +367,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
             return FeatureFit(self, self._rows(X, minimum=2))
         limit = memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, minimum=2, **({"limit": limit} if is_dask(X) else {}))
-        if not isinstance(rows, DaskRows):
+        if rows.in_one_place:
             return ExactFit(self, rows)
         try:
             return ExactFit(self, rows.here(), rows)
@@ -496,7 +496,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """
         method = self._way_back()
         rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
-        if rows.is_spread:
+        if not rows.in_one_place:
             return self._lazily(rows, self.inverse_transform)
         self._require_scores(rows)
         return self._back(method, to_float64(rows.dense_block(slice(None))), None, rows, return_error)
@@ -529,7 +529,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """
         method = self._way_back()
         rows = self._new_rows(X)
-        if isinstance(rows, DaskRows):
+        if not rows.in_one_place:
             if not return_error:
                 return self._lazily(rows, self.denoise)
             rows = rows.here()

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from gramian.analysis.component_rules.resampling import parallel_analysis
+from gramian.analysis.component_rules.resampling import REPEATS, parallel_analysis
 from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import CertificateWarning, PreimageWarning, RankWarning
 from gramian.estimators.component_choice import refusal
-from gramian.kernels import Kernel
-from gramian.records import FloatArray
+from gramian.kernels import Kernel, Linear
+from gramian.records import FloatArray, Plan, Step
 from gramian.rows import Rows
 
 KERNEL_RULES = ("parallel", "fraction", "cv")
@@ -29,6 +30,8 @@ ROWS = 300  # rows taken at most, evenly spaced
 TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 GROUPS = 3  # of columns, hidden one after the other
 PASSES = 6  # times that hidden entries are filled in from the pre-image
+# Seconds: of a small fit on top of its plan, and of a pass with a search for pre-images, and without one.
+FIT, SEARCH, DIRECT = 1.2e-3, 7e-3, 9e-4
 
 
 def ask_of_kernel(
@@ -63,6 +66,27 @@ def with_kernel(model: Any, kernel: Kernel | None, **parameters: Any) -> Any:
     return clone(model).set_params(**parameters)
 
 
+def with_kernel_rule(found: Plan, rule: Any, rows: Rows, kernel: Kernel | None) -> Plan:
+    """Return a plan with the step that asks the rule, which fits the model many times."""
+    if rule == "parallel":
+        fits = REPEATS + 2
+        step = Step(
+            "choose", f"{fits} fits to random data, for the rule 'parallel'", fits * (found.seconds + FIT)
+        )
+    elif rule == "cv":
+        counts = sum(count < rows.shape[0] * (FOLDS - 1) // FOLDS for count in TRIED)
+        passes = FOLDS * min(GROUPS, rows.shape[1]) * counts * PASSES
+        searched = kernel is not None and not kernel.not_differentiable and not isinstance(kernel, Linear)
+        step = Step(
+            "choose",
+            f"{passes} passes over held-out rows, for the rule 'cv'",
+            FOLDS * (found.seconds + FIT) + passes * (SEARCH if searched else DIRECT),
+        )
+    else:
+        return found
+    return replace(found, steps=(step, *found.steps))
+
+
 def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
     fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory())
     shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
@@ -76,7 +100,7 @@ def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
 
 def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
     """Horn's comparison with the kernel matrix of permuted columns, the kernel's parameters held."""
-    said = refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.is_sparse)
+    said = refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.skips_zeros)
     if said:
         return ComponentChoice("parallel", None, {}, said)
     n = rows.shape[0]
@@ -126,7 +150,7 @@ def held_out_preimages(model: Any, rows: Rows, rng: np.random.Generator) -> Comp
     """
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
         return ComponentChoice("cv", None, {}, "A precomputed kernel has no rows to go back to.")
-    if rows.is_sparse:
+    if rows.skips_zeros:
         said = "It goes back to rows, which would be dense, and X is sparse. Pass X.toarray()."
         return ComponentChoice("cv", None, {}, said)
     X = as_float64(rows.in_memory())

@@ -22,7 +22,7 @@ from gramian.engine.features import (
     random_features,
 )
 from gramian.engine.seen import with_pass
-from gramian.errors import DataError, ParameterError
+from gramian.errors import ParameterError
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.inputs import check_target, check_tol, generators
 from gramian.estimators.kernel_fit import KernelFit, KernelModel, Nodes, precision_of, some_of
@@ -34,10 +34,10 @@ from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, Plan, Target
 from gramian.rows import Block, Rows, as_rows
-from gramian.rows.dask import DaskRows
+from gramian.solvers.names import solver_names
 from gramian.store import Array
 
-APPROXIMATE = ("nystroem", "random-features")
+APPROXIMATE = solver_names("KernelPCA", approximate=True)
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
 
@@ -53,11 +53,11 @@ class FeatureFit(KernelFit):
         """What solving does, with predicted seconds and bytes."""
         rows, m = self.rows, self.count
         target = self._target(m)
-        costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=rows.is_spread)
-        if isinstance(rows, DaskRows) and self._rule == "rpcholesky":
+        costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
+        if self._rule == "rpcholesky" and (room := rows.room) is not None:
             need = rows.shape[0] * m * (4 if self._single else 8)
             way_out = "Take a smaller n_landmarks, landmarks='uniform', or more workers."
-            require_memory(f"Choosing {m} landmarks where the rows are", need, rows.room, way_out)
+            require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
         return plan(costs, self._ask(target, rows.dtype))
 
     def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
@@ -71,7 +71,7 @@ class FeatureFit(KernelFit):
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
         drawn = self._rule is None
-        preimage_method(asked.preimage, kernel, sparse=rows.is_sparse, nodes=not drawn)
+        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros, nodes=not drawn)
         if drawn:
             every, nodes = None, self._random(kernel)
         else:
@@ -82,13 +82,13 @@ class FeatureFit(KernelFit):
         features = self._features(kernel, nodes, rows.shape[0], rows.dtype, every)
         sums = features.sums(rows)
         seconds = time.perf_counter() - began
-        model = self._model(kernel, nodes, features, sums, seconds, spread=rows.is_spread)
+        model = self._model(kernel, nodes, features, sums, seconds, spread=not rows.in_one_place)
         return model if keep else replace(model, sums=None)
 
     def more(self, kernel: Kernel, nodes: Nodes, before: FeatureSums) -> KernelModel:
         """Merge the rows with those before, with their landmarks or features and their kernel."""
         began, rows = time.perf_counter(), self.rows
-        if rows.is_spread:  # of which new ones are searched when they are mapped
+        if not rows.in_one_place:  # of which new ones are searched when they are mapped
             rows.require_finite()
         dtype = np.dtype(np.float32 if before.single else np.float64)
         features = replace(self._features(kernel, nodes, before.count, dtype), single=before.single)
@@ -149,11 +149,10 @@ class FeatureFit(KernelFit):
                 f"solver='random-features' is for the kernel rbf, and this is {kernel!r}. Write "
                 "solver='nystroem', which takes every valid kernel."
             )
-        if rows.is_sparse:
-            raise DataError(
-                "solver='random-features' takes dense rows, and X is sparse. Write solver='nystroem', or "
-                "pass X.toarray()."
-            )
+        rows.require_dense(
+            "solver='random-features' takes dense rows, and X is sparse. Write solver='nystroem', or "
+            "pass X.toarray()."
+        )
         asked = self.parameters.n_landmarks
         return N_LANDMARKS if asked is None else check_integer("n_landmarks", asked)
 
@@ -207,7 +206,7 @@ class FeatureFit(KernelFit):
         rows = self.rows.at_home
         rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
         mapping = RandomFourierMap(self.count, gamma=rates, random_state=self._rng())
-        mapping.fit(rows if rows.is_stored else rows.in_memory())
+        mapping.fit(rows if not rows.free_to_revisit else rows.in_memory())
         mapping.random_state = mapping.gamma = None
         return Nodes(mapping=mapping)
 
@@ -280,7 +279,7 @@ def _reaching_as_far(rows: Rows) -> Any:
 
     What a kernel's values are off by depends on how far rows are from zero and from their mean.
     """
-    if not rows.is_stored or rows.is_sparse:
+    if rows.free_to_revisit or rows.skips_zeros:
         return rows.in_memory()
 
     def ends(block: Block) -> tuple[Any, Any]:

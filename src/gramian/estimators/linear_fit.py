@@ -36,8 +36,9 @@ from gramian.operators.seen import Seen, merged, seen_of, sketched
 from gramian.records import Ask, Plan, Target
 from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
+from gramian.solvers.names import solver_names
 
-SOLVERS = ("auto", "full", "covariance", "gram", "krylov", FREQUENT_DIRECTIONS)
+SOLVERS = ("auto", *solver_names("PCA"))
 LEAST_SKETCH = 20
 FIXED = (
     "center, sketch_size, and whether solver is 'frequent-directions', cannot change within a "

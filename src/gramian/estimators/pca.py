@@ -38,7 +38,6 @@ from gramian.estimators.fitted import (
     remember_parameters,
     warn_of_none,
 )
-from gramian.estimators.habits import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.inputs import (
     checkpointed,
     drawn_seeds,
@@ -55,6 +54,7 @@ from gramian.estimators.linear_fit import (
     fit_of,
 )
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
+from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.seen import Seen, seen_of_components
 from gramian.records import FloatArray, ModelKind, Plan, Remainder
@@ -274,7 +274,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         refuse_metadata(self, metadata)
         found = self._fit(X, checkpoint)
         rows, scores = found.rows, found.directions.scores
-        if scores is None or rows.is_spread:
+        if scores is None or not rows.in_one_place:
             return rows.mapped(self._projection().scores, self.n_components_)
         return self._projection().whitened(require_range(scores, "Scores"))
 
@@ -348,7 +348,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         try:
             _ = fit.plan
         except MemoryLimitError:
-            if rows.is_stored or not (rows.held and isinstance(X, Scan) and X.repeatable):
+            if not rows.free_to_revisit or not (rows.held and isinstance(X, Scan) and X.repeatable):
                 raise
             # A table in memory may take a quarter of the limit.
             fit = fit_of(self, self._rows(X, 4 * rows.held - 1, minimum=2, **options))
@@ -358,7 +358,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         fit = self._planned(X, in_place=checkpoint is not None)
         rows = fit.rows
         sketch = isinstance(fit, SketchFit)
-        if checkpoint is not None and (sketch or not rows.is_stored):
+        if checkpoint is not None and (sketch or rows.free_to_revisit):
             raise ParameterError(
                 f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
                 f"{'sketch makes one pass' if sketch else 'data is in memory'}. Leave it out, or "
@@ -367,7 +367,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         with checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
                 fit.rows = fit.problem.rows = replace(rows, passes=passes)  # type: ignore[call-arg]
-            if not rows.is_stored and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
+            if rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
             warn_of_cost(fit.plan, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
             found = fit.solve(seeds)

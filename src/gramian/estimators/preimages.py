@@ -110,9 +110,10 @@ def preimage_method(
             "preimage='fixed-point' needs a kernel of x - y alone, such as rbf, matern or rq, and "
             f"{kernel!r} is none. Use preimage='gradient', or 'auto'."
         )
-    if asked in ("fixed-point", "gradient") and kernel.kinks:
+    if asked in ("fixed-point", "gradient") and kernel.not_differentiable:
         raise ParameterError(
-            f"{kernel.kinks} preimage={asked!r} follows derivatives. Use preimage='ridge', or 'auto'."
+            f"{kernel.not_differentiable} preimage={asked!r} follows derivatives. "
+            "Use preimage='ridge' or 'auto'."
         )
     if isinstance(kernel, Linear):
         return PreimageMethod("exact", "the feature space of the linear kernel is that of the rows.")
@@ -123,8 +124,8 @@ def preimage_method(
         )
     if asked != "auto":
         return PreimageMethod(asked, "it was asked for.")
-    if kernel.kinks:
-        return PreimageMethod("ridge", kernel.kinks)
+    if kernel.not_differentiable:
+        return PreimageMethod("ridge", kernel.not_differentiable)
     if not kernel.psd:
         return PreimageMethod("ridge", "the kernel is not proven valid, so there may be no distances.")
     if kernel.stationary:

@@ -31,10 +31,10 @@ from gramian.estimators.fitted import (
     parameter_at_fit,
     remember_parameters,
 )
-from gramian.estimators.habits import refuse_metadata
 from gramian.estimators.inputs import remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
+from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.records import FloatArray, ModelKind, Plan
 from gramian.rows import Rows, as_rows
 from gramian.rows.dask import as_pictures
@@ -226,7 +226,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         remember_features(self, X, rows)
         self._remember(pca, rows.shape[0])
         mapping = self._whitening()
-        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None and not rows.is_sent)
+        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
         degrees = rows.shape[0] - int(self.ddof)
         self.variances_ = found.squares / degrees
         # Rounding of the mean shows where the variance is small.
@@ -358,12 +358,11 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
-        if rows.is_sparse:
-            raise DataError(
-                "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
-                "Pass X.toarray(), of a frame X.sparse.to_dense(), or use PCA(whiten=True), which takes "
-                "sparse data."
-            )
+        rows.require_dense(
+            "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
+            "Pass X.toarray(), of a frame X.sparse.to_dense(), or use PCA(whiten=True), which takes "
+            "sparse data."
+        )
         return sent_to(rows, self.device)
 
     # ------------------------------------------------ what the model says

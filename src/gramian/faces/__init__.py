@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gramian.faces.drawing import drawn_faces
-    from gramian.faces.evaluation import evaluate_faces
+    from gramian.faces.face_images import Faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
-    from gramian.faces.pictures import Faces
     from gramian.faces.reading import read_faces
     from gramian.faces.recognition import Answer, Recogniser, identify, verify
     from gramian.faces.space import FaceSpace
@@ -28,11 +27,10 @@ _HOME = {
     "LIGHTS": "light",
     "Answer": "recognition",
     "FaceSpace": "space",
-    "Faces": "pictures",
+    "Faces": "face_images",
     "Gallery": "gallery",
     "Recogniser": "recognition",
     "drawn_faces": "drawing",
-    "evaluate_faces": "evaluation",
     "identify": "recognition",
     "read_faces": "reading",
     "relight": "light",
@@ -47,7 +45,6 @@ __all__ = [
     "Gallery",
     "Recogniser",
     "drawn_faces",
-    "evaluate_faces",
     "identify",
     "read_faces",
     "relight",

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import check_integer, check_seed
-from gramian.faces.pictures import SMALLEST, Faces
+from gramian.faces.face_images import SMALLEST, Faces
 from gramian.records import FloatArray
 
 NOISE = 2.0  # of a camera, in grey values

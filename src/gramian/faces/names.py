@@ -1,4 +1,4 @@
-"""Names of people: which can be stored."""
+"""Names of people: normalised and checked before they are stored."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def person_name(name: Any) -> str:
     True
     """
     if not isinstance(name, str):
-        raise InputTypeError(f"The name of a person is {type(name).__name__}. Give text.")
+        raise InputTypeError(f"A person's name must be text, not {type(name).__name__}.")
     normal = unicodedata.normalize("NFC", name).strip()
     if not normal:
-        raise DataError(f"The name of a person is empty ({name!r}). Give at least one letter.")
+        raise DataError(f"A person's name is empty ({name!r}). Give at least one letter.")
     if len(normal) > LONGEST_NAME:
         raise DataError(
             f"The name {shown(normal[:20])!r}... has {len(normal)} characters; at most {LONGEST_NAME} are "
-            "stored. Shorten it."
+            "allowed. Shorten it."
         )
     for place, letter in enumerate(normal):
         if letter == "\ufffd" or is_hidden(normal, place):
             raise DataError(
-                f"The name {normal!a} holds the character {letter!a}, which no line of text can show. "
-                "Leave it out."
+                f"The name {normal!a} contains the character {letter!a}, which cannot be displayed. Leave it "
+                "out."
             )
     if all(unicodedata.category(letter)[0] in "MZ" for letter in normal):
         raise DataError(f"The name {normal!a} has no letter. Give at least one.")

@@ -1,4 +1,4 @@
-"""Pictures of faces with the people on them: from a folder, a zip archive, files or arrays."""
+"""Reads pictures of faces and their people from folders, zip archives, files and arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount, counted, told
+from gramian.checks import amount, counted
 from gramian.errors import (
     DataError,
     FileError,
@@ -25,7 +25,8 @@ from gramian.errors import (
     MissingExtraError,
     ParameterError,
 )
-from gramian.faces.pictures import SMALLEST, Faces, as_pictures
+from gramian.faces.face_images import SMALLEST, Faces, as_pictures
+from gramian.progress import track
 from gramian.rows.files import Location, locate
 from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (
@@ -61,36 +62,36 @@ def read_faces(
 ) -> Faces:
     """Read pictures of faces as grey values.
 
-    Colour becomes grey by ITU-R 601-2 luma, pictures are turned upright as their camera recorded it, of
-    several frames the first is taken, and 16-bit grey keeps its values. In a folder of folders each folder
-    of the first level is a person. So it is in a zip archive, where a single folder around all others is
-    passed over; nothing is unpacked to disk.
+    Colour is converted to grey by ITU-R 601-2 luma, pictures are rotated as their camera recorded, the first
+    of several frames is used, and 16-bit grey keeps its values. In a folder or zip archive of folders, each
+    folder of the first level is a person; a single outer folder of an archive is skipped. Nothing is
+    unpacked to disk.
 
     Parameters
     ----------
     source : path or list of paths
         A folder, a .zip, a picture, an .npz file with pictures ``X`` and people ``y`` (``"FILE.npz::KEY"``
-        for pictures under another name), an .npy file, or a list of pictures and folders of pictures,
-        whose people are not known.
+        for pictures under another name), an .npy file, or a list of pictures and folders of pictures
+        without people.
     size : "WIDTHxHEIGHT" or (width, height), optional
-        Resize every picture to this, of at least 8 pixels a side; by default all must have one size.
+        Resize every picture, to at least 8 pixels a side; by default all must have the same size.
     strict : bool, default=False
         Raise the error of the first bad picture. By default it is skipped and reported in ``skipped``.
     keep_files : bool, default=False
-        Keep also the bytes of the files, as ``files``.
+        Also keep the bytes of the files, as ``files``.
 
     Raises
     ------
     DataError
-        When no picture is left, sizes differ, or an array does not name people for all of its pictures.
+        When no picture can be used, sizes differ, or an array does not name people for all of its pictures.
     FileError
-        When there is no such file, or it is damaged, encrypted, a pipe or a device.
+        When the file does not exist, or is damaged, encrypted, a pipe or a device.
     InputTypeError
-        When the source is no path and no list of paths.
+        When the source is not a path or a list of paths.
     MemoryLimitError
-        When so many pixels do not fit.
+        When the pixels exceed the memory limit.
     ParameterError
-        When the size is none that a face can have, and for files of an array, of which there are none.
+        For a size below 8 pixels, and for ``keep_files`` with an array.
     """
     reader = _Reader(_wanted_size(size), strict, keep_files)
     if isinstance(source, list | tuple):
@@ -108,26 +109,23 @@ def read_faces(
     if suffix in ARRAYS:
         if keep_files:
             raise ParameterError(
-                f"{name} is an array of pictures, and only picture files can be kept. Leave that out, or "
-                "save the pictures as files."
+                f"{name} is an array, but only picture files can be stored. Leave that option out, or save "
+                "the pictures as files."
             )
         return _read_arrays(location, reader.size)
     if suffix in PICTURE_SUFFIXES:
         return reader.read_list([path])
     raise FileError(
-        f"{name} is no folder, .zip archive or picture ({' '.join(PICTURE_SUFFIXES)}), nor an .npz or .npy "
-        "file of pictures. Give one of them."
+        f"{name} is not a folder, a .zip archive, a picture ({' '.join(PICTURE_SUFFIXES)}), or an .npz or "
+        ".npy file of pictures."
     )
 
 
 def _location(source: Any) -> Location:
     if not isinstance(source, str | os.PathLike):
-        advice = (
-            " Give pictures in memory to the method itself, as fit(X)." if hasattr(source, "shape") else ""
-        )
-        raise InputTypeError(f"A {type(source).__name__} is no path of pictures. Give {SOURCES}.{advice}")
+        raise InputTypeError(f"{type(source).__name__} is not a path of pictures. Give {SOURCES}.")
     text = os.fspath(source)
-    # Of a file that is there the kind is judged by its reader: locate would also offer those of tables.
+    # locate would also suggest files of tables.
     return Location(Path(text)) if os.path.isfile(text) else locate(text)
 
 
@@ -135,8 +133,8 @@ def _wanted_size(size: Any) -> Size | None:
     wanted = check_size(size)
     if wanted is not None and min(wanted) < SMALLEST:
         raise ParameterError(
-            f"size={wanted[0]}x{wanted[1]}: nothing of a face is left below {SMALLEST} pixels a side. "
-            'Ask for more, such as size="92x112" (--size 92x112).'
+            f"size={wanted[0]}x{wanted[1]} is below the minimum of {SMALLEST} pixels a side. Ask for more, "
+            'such as size="92x112" (--size 92x112).'
         )
     return wanted
 
@@ -144,18 +142,17 @@ def _wanted_size(size: Any) -> Size | None:
 def _require_side(name: str, width: int, height: int) -> None:
     if min(width, height) < SMALLEST:
         raise DataError(
-            f"{name} is {width}x{height} pixels: nothing of a face is left below {SMALLEST} pixels a side. "
-            "Leave it out."
+            f"{name} is {width}x{height} pixels, below the minimum of {SMALLEST} pixels a side. Leave it out."
         )
 
 
 def _require_memory(count: int, size: Size, dtype: np.dtype[Any]) -> None:
-    # As they are read, and once more as the float32 numbers that are computed with.
+    # As they are read, and as float32 for computing.
     needed, limit = count * size[0] * size[1] * (dtype.itemsize + 4), memory_limit_bytes(None)
     if needed > limit:
         raise MemoryLimitError(
-            f"{counted(count, 'picture')} of {size[0]}x{size[1]} pixels would take {amount(needed)}, and "
-            f"{amount(limit)} may be used. Make them smaller while reading, for instance with "
+            f"{counted(count, 'picture')} of {size[0]}x{size[1]} pixels would take {amount(needed)}, but the "
+            f"memory limit is {amount(limit)}. Resize them, for instance with "
             'size="92x112" (--size 92x112).'
         )
 
@@ -165,7 +162,7 @@ def _require_memory(count: int, size: Size, dtype: np.dtype[Any]) -> None:
 
 @dataclass
 class _Reader:
-    """Reads picture files to one size; a bad one is refused, or noted and passed over."""
+    """Reads picture files to one size; skips bad ones, or raises where strict."""
 
     size: Size | None
     strict: bool
@@ -173,7 +170,7 @@ class _Reader:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def skip(self, name: str, error: GramianError) -> None:
-        """Refuse a bad picture, or note it."""
+        """Record a bad picture; raise its error where strict."""
         if self.strict or isinstance(error, MissingExtraError):
             raise error
         name = readable(name)
@@ -197,9 +194,9 @@ class _Reader:
         )
 
     def read(self, pictures: Sequence[PictureFile], notes: Sequence[str], source: str) -> Faces:
-        """Look at all headers, so that what does not fit is refused early; then decode."""
+        """Check all headers first, then decode."""
         found: list[tuple[PictureFile, PictureForm, bool]] = []
-        for picture in told(pictures, "header"):
+        for picture in track(pictures, "header"):
             try:
                 form, several = picture_form(picture)
                 _require_side(readable(picture.name), form.width, form.height)
@@ -229,14 +226,14 @@ class _Reader:
         hashes: list[str] = []
         sizes: list[Size] = []
         files: list[bytes] = []
-        for picture, form in told(list(zip(pictures, forms, strict=True)), "picture"):
+        for picture, form in track(list(zip(pictures, forms, strict=True)), "picture"):
             try:
                 data = picture_content(picture)
                 found = grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))
                 if dtype == np.float32 and found.dtype == np.uint16:
                     found = found / np.float32(257)
                 if not np.isfinite(found).all():
-                    raise DataError(f"{readable(picture.name)} holds NaN or infinity. Leave it out.")
+                    raise DataError(f"{readable(picture.name)} contains NaN or infinity. Leave it out.")
             except GramianError as error:
                 self.skip(picture.name, error)
                 continue
@@ -255,7 +252,7 @@ class _Reader:
             raise DataError(f"{source} {self.skipped[0][1]}")
         shown = "; ".join(f"{name} {why}" for name, why in self.skipped[:3])
         more = f" And {len(self.skipped) - 3} more." if len(self.skipped) > 3 else ""
-        raise DataError(f"{source} holds no picture that can be used: {shown}{more}")
+        raise DataError(f"{source} contains no usable picture: {shown}{more}")
 
 
 def _common_size(pictures: Sequence[PictureFile], forms: Sequence[PictureForm]) -> Size:
@@ -273,28 +270,26 @@ def _common_size(pictures: Sequence[PictureFile], forms: Sequence[PictureForm]) 
     most = "{}x{}".format(*sizes.most_common(1)[0][0])
     raise DataError(
         f"pictures of {len(sizes)} different sizes (width x height): {', '.join(parts)}"
-        f"{', ...' if len(sizes) > 3 else ''}. Leave out what does not belong, or resize all, for instance "
-        f'with size="{most}" (--size {most}); faces must then still be aligned.'
+        f"{', ...' if len(sizes) > 3 else ''}. Leave some out, or resize all, for instance with "
+        f'size="{most}" (--size {most}); faces must stay aligned.'
     )
 
 
 def _common_dtype(forms: Sequence[PictureForm]) -> tuple[np.dtype[Any], str]:
-    """Return what pictures are kept as, and what to say of it: 8 and 16 bits are brought to one scale."""
+    """Return the dtype of all pictures and a note; 8 and 16 bits are brought to one scale."""
     kinds = {form.dtype for form in forms}
     known = kinds <= {np.dtype(np.uint8), np.dtype(np.uint16)}
     if len(kinds) == 1 and known:
         return kinds.pop(), ""
     if known:
-        return np.dtype(np.float32), "Grey values of different depths were brought to 0..255"
+        return np.dtype(np.float32), "Grey values of different depths were scaled to 0..255"
     if len(kinds) > 1:
-        # Of integers of 32 bits and of floats no one knows the white.
+        # White is not defined for integers of 32 bits and for floats.
         raise DataError(
-            f"The pictures have grey values of different kinds ({', '.join(sorted(map(str, kinds)))}), on "
-            "what may be different scales. Save all of them with one depth."
+            f"The pictures have grey values of different types ({', '.join(sorted(map(str, kinds)))}), "
+            "possibly on different scales. Save all of them with one depth."
         )
-    return np.dtype(
-        np.float32
-    ), f"Grey values are {kinds.pop()} and were kept as they are, not brought to 0..255"
+    return np.dtype(np.float32), f"Grey values are {kinds.pop()} and were not scaled to 0..255"
 
 
 def _resized_note(pictures: Sequence[PictureFile], forms: Sequence[PictureForm], size: Size) -> str:
@@ -303,29 +298,29 @@ def _resized_note(pictures: Sequence[PictureFile], forms: Sequence[PictureForm],
         return ""
     first, form = other[0]
     return (
-        f"{len(other)} of {len(forms)} pictures were resized to {size[0]}x{size[1]}, the first of them "
+        f"{len(other)} of {len(forms)} pictures were resized to {size[0]}x{size[1]}, the first "
         f"{readable(first.name)} from {form.width}x{form.height}"
     )
 
 
 def _with_people(faces: Faces, reader: _Reader, *, zipped: bool = False) -> Faces:
-    """Take people from the folders; pictures beside the folders are left out, where they are fewer."""
+    """Take people from the folders; skip pictures outside the folders where they are the minority."""
     # Without the steps up and to the root that names in an archive may hold.
     paths = [PurePosixPath(normpath(f"/{name}")).parts[1:] for name in faces.names]
     tops = {path[0] for path in paths}
     if zipped and len(tops) == 1 and min(len(path) for path in paths) > 2:
-        note = f"{tops.pop()} is the only folder in the archive: people are the folders in it"
+        note = f"{tops.pop()} is the only folder in the archive: its folders are the people"
         faces, paths = replace(faces, notes=(*faces.notes, note)), [path[1:] for path in paths]
     inside = np.array([len(path) > 1 for path in paths])
     if not inside.any():
         return faces
     if inside.mean() <= 0.5:
         note = (
-            f"{int(inside.sum())} of {len(paths)} pictures are in folders and the others are not: "
-            "who is on them is not taken from folders"
+            f"only {int(inside.sum())} of {len(paths)} pictures are in folders: people are not taken from "
+            "folders"
         )
         return replace(faces, notes=(*faces.notes, note))
-    why = "lies beside the folders, so who is on it is not known. Move it into a folder, or leave it out."
+    why = "is in no folder, so its person is not known. Move it into a folder, or leave it out."
     for place in np.flatnonzero(~inside):
         reader.skip(faces.names[place], DataError(f"{faces.names[place]} {why}"))
     people = tuple(unicodedata.normalize("NFC", path[0]) for path in paths)
@@ -349,7 +344,7 @@ def _read_arrays(location: Location, size: Size | None) -> Faces:
             try:
                 names = read_npz_names(file, "name", len(values), source)
             except DataError as error:
-                notes = (f"pictures are named by their numbers, for {error}",)
+                notes = (f"pictures are named by their numbers because {error}",)
     try:
         pictures = as_pictures(values)
     except DataError as error:

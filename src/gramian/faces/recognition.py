@@ -1,4 +1,4 @@
-"""Who is on a picture: a person, somebody unknown, or not a face."""
+"""Recognition: a known person, an unknown person, or not a face."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from gramian.arrays import as_float64, blas_threads
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, ParameterError
-from gramian.faces.pictures import as_pictures
+from gramian.faces.face_images import as_pictures
 from gramian.faces.similarity import (
     DISTANCES,
     MATCHES,
@@ -31,31 +31,30 @@ from gramian.faces.space import FaceSpace
 from gramian.faces.thresholds import Bools, Calibration, calibrate
 from gramian.records import FloatArray
 
-# Up to so many pictures the threads of BLAS wait for each other longer than they work: on two busy cores an
-# answer takes half as long without them (benchmarks/faces_latency.py).
+# For up to so many pictures an answer takes half as long without BLAS threads (benchmarks/faces_latency.py).
 FEW = 4
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said about one picture; prints as a sentence.
+    """The answer to one picture; prints as a sentence.
 
     Attributes
     ----------
     kind : {"person", "unknown", "not-a-face"}
     person : str or None
-        Who it is; None unless ``kind`` is "person".
+        The person recognised; None unless ``kind`` is "person".
     score : float
-        The greatest similarity score, a cosine or minus a distance; in a verification that to the person
-        asked about.
+        The largest similarity score, a cosine or a negative distance; in a verification the score of the
+        claimed person.
     runner_up : str or None
-        Who is most alike of all others than ``person``: for an unknown person the nearest one. None in a
+        The most similar person apart from ``person``; for an unknown person the most similar one. None in a
         verification, and where there is nobody else.
     runner_up_score : float or None
     threshold : float
-        The similarity score that a person must have.
+        The smallest similarity score that is accepted.
     face_score, face_threshold : float or None
-        How unlike a face the picture is, and how much a face may be; None where that was not asked.
+        Distance from the faces, and its limit; None where they were not given.
     """
 
     kind: str
@@ -69,19 +68,19 @@ class Answer:
 
     def __str__(self) -> str:
         if self.kind == "not-a-face":
-            most = f"a face has at most {self.face_threshold:.3g}"
-            return f"not a face (distance from face space {self.face_score:.3g}, {most})"
-        second = self.runner_up
+            limit = f"{self.face_threshold:.2g}"
+            return f"Not recognised as a face (distance {self.face_score:.3g}; limit {limit})"
+        threshold, second = f"threshold {self.threshold:.3g}", self.runner_up
         if self.kind == "person":
-            other = f"; next is {second} with {self.runner_up_score:.3g}" if second is not None else ""
-            return f"{self.person} (similarity score {self.score:.3g}, {self.threshold:.3g} is needed{other})"
-        nearest = "" if second is None else f" to the nearest, {second}"
-        return f"unknown (similarity score {self.score:.3g}{nearest}, {self.threshold:.3g} is needed)"
+            other = "" if second is None else f"; next: {second}, {self.runner_up_score:.3g}"
+            return f"{self.person} (similarity {self.score:.3g}; {threshold}{other})"
+        nearest = "" if second is None else f" to {second}"
+        return f"Unknown person (similarity {self.score:.3g}{nearest}; {threshold})"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Recogniser:
-    """Compares vectors of pictures with those of enrolled people.
+    """Compare vectors of pictures with those of enrolled people.
 
     Parameters
     ----------
@@ -90,13 +89,14 @@ class Recogniser:
         standard deviation.
     discriminant : "auto", True or False, default="auto"
         Compare along linear discriminants of the people instead of along components. "auto" does so once ten
-        people have two pictures: fewer leave so few directions that any stranger is like somebody.
+        people have two pictures: with fewer, the few directions make any stranger similar to somebody.
     match : {"nearest", "mean"}, default="nearest"
-        A person is as alike as the most alike picture, or as the mean of the pictures.
+        The similarity to a person is that to the nearest picture, or to the mean of the pictures.
     far : float or None, default=None
-        Share of strangers' pictures that may get a name; in a verification, share of other people's pictures
-        that may be taken for a given person. None takes the least that the people enrolled can show, from
-        0.001 to 0.05: for identification about 1 in as many as are enrolled, for verification less.
+        False accept rate: the share of strangers' pictures that may be identified as somebody; in a
+        verification, the share of other people's pictures that may pass for a given person. None takes the
+        smallest rate that the enrolled people can show, from 0.001 to 0.05: for identification about 1 in
+        as many as are enrolled, for verification less.
     n_components : int or None, default=None
         Use the first components only.
 
@@ -105,29 +105,28 @@ class Recogniser:
     people_ : tuple of str
         Sorted.
     far_, verify_far_ : float
-        ``far`` as it was taken for identification and for verification.
+        The false accept rates used for identification and for verification.
     threshold_, verify_threshold_ : float
-        The similarity score that identification and verification need.
+        The smallest similarity scores accepted in identification and in verification.
     predicted_false_accept_ : float
-        The share of strangers' pictures expected to get a name, at most ``far_``.
+        Predicted share of strangers' pictures that are identified as somebody, at most ``far_``.
     predicted_false_reject_ : float or None
-        The share of new pictures of enrolled people expected to be refused by ``threshold_``; None where
-        nobody has two pictures.
+        Predicted share of new pictures of enrolled people below ``threshold_``; None where nobody has two
+        pictures.
     calibration_ : Calibration
-        Both thresholds with their rates; prints as a sentence what other settings of ``far`` would do.
+        Both thresholds with their rates; prints what other settings of ``far`` would do.
     n_impostor_, n_genuine_ : int
-        Number of pictures that stood for strangers, and for new pictures of enrolled people.
+        Number of pictures used as those of strangers, and as new pictures of enrolled people.
     discriminant_ : LinearDiscriminantAnalysis or None
     n_vectors_, n_components_ : int
     notes_, verify_notes_ : tuple of str
-        What was decided, and what cannot be promised of identification and of verification.
+        Automatic decisions and limits, for identification and for verification.
 
     Notes
     -----
-    The defaults are those that do best in docs/faces_evaluation.md. People who are left out stand for
-    strangers, but a model that was fitted on their pictures knows them: where it was fitted on the very
-    pictures that are enrolled, with nearly as many components, and these are whitened, more strangers than
-    ``far_`` get a name.
+    The defaults do best in docs/faces_evaluation.md. Held-out people serve as strangers, but a model fitted
+    on their pictures knows them. Where the model was fitted on the enrolled pictures, with nearly as many
+    whitened components, more strangers than ``far_`` are identified as somebody.
 
     References
     ----------
@@ -153,7 +152,7 @@ class Recogniser:
     n_components: int | None = None
 
     def fit(self, vectors: Any, people: Any, variances: Any, shift_covariance: Any = None) -> Self:
-        """Take people in, and find thresholds.
+        """Enroll people, and calibrate thresholds.
 
         Parameters
         ----------
@@ -164,16 +163,15 @@ class Recogniser:
         variances : array-like of shape (k,)
             Of the components, over faces: ``eigenvalues_`` of the model.
         shift_covariance : array-like of shape (k, k), optional
-            How vectors change when pictures are moved: ``shift_covariance_`` of the model. Discriminants
-            count it as variation of one person.
+            Covariance of the change of vectors when pictures are shifted: ``shift_covariance_`` of the model.
+            Discriminants add it to the covariance within people.
 
         Raises
         ------
         ParameterError
             A parameter outside of what it may be.
         DataError
-            NaN or infinity, no vector, other numbers of people or variances than of vectors, a name that is
-            none.
+            For NaN or infinity, no vector, an empty name, and lengths that do not match.
         """
         self.check_parameters()
         values, spread = as_vectors(vectors), as_float64(variances)
@@ -201,7 +199,7 @@ class Recogniser:
         return self
 
     def check_parameters(self, available: int | None = None) -> None:
-        """Refuse a parameter outside of what it may be, for vectors of so many components.
+        """Check the parameters, for vectors of ``available`` components.
 
         Raises
         ------
@@ -214,7 +212,7 @@ class Recogniser:
                 f"discriminant={self.discriminant!r} is not known. Give True, False or 'auto'."
             )
         if self.far is not None:
-            check_share("far", self.far, "It is a share of strangers. Give for instance 0.01.")
+            check_share("far", self.far, "It is a share of strangers, such as 0.01.")
         if self.n_components is not None:
             advice = f"Vectors have {available} components; None takes all." if available else ""
             check_integer("n_components", self.n_components, 1, available, advice)
@@ -273,7 +271,7 @@ class Recogniser:
     # -------------------------------------------------------------- answers
 
     def similarity(self, vectors: Any) -> Vectors:
-        """Return how alike pictures and people are, shape (m, n_people), float32; larger is more alike.
+        """Return the similarity of pictures and people, shape (m, n_people), float32; larger is more similar.
 
         Parameters
         ----------
@@ -285,21 +283,21 @@ class Recogniser:
             Columns as in ``people_``.
         """
         if not hasattr(self, "_matcher"):
-            raise ParameterError("The recogniser knows nobody yet. Call fit first.")
+            raise ParameterError("Nobody is enrolled in this recogniser. Call fit first.")
         return self._matcher.similarity(self._taken(as_vectors(vectors, self.n_features_in_)))
 
     def identify(
         self, vectors: Any, face_scores: Any = None, face_threshold: float | None = None
     ) -> list[Answer]:
-        """Say who is on pictures.
+        """Identify the person on each picture.
 
         Parameters
         ----------
         vectors : array-like of shape (m, k)
         face_scores : array-like of shape (m,), optional
-            How unlike a face each picture is: ``face_score`` of the model.
+            Distance of each picture from the faces: ``face_score`` of the model.
         face_threshold : float, optional
-            What is above it is not a face: ``face_threshold_`` of the model.
+            Larger distances are not recognised as faces: ``face_threshold_`` of the model.
         """
         likeness = self.similarity(vectors)
         faces = _as_face_scores(face_scores, face_threshold, len(likeness))
@@ -316,7 +314,7 @@ class Recogniser:
     def verify(
         self, vectors: Any, person: str, face_scores: Any = None, face_threshold: float | None = None
     ) -> list[Answer]:
-        """Say whether pictures show a given person.
+        """Verify that pictures show a given person.
 
         Parameters
         ----------
@@ -332,9 +330,7 @@ class Recogniser:
         """
         likeness = self.similarity(vectors)
         if person not in self.people_:
-            raise DataError(
-                f"{person!r} is not among the {len(self.people_):,} people enrolled. See people_."
-            )
+            raise DataError(f"{person!r} is not among the {len(self.people_):,} people enrolled (people_).")
         scores = likeness[:, self.people_.index(person)]
         faces = _as_face_scores(face_scores, face_threshold, len(scores))
         return [
@@ -351,7 +347,7 @@ def _answer(
     *,
     asked: bool = False,
 ) -> Answer:
-    """Make an answer of the similarity scores of the most alike people, or of the one who was asked about."""
+    """Return the answer for the most similar people, or for the claimed person alone."""
     score, person = named[0]
     if face_score is not None and face_threshold is not None and not face_score <= face_threshold:
         kind = "not-a-face"
@@ -366,7 +362,7 @@ def _answer(
 def _as_face_scores(scores: Any, threshold: Any, count: int) -> Sequence[float | None]:
     if (scores is None) != (threshold is None):
         raise ParameterError(
-            "face_scores and face_threshold go together. Give both, or neither: face_score(pictures) and "
+            "face_scores and face_threshold belong together. Give both or neither: face_score(pictures) and "
             "face_threshold_ of the model."
         )
     return [None] * count if scores is None else list(as_float64(scores).tolist())
@@ -379,19 +375,19 @@ def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
         raise DataError(f"{count:,} vectors but {len(given):,} people. Give one name for each vector.")
     for place, name in enumerate(given):
         if not isinstance(name, (str, Real)) or name != name or not str(name).strip():
-            raise DataError(f"people[{place}] is {name!r}, which is no name. Give one for each vector.")
+            raise DataError(f"people[{place}] is {name!r}, not a name. Give one for each vector.")
     return np.array([str(name) for name in given], dtype=object)
 
 
 def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answer]:
-    """Say who is on pictures.
+    """Identify the person on each picture.
 
     Parameters
     ----------
     model : FaceSpace
-        That of the gallery.
+        The model of the gallery.
     recogniser : Recogniser
-        :meth:`gramian.faces.Gallery.recogniser` returns it.
+        From :meth:`gramian.faces.Gallery.recogniser`.
     faces : Faces or array of shape (n, height, width)
         Of the model's size.
 
@@ -420,7 +416,7 @@ def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answe
 
 
 def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) -> list[Answer]:
-    """Say whether pictures show a given person.
+    """Verify that pictures show a given person.
 
     Parameters
     ----------

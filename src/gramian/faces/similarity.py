@@ -1,4 +1,4 @@
-"""How alike a picture and the enrolled ones are: distances, and the discriminants they are taken along."""
+"""Similarity of pictures and enrolled people: distances, along components or discriminants."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def as_vectors(vectors: Any, n_components: int | None = None) -> Vectors:
     if given.ndim != 2 or given.dtype.kind not in "fiu" or not given.shape[1]:
         raise DataError(
             f"The vectors are {given.dtype} of shape {given.shape}. Give real numbers of shape (n, k), as "
-            "transform returns them; for one picture vector[None]."
+            "transform returns them; for one picture use vector[None]."
         )
     if n_components is not None and given.shape[1] != n_components:
         raise DataError(
-            f"The vectors have {given.shape[1]} components, and those of the people enrolled have "
-            f"{n_components}. Use the model that the people were enrolled with."
+            f"The vectors have {given.shape[1]} components, but the enrolled people have {n_components}. "
+            "Use the model that they were enrolled with."
         )
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(given, dtype=np.float32)
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise DataError(
-            f"Vector {bad[0]} holds NaN, infinity, or a number too large for float32. Leave its picture out."
+            f"Vector {bad[0]} contains NaN, infinity, or a number too large for float32. Leave it out."
         )
     return values
 
@@ -76,8 +76,7 @@ def whitening(variances: Any) -> FloatArray:
     values = as_float64(variances)
     if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
         raise ParameterError(
-            "variances must be one finite number of at least 0 for each component. Give eigenvalues_ of the "
-            "model that made the vectors."
+            "variances must be one finite number of at least 0 for each component: eigenvalues_ of the model."
         )
     # What rounding leaves of a variance of 0 must not become the loudest component.
     known = values > values.max(initial=0.0) * np.finfo(np.float32).eps ** 2
@@ -85,20 +84,19 @@ def whitening(variances: Any) -> FloatArray:
 
 
 class Matcher:
-    """Vectors of people, ready to be compared with.
+    """Compares query vectors with the vectors of people.
 
     Parameters
     ----------
     vectors : ndarray of shape (n, k)
     codes : ndarray of shape (n,), int
-        Whose each is, ascending.
+        The person of each, ascending.
     model : LinearDiscriminantAnalysis, optional
         Compare along its discriminants.
     cosine : bool
-        Compare directions, not places: the similarity score is the cosine of the angle. Otherwise it is
-        minus the Euclidean distance.
+        The similarity score is the cosine of the angle; otherwise the negative Euclidean distance.
     match : {"nearest", "mean"}, default="nearest"
-        A person is as alike as the most alike picture, or as the mean of the pictures (of their directions,
+        Compare with the nearest picture of a person, or with the mean of the pictures (of their directions,
         for cosines).
 
     Attributes
@@ -144,7 +142,7 @@ class Matcher:
         self._squares = None if cosine else _squares(rows)
 
     def similarity(self, queries: Vectors) -> Vectors:
-        """Return how alike queries and people are, shape (m, n_people), float32; larger is more alike.
+        """Return the similarity of queries and people, shape (m, n_people), float32; larger is more similar.
 
         Parameters
         ----------
@@ -189,8 +187,7 @@ def _squares(rows: Vectors) -> Vectors:
         squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(np.float32)
     if not np.isfinite(squares).all():
         raise DataError(
-            "A vector is too long for distances in float32. Take distance='cosine', or divide the grey "
-            "values of the pictures."
+            "A vector is too long for distances in float32. Use distance='cosine', or scale the grey values."
         )
     return np.asarray(squares)
 
@@ -201,7 +198,7 @@ MOST = 1000  # people that discriminants are found from; more make it slow, and 
 
 
 def why_none(people: Codes) -> str:
-    """Say why discriminants would do harm; empty where they help.
+    """Return why discriminants are not used; empty where they are.
 
     Parameters
     ----------
@@ -217,8 +214,8 @@ def why_none(people: Codes) -> str:
     if several >= FEWEST:
         return ""
     return (
-        f"No discriminants are used: {several} of {len(counts)} people have two pictures, and fewer than "
-        f"{FEWEST} leave directions in which strangers are like somebody."
+        f"No discriminants are used: {several} of {len(counts)} people have two pictures, and at least "
+        f"{FEWEST} are needed to reject strangers."
     )
 
 
@@ -236,23 +233,22 @@ class _Within:
 def discriminants(
     vectors: npt.NDArray[Any], people: Codes, shift_covariance: FloatArray | None = None
 ) -> LinearDiscriminantAnalysis:
-    """Find discriminants of people, by scikit-learn, with the covariance within people shrunk.
+    """Fit scikit-learn's linear discriminant analysis of people, with shrunk covariance within people.
 
-    Without shrinkage the estimate breaks down where there are about as many components as pictures to learn
-    from.
+    Without shrinkage the estimate breaks down where there are about as many components as pictures.
 
     Parameters
     ----------
     vectors : ndarray of shape (n, k)
     people : ndarray of shape (n,), int
     shift_covariance : ndarray of shape (k, k), float64, optional
-        Of what happens to vectors when pictures are moved: added to the covariance within people.
+        Covariance of the change of vectors when pictures are shifted: added to that within people.
 
     Returns
     -------
     LinearDiscriminantAnalysis
-        Its ``scalings_`` are (k, k), of which one fewer than people count. Found from those who have two
-        pictures: at most 1000 people, evenly spread over those with the most.
+        Fitted on people with two pictures: at most 1000, evenly spread over those with the most. The first
+        ``n_people - 1`` columns of ``scalings_`` are used.
 
     Raises
     ------
@@ -268,13 +264,13 @@ def discriminants(
     values, owners = as_float64(vectors[kept]), people[kept]
     if len(np.unique(owners)) < 2:
         raise DataError(
-            "Discriminants need two people with two pictures each. Enroll more pictures, or take "
+            "Discriminants need two people with two pictures each. Enroll more pictures, or use "
             "discriminant='auto'."
         )
     if not _varies(values, owners):
         raise DataError(
             "All pictures of each person are the same, so there are no discriminants. Enroll pictures taken "
-            "at different times, or take discriminant=False."
+            "at different times, or use discriminant=False."
         )
     model = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=_Within(shift_covariance))
     # A small product for each person: threads would wait for each other longer than they work.

@@ -1,9 +1,9 @@
-"""The space of faces: what is learned from pictures, and where a picture lies in it."""
+"""Eigenfaces: a model fitted on pictures of faces, and the scores of pictures in it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -21,8 +21,8 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
+from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
-from gramian.faces.pictures import Faces, Pictures, as_pictures
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, ModelKind, Plan
 from gramian.store import Array, Given, Shown, Sizes
@@ -73,29 +73,14 @@ def relative_errors(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]
     relit : ndarray of shape (n, height, width)
     mean : ndarray of shape (height, width)
     counts : sequence of int
-        Numbers of components to rebuild from.
+        Numbers of components to reconstruct from.
     """
-    sizes = _norms(relit - mean)
-    found = np.stack([_norms(left) for left in _left(model, relit, mean, counts)], axis=1)
-    known = sizes[:, None] > 0
-    return np.asarray(np.divide(found, sizes[:, None], out=np.zeros_like(found), where=known))
-
-
-def _left(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> Iterator[Relit]:
-    """Yield x - x~ for each number of components; a PCA takes off component after component."""
+    sizes = _norms(relit - mean)[:, None]
     scores = np.asarray(model.transform(relit), dtype=np.float32)
-    if not isinstance(model, PCA):
-        for count in counts:
-            scores_kept = np.where(np.arange(scores.shape[1]) < count, scores, 0)
-            yield relit - np.asarray(model.inverse_transform(scores_kept), dtype=np.float32)
-        return
-    components, done = np.asarray(model.components_, dtype=np.float32), 0
-    left = (relit - mean).reshape(len(relit), -1)
-    by_count = {}
-    for count in sorted(set(counts)):
-        left = left - scores[:, done:count] @ components[done:count]
-        by_count[count], done = left, count
-    yield from (by_count[count] for count in counts)
+    place = np.arange(scores.shape[1])
+    rebuilt = (model.inverse_transform(np.where(place < count, scores, 0)) for count in counts)
+    left = np.stack([_norms(relit - np.reshape(pictures, relit.shape)) for pictures in rebuilt], axis=1)
+    return np.asarray(np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0))
 
 
 def _norms(pictures: Any) -> FloatArray:
@@ -119,14 +104,14 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         None is PCA; otherwise kernel PCA with this kernel, as in :class:`gramian.KernelPCA`. The width of
         "rbf" and "laplacian" is the median distance between pictures.
     light : {"none", "log", "equalise", "dog"}, default="none"
-        Treatment against differences of light, see :func:`relight`.
+        Illumination correction, see :func:`relight`.
     shift : float, default=0.0
-        Fit also on four copies of each picture, moved right, left, down and up by this share of its width. A
-        recogniser then knows what bad alignment does, at five times the work of fitting.
+        Also fit on four copies of each picture, shifted right, left, down and up by this share of its width.
+        A recogniser then tolerates bad alignment, at five times the work of fitting.
     random_state : int, RandomState, Generator or None, default=0
-        Start of the iteration, and which pictures are held out together.
+        Start of the iteration, and assignment of pictures to held-out folds.
     memory_limit : int, str or None, default=None
-        Working memory beside the pictures and the results.
+        Working memory in addition to the pictures and the results.
 
     Attributes
     ----------
@@ -140,20 +125,19 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     mean_face_ : ndarray of shape (height, width), float32
         Mean of the relit pictures.
     shift_covariance_ : ndarray of shape (k, k), float64, or None
-        How scores change when a fitted picture is moved, for a recogniser; None for ``shift=0``.
+        Covariance of the change of scores when a fitted picture is shifted; None for ``shift=0``.
     detector_ : tuple of PCA
-        What :meth:`face_score` is measured by: components of small pictures of edges, at one contrast.
+        The models behind :meth:`face_score`: components of small edge pictures, normalised to one contrast.
     face_scores_ : ndarray, float64
-        Scores of fitted pictures, each by a detector that did not see it, nor another picture of the same
-        person, ascending.
+        Held-out scores of the fitted pictures, ascending: each by a detector fitted without its person.
     face_threshold_ : float
-        The score that ``face_keep_`` of them are at or below: what is above it is not called a face.
+        The limit that ``face_keep_`` of them are within. Pictures above it are not recognised as faces.
     face_keep_ : float
         0.99.
     fingerprint_ : str
-        SHA-256 of everything that the scores of a picture depend on.
+        SHA-256 of everything that determines the scores of a picture.
     notes_ : tuple of str
-        What was decided by itself.
+        Automatic decisions.
 
     References
     ----------
@@ -203,26 +187,25 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     # ------------------------------------------------------------------ fit
 
     def fit(self, faces: Any, people: Any = None) -> Self:
-        """Learn components from pictures of faces, and how far new pictures of faces are from them.
+        """Fit components to pictures of faces, and the limit of what is recognised as a face.
 
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
         people : sequence of n names, optional
-            Who is on each, by default what ``Faces`` say. They are counted, and not kept.
+            The person on each picture, by default those of ``Faces``. Names are not stored.
 
         Raises
         ------
         DataError
-            For fewer than two pictures, pictures that are all the same, or another number of people than
-            pictures.
+            For fewer than two pictures, identical pictures, or a number of people that does not match.
         ParameterError
-            A parameter outside of what it may be.
+            For a parameter outside its range.
         """
         pictures, pixels = self._given(faces)
         if len(pictures) < 2:
             raise DataError(
-                f"There is {len(pictures)} picture, and a space of faces needs a minimum of 2. Give more."
+                f"There is {len(pictures)} picture, but a FaceSpace needs a minimum of 2. Give more."
             )
         people = _checked_people(faces, people, len(pictures))
         relit = relight(pictures, self.light)
@@ -230,22 +213,22 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
         self.notes_: tuple[str, ...] = ()
         if pixels:
-            self.notes_ = (f"fitted also on copies of the pictures moved by {counted(pixels, 'pixel')}",)
+            self.notes_ = (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
         self._remember(relit, people)
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
         return self
 
     def plan(self, faces: Any) -> Plan:
-        """Return the plan by which ``fit(faces)`` would find components, without doing it.
+        """Return the plan of ``fit(faces)`` for the components, without fitting.
 
-        How far faces are from the components is found beside it, by a PCA for each of a few parts.
+        The face limit takes further PCAs of small pictures, one for each held-out fold.
         """
         pictures, pixels = self._given(faces)
         return self._decomposition().plan(with_moved(relight(pictures, self.light), pixels))
 
     def _given(self, faces: Any) -> tuple[Pictures, int]:
-        """Return the pictures, and by how many pixels they are to be moved as well."""
+        """Return the pictures, and the shift of their copies in pixels."""
         check_choice("light", self.light, LIGHTS)
         pictures = as_pictures(faces)
         return pictures, shift_pixels(self.shift, pictures.shape[2])
@@ -267,7 +250,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         self.fingerprint_ = self._fingerprint()
 
     def _calibrate(self, pictures: Pictures, people: npt.NDArray[Any] | None) -> None:
-        """Score every picture by a detector fitted without it and all others of its person."""
+        """Score every picture by a detector fitted without its person."""
         self.detector_ = fit_detector(pictures, self.random_state)
         (rng,) = generators(self.random_state, 1)
         parts, how = folds(len(pictures), people, rng)
@@ -307,7 +290,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         return np.asarray(scores, dtype=np.float32)
 
     def _of_relit(self, faces: Any, work: Callable[[Relit], Any]) -> Any:
-        """Apply a function to relit pictures block by block, so that one block at a time is relit."""
+        """Apply a function to relit pictures, one block at a time."""
         light = parameter_at_fit(self, "light")
         return _by_blocks(lambda block: work(relight(block, light)), self._checked(faces))
 
@@ -317,24 +300,24 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         if pictures.shape[1:] != self.picture_shape_:
             height, width = self.picture_shape_
             raise DataError(
-                f"The pictures are {pictures.shape[2]}x{pictures.shape[1]} (width x height), and the "
-                f'model is of pictures {width}x{height}. Read them with size="{width}x{height}".'
+                f"The pictures are {pictures.shape[2]}x{pictures.shape[1]} (width x height), but the model "
+                f'has pictures of {width}x{height}. Read them with size="{width}x{height}".'
             )
         return pictures
 
     def reconstruct(self, faces: Any, n_components: int | None = None) -> Relit:
-        """Return pictures rebuilt from their scores on the first components.
+        """Return pictures reconstructed from their scores on the first components.
 
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
         n_components : int, optional
-            How many; by default all.
+            Number of components; by default all.
 
         Returns
         -------
         ndarray of shape (n, height, width), float32
-            In relit units: grey values for ``light="none"``. With a kernel pre-images.
+            After the illumination correction: grey values for ``light="none"``. With a kernel pre-images.
         """
         count = self._count(n_components)
         scores = self.transform(faces)
@@ -348,7 +331,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         ----------
         faces : Faces or array of shape (n, height, width)
         n_components : int or sequence of int
-            Numbers of components to rebuild from.
+            Numbers of components to reconstruct from.
 
         Returns
         -------
@@ -367,11 +350,11 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         return self.n_components_ if wanted is None else as_counts([wanted], self.n_components_)[0]
 
     def face_score(self, faces: Any) -> FloatArray:
-        """Return how unlike a face pictures are, shape (n,): above ``face_threshold_`` it is not called one.
+        """Return the distance of pictures from the faces, shape (n,); ``face_threshold_`` is its limit.
 
-        The share of a small picture of edges that 75 components of such pictures leave over, which neither
-        brightness nor contrast changes. It does not depend on ``n_components``, ``kernel`` and ``light``:
-        relative reconstruction errors do not tell faces from other things.
+        It is the unexplained share of a small edge picture after 75 components, independent of brightness and
+        contrast, and of ``n_components``, ``kernel`` and ``light``. Relative reconstruction errors do not
+        distinguish faces from other pictures.
 
         Parameters
         ----------
@@ -385,8 +368,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     def component_pictures(self, count: int | None = None) -> FloatArray:
         """Return components as pictures, shape (count, height, width).
 
-        With a kernel, in whose space directions are no pictures, what a standard deviation along each
-        component changes in the pre-image of the mean.
+        For a kernel: the change of the pre-image of the mean by one standard deviation along each component.
         """
         check_is_fitted(self)
         count = self._count(count)
@@ -439,13 +421,13 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
 
     @property
     def plan_(self) -> Plan:
-        """How the components were computed and why."""
+        """The plan by which the components were computed."""
         plan: Plan = self._found.plan_
         return plan
 
     @property
     def certificate_(self) -> Certificate:
-        """What is guaranteed about the components."""
+        """The certificate of the components."""
         certificate: Certificate = self._found.certificate_
         return certificate
 
@@ -457,7 +439,7 @@ def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
         return None
     names = np.array(list(people), dtype=object)
     if names.shape != (n,):
-        raise DataError(f"people has the shape {names.shape} for {n} pictures. Give one name for each.")
+        raise DataError(f"people has shape {names.shape} for {n} pictures. Give one name for each picture.")
     return names.astype(str)
 
 
@@ -465,9 +447,7 @@ def _check_varied(relit: Relit, pictures: Pictures, light: str) -> None:
     if (relit != relit[:1]).any():
         return
     same = "the same" if (pictures == pictures[:1]).all() else f"the same after light={light!r}"
-    raise DataError(
-        f"All {len(relit)} pictures are {same}, so there is nothing to learn. Give different ones."
-    )
+    raise DataError(f"All {len(relit)} pictures are {same}. Give different ones.")
 
 
 def _by_blocks(work: Callable[[Pictures], Any], pictures: Pictures) -> Any:

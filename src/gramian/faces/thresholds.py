@@ -1,4 +1,4 @@
-"""Thresholds of similarity scores at a stated rate of false accepts, from the enrolled pictures alone."""
+"""Thresholds of similarity scores for a given false accept rate, from the enrolled pictures alone."""
 
 from __future__ import annotations
 
@@ -292,11 +292,11 @@ def _positions(people: Codes) -> Iterator[Bools]:
 # ------------------------------------------------------------------ calibration
 
 ALL_ALIKE = (
-    "All pictures of different people are equally alike, so nobody is recognised. So it is after whitening "
-    "with a model that was fitted on the same pictures with as many components. Use fewer components, or "
+    "All pictures of different people are equally similar, so nobody is recognised. Whitening has this "
+    "effect when the model was fitted on the same pictures with as many components. Use fewer components or "
     "another distance."
 )
-NOBODY_TWICE = "Nobody has two pictures, so the rate of false rejects is not known."
+NOBODY_TWICE = "Nobody has two pictures, so the false reject rate is unknown."
 
 
 @dataclass(frozen=True)
@@ -352,29 +352,16 @@ class Calibration:
     def __str__(self) -> str:
         if not self.identify.false_accept:
             return ALL_ALIKE
-        first, *others = self.trade
-        return (
-            "; ".join(
-                [
-                    f"At {_rate(first)} about {_chance(first)} pictures of strangers gets a name and "
-                    f"{_refused(first)} of new pictures of your people are refused",
-                    *(f"at {_rate(one)} {_chance(one)} and {_refused(one)}" for one in others),
-                ]
-            )
-            + "."
-        )
-
-
-def _rate(one: Threshold) -> str:
-    return f"{one.far:g}" + ("" if one.observed else " (extrapolated)")
-
-
-def _chance(one: Threshold) -> str:
-    return f"1 in {round(1 / one.far):,}"
-
-
-def _refused(one: Threshold) -> str:
-    return "an unknown share" if one.false_reject is None else f"{100 * one.false_reject:.0f} %"
+        rates = []
+        for one in self.trade:
+            note = "" if one.observed else ", extrapolated"
+            missed = "an unknown share" if one.false_reject is None else f"{100 * one.false_reject:.0f} %"
+            rates.append((f"{one.far:g} (1 in {round(1 / one.far):,}{note})", missed))
+        (first, missed), *others = rates
+        parts = [
+            f"At a false accept rate of {first}, {missed} of new pictures of enrolled people are rejected"
+        ]
+        return "; ".join([*parts, *(f"at {rate}, {missed}" for rate, missed in others)]) + "."
 
 
 def supported(least: float) -> float:
@@ -443,7 +430,7 @@ def _identification(found: Comparisons, n_people: int, perfect: float, far: floa
     predicted = far
     if counted is not None and counted[0] <= value:
         value, predicted = counted[0], min(far, counted[1] * far / rate)
-    whom = f"{found.n_strangers:,} people who can stand for strangers"
+    whom = f"{found.n_strangers:,} people who serve as strangers"
     notes = () if counted is not None else (_unobserved(far, whom, found.n_strangers),)
     return Threshold(value, far, predicted, _below(found.own, value), counted is not None, notes)
 
@@ -452,7 +439,7 @@ def _verification(found: Comparisons, perfect: float, far: float) -> Threshold:
     """Return the threshold for one person."""
     value, predicted = _one_to_one(found, far, perfect)
     observed = far * (found.n_couples + 1) >= 1
-    whom = f"{found.n_couples:,} couples of a stranger and a person"
+    whom = f"{found.n_couples:,} pairs of a stranger and a person"
     notes = () if observed else (_unobserved(far, whom, found.n_couples),)
     return Threshold(value, far, predicted, _below(found.own, value), observed, notes)
 
@@ -503,15 +490,15 @@ def _simulated(gallery: Matcher, variances: FloatArray) -> FloatArray:
 
 def _unobserved(far: float, whom: str, count: int) -> str:
     return (
-        f"With {whom} a rate of {far:g} cannot be observed: the threshold is extrapolated from those most "
-        "alike, with a margin for how few they are, and refuses more of one's own than it need. Rates from "
-        f"{1 / (count + 1):.2g} on can be counted."
+        f"{whom} are too few to observe a false accept rate of {far:g}. The threshold is extrapolated from "
+        f"the most similar ones with a safety margin, and rejects more enrolled people than necessary. "
+        f"Rates from {1 / (count + 1):.2g} can be observed."
     )
 
 
 def _few(n_people: int) -> str:
     return (
-        f"With {counted(n_people, 'person', 'people')} enrolled hardly anything is known of strangers: "
-        f"{SIMULATED:,} were drawn from a normal distribution with the model's variances. Real people differ "
-        "in other ways, so the rate of false accepts is a guess."
+        f"{counted(n_people, 'enrolled person', 'enrolled people')} cannot show how similar strangers are. "
+        f"{SIMULATED:,} strangers were simulated from a normal distribution with the model's variances. The "
+        "false accept rate is a rough estimate."
     )

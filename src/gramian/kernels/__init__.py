@@ -1,4 +1,4 @@
-"""Formulas k(x, y): what they are, whether they are proven kernels, and how accurately they are evaluated."""
+"""Kernels k(x, y), checked for positive semidefiniteness, with bounds on their evaluation errors."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,17 +1,18 @@
-"""Kernels and their algebra: what every kernel can do, and the kernels that are made of kernels.
+"""The base class of kernels, and kernels made of kernels: their values and the bounds on their errors.
 
-What is known of a combination follows from its row of the closure table in ``facts.py``; here stands what it
-computes, and how wrong that can be.
+The closure table in ``facts.py`` says what a combination keeps of its parts' facts.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, pairwise
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -79,7 +80,7 @@ class Kernel(ABC):
     Attributes
     ----------
     validity : Validity
-        Whether every Gram matrix is positive semi-definite, with the proof.
+        Whether every Gram matrix is positive semidefinite, with the proof.
     psd : bool
         Whether that is proven.
     """
@@ -128,7 +129,7 @@ class Kernel(ABC):
 
     @property
     def validity(self) -> Validity:
-        """Whether every Gram matrix is positive semi-definite, with the proof or what speaks against it."""
+        """Whether every Gram matrix is positive semidefinite, with the proof or what speaks against it."""
         try:
             self.check()
         except ParameterError as error:
@@ -143,13 +144,20 @@ class Kernel(ABC):
 
     @property
     def psd(self) -> bool:
-        """Whether every Gram matrix is proven positive semi-definite."""
+        """Whether every Gram matrix is proven positive semidefinite."""
         return self.validity.proven
 
     @property
     def formula(self) -> str:
-        """The formula, with the parameters in their places."""
-        return repr(self)
+        """The formula, with the numbers given in the places of the parameters."""
+        return self.filled_in(self.general or repr(self))
+
+    def filled_in(self, text: str) -> str:
+        """Return a formula with numbers for the parameters that are known without data."""
+        values = {
+            n: v for n, v in self.get_params(deep=False).items() if not isinstance(v, (str, type(None)))
+        }
+        return re.sub(r"[a-z]\w*", lambda word: short(values.get(word[0], word[0])), text)
 
     def normalized(self) -> Kernel:
         """Return ``k(x, y) / sqrt(k(x, x) k(y, y))``; 0 where k(x, x) is 0."""
@@ -269,11 +277,7 @@ class Kernel(ABC):
         return f"{self.name or type(self).__name__}({', '.join(given)})"
 
     def __str__(self) -> str:
-        try:
-            return self.formula
-        except (KeyError, TypeError, ValueError):
-            # Parameters that mean nothing have no place in a formula, but can be shown.
-            return repr(self)
+        return self.formula
 
     # ------------------------------------------------- for each formula
 
@@ -368,9 +372,9 @@ class Kernel(ABC):
         return self.facts.stationary
 
     @property
-    def kinks(self) -> str:
+    def not_differentiable(self) -> str:
         """Why the kernel has no derivative by x to be followed, as a sentence; "" where it has one."""
-        return self.facts.kinks_of(self)
+        return self.facts.why_not_differentiable(self)
 
     @property
     def error_kind(self) -> BoundKind:
@@ -436,6 +440,13 @@ def literal(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item()
     return getattr(value, "__name__", None) or repr(value)
+
+
+def short(value: Any) -> str:
+    """Return a parameter as it stands in a formula: a number in at most six digits."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return f"({', '.join(map(short, value))})"
+    return f"{value:g}" if isinstance(value, Real) else str(value)
 
 
 # ---------------------------------------------------------------------- kernels made of kernels
@@ -632,7 +643,7 @@ class Constant(Kernel):
             Series.of([float(self.value)]),
             # Powers of a constant >= 0 are constants >= 0.
             divisible=valid,
-            kinks="",
+            not_differentiable="",
         )
 
     def check(self) -> None:
@@ -640,10 +651,6 @@ class Constant(Kernel):
 
     def __neg__(self) -> Kernel:
         return Constant(-self.value)
-
-    @property
-    def formula(self) -> str:
-        return f"{self.value:g}"
 
     def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
         return ConstantEvaluator(self, 0.0, 0.0, abs(float(self.value)))
@@ -774,7 +781,7 @@ class Scaled(Composite):
     @property
     def formula(self) -> str:
         inside = self.kernel.formula
-        return f"{self.factor:g} {inside}" if self.kernel.binds == ATOM else f"{self.factor:g} ({inside})"
+        return f"{short(self.factor)} {inside if self.kernel.binds == ATOM else f'({inside})'}"
 
     def check(self) -> None:
         super().check()
@@ -819,7 +826,7 @@ class Power(Composite):
 
     @property
     def formula(self) -> str:
-        return f"({self.kernel.formula})^{self.exponent:g}"
+        return f"({self.kernel.formula})^{short(self.exponent)}"
 
     @property
     def whole(self) -> bool:
@@ -1093,36 +1100,23 @@ class After(Composite):
     @property
     def facts(self) -> Facts:
         """A map is a function about which nothing is known."""
-        return replace(super().facts, kinks=f"The derivative of the map {self._label} is not known.")
-
-    def check(self) -> None:
-        super().check()
-        if not callable(self.map) and not hasattr(self.map, "transform"):
-            raise InputTypeError(
-                f"map={self.map!r} is neither a function of rows nor an object with a transform method. "
-                "Pass numpy.log1p, or a fitted transformer."
-            )
+        return replace(
+            super().facts, not_differentiable=f"The derivative of the map {self._label} is not known."
+        )
 
     def names(self, names: Sequence[str] | None) -> Sequence[str] | None:
         return names if isinstance(self.map, np.ufunc) else None
 
     def rows(self, X: Any) -> Any:
-        given = np.array(to_numpy(X), dtype=np.float64)
+        values = np.array(to_numpy(X), dtype=np.float64)
         with np.errstate(all="ignore"):
-            mapped = self.map.transform(given) if hasattr(self.map, "transform") else self.map(given)
-        mapped = np.asarray(mapped)
-        if mapped.ndim != 2 or len(mapped) != len(given) or mapped.dtype.kind not in "biuf":
+            mapped = self.map.transform(values) if hasattr(self.map, "transform") else self.map(values)
+        mapped = check_rows(f"The result of the map {self._label}", mapped)
+        if len(mapped) != len(values):
             raise DataError(
-                f"The map {self._label} made {mapped.dtype} of shape {mapped.shape} of {len(given)} rows. "
-                "It must return numbers, a row for each."
+                f"The map {self._label} returned {len(mapped)} rows for {len(values)}; as many are needed."
             )
-        if not np.isfinite(mapped).all():
-            row, column = (int(index) for index in np.argwhere(~np.isfinite(mapped))[0])
-            raise DataError(
-                f"The map {self._label} gives {mapped[row, column]} in row {row}, column {column}. Choose "
-                "a map that has a value on all rows."
-            )
-        return from_numpy(mapped.astype(np.float64), X)
+        return from_numpy(as_float64(mapped), X)
 
 
 def exp(kernel: Kernel) -> Kernel:

@@ -1,4 +1,4 @@
-"""A user's own function as a kernel, about which nothing is known."""
+"""A Python function as a kernel; nothing is known about it."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Callable(Formula):
     def facts(self) -> Facts:
         """Nothing is known about a function."""
         return Facts(
-            unknown("A bare function carries no proof; gramian.kernels.audit looks for a counter-example."),
-            kinks=f"The derivative of the function {self.label} is not known.",
+            unknown("A Python function has no proof; gramian.kernels.audit searches for a counterexample."),
+            not_differentiable=f"The derivative of the function {self.label} is not known.",
             error_kind="estimate",
         )
 

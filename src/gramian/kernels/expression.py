@@ -1,6 +1,6 @@
-"""How kernels are written: names, expressions such as ``rbf(sigma=2) + 0.5 * poly``, and the list of all.
+"""Names of kernels, expressions such as ``rbf(sigma=2) + 0.5 * poly``, and the table of all kernels.
 
-Nothing in an expression is ever executed.
+Expressions are parsed and never executed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import difflib
 import textwrap
 import warnings
 from collections.abc import Callable as Function
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,7 @@ DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust t
 SHOWN = 100  # characters of it in a message
 WIDTH = 100  # of the list of kernels
 ONLY_EIGENVALUES = (
-    "Only its eigenvalues tell; KernelPCA finds them and refuses a negative one, or clips it on request."
+    "Its eigenvalues decide; KernelPCA rejects a negative one, or sets it to 0 with repair='clip'."
 )
 OPERATORS: dict[type[ast.operator], Function[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
@@ -201,7 +201,7 @@ class _Reader:
     def combined(self, node: ast.BinOp) -> Any:
         operator = OPERATORS.get(type(node.op))
         if operator is None:
-            raise self.fault(self.at(node.right), "kernels combine by + - * / and **")
+            raise self.fault(self.at(node.right), "kernels combine with + - * / and **")
         left, right = self.value(node.left), self.value(node.right)
         if isinstance(node.op, (ast.Pow, ast.Div)) and isinstance(right, Kernel):
             raise self.fault(self.at(node.right), "what follows / and ** is a number, such as 2")
@@ -327,7 +327,7 @@ def _allowed() -> str:
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """One line of the table.
+    """One kernel of the table.
 
     Attributes
     ----------
@@ -348,21 +348,23 @@ class KernelEntry:
     validity: str
     reason: str
 
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        about = [f"parameters: {parameters}"] if parameters else []
+        lines = [
+            textwrap.fill(text, WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 18)
+            for text in [*about, f"{self.validity}: {self.reason}"]
+        ]
+        return "\n".join([f"{self.name:16}{self.formula}", *lines])
 
-@dataclass(frozen=True)
-class KernelTable:
-    """All kernels; prints as a table, iterates over :class:`KernelEntry`."""
 
-    rows: tuple[KernelEntry, ...]
+class KernelTable(tuple[KernelEntry, ...]):
+    """All kernels, as a tuple that prints as a table."""
 
-    def __iter__(self) -> Iterator[KernelEntry]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
+    __slots__ = ()
 
     def __str__(self) -> str:
-        return "\n".join(line for row in self.rows for line in _lines(row))
+        return "\n".join(map(str, self))
 
 
 def table() -> KernelTable:
@@ -400,14 +402,3 @@ def table() -> KernelTable:
         validity = kernel.validity
         others.append(KernelEntry(name, formula, (), f"{validity.status} if its parts are", validity.reason))
     return KernelTable((*formulas, *others))
-
-
-def _lines(row: KernelEntry) -> list[str]:
-    parameters = ", ".join(f"{name}={value}" for name, value in row.parameters)
-    head = f"{row.name:16}{row.formula}"
-    rest = [f"parameters: {parameters}"] if parameters else []
-    rest.append(f"{row.validity}: {row.reason}")
-    wrapped = [
-        textwrap.fill(text, WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 18) for text in rest
-    ]
-    return [head, *wrapped]

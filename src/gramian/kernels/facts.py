@@ -1,4 +1,4 @@
-"""What is known of a kernel: the facts that each one declares, and which of them combinations keep.
+"""Facts that each kernel declares, and the ones that combinations keep.
 
 A formula states its :class:`Facts` once. For kernels made of kernels the table :data:`CLOSURE` has a row for
 every way to combine them: the sentence of the proof, the facts that are kept, the Taylor series, the error.
@@ -25,7 +25,7 @@ CLEAR = 1e-9
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether every Gram matrix of a function, on any rows of any width, is positive semi-definite.
+    """Whether every Gram matrix of a function, on any rows of any width, is positive semidefinite.
 
     Attributes
     ----------
@@ -199,9 +199,9 @@ class Facts:
     graded : bool
         Whether an entry's error is a share of ``sqrt(k(x, x) k(y, y))``, however small that is: the share
         that it is for the longest rows.
-    kinks : str
+    not_differentiable : str
         Why the kernel has no derivative by x to be followed, as a sentence about ``{kernel}``; "" where it
-        has one. A kernel without kinks implements ``slopes`` and ``diagonal_slopes``.
+        has one, and then the kernel implements ``slopes`` and ``diagonal_slopes``.
     floor : float
         The least value that a column may have.
     error_kind : {"deterministic", "estimate"}
@@ -215,13 +215,13 @@ class Facts:
     unit_diagonal: bool = False
     shifts_out: bool = False
     graded: bool = False
-    kinks: str = "No derivative of {kernel} is known."
+    not_differentiable: str = "No derivative of {kernel} is known."
     floor: float = -np.inf
     error_kind: BoundKind = "deterministic"
 
-    def kinks_of(self, kernel: Any) -> str:
-        """Return the sentence about the kinks of the kernel that these are the facts of."""
-        return self.kinks and self.kinks.replace("{kernel}", repr(kernel))
+    def why_not_differentiable(self, kernel: Any) -> str:
+        """Return the reason, with this kernel named in it."""
+        return self.not_differentiable and self.not_differentiable.replace("{kernel}", repr(kernel))
 
 
 # ------------------------------------------------------------------ combinations
@@ -273,11 +273,13 @@ class Rule:
         if self.series is not None and None not in inside:
             with np.errstate(all="ignore"):
                 series = self.series(kernel, *inside)
-        kinks = (facts.kinks_of(part) for part, facts in zip(kernel.parts, of_parts, strict=True))
+        not_differentiable = (
+            facts.why_not_differentiable(part) for part, facts in zip(kernel.parts, of_parts, strict=True)
+        )
         return Facts(
             self._validity(kernel, [facts.validity for facts in of_parts], series),
             series,
-            kinks=next(filter(None, kinks), ""),
+            not_differentiable=next(filter(None, not_differentiable), ""),
             error_kind="estimate" if "estimate" in {f.error_kind for f in of_parts} else "deterministic",
             **{name: all(getattr(facts, name) for facts in of_parts) for name in self.keeps},
             **self.gives,

@@ -784,7 +784,7 @@ def fourier_map(
     if need > limit:
         raise ParameterError(
             f"n_components={features} frequencies of {len(labels):,} features take {amount(need)}, more than "
-            f"the {amount(limit)} that may be used. Ask for fewer."
+            f"the {amount(limit)} that may be used. Take fewer."
         )
     factors = check_gamma(gamma, sigma, len(labels))
     start = check_origin(origin, len(labels))

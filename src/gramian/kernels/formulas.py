@@ -47,14 +47,12 @@ from gramian.kernels.widths import (
     SCALE_OR_NONE,
     check_factor,
     check_width,
-    factor_text,
     gamma_of,
     is_median,
     is_scale,
     median_distance,
     resolved_factor,
     resolved_width,
-    width_text,
 )
 
 NUS = (0.5, 1.5, 2.5)
@@ -96,9 +94,9 @@ class Formula(Kernel):
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         """Return the tile of encoded rows with its derivative by X, the rows before :meth:`encode`.
 
-        For a kernel whose facts have no ``kinks``.
+        For a kernel whose ``not_differentiable`` is "".
         """
-        raise NotImplementedError(self.kinks)
+        raise NotImplementedError(self.not_differentiable)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         """Return k(x, x) with its derivative by x: none where it is 1."""
@@ -222,7 +220,7 @@ class Linear(Formula):
     """
 
     name = "linear"
-    general = formula = "x . y"
+    general = "x . y"
     takes_sparse = True
     facts = Facts(
         proven("An inner product: its feature map is x itself."),
@@ -230,7 +228,7 @@ class Linear(Formula):
         shifts_out=True,
         # |x . y| <= ||x|| ||y||, and so is its error, up to the factor it has for the longest rows.
         graded=True,
-        kinks="",
+        not_differentiable="",
     )
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
@@ -270,12 +268,6 @@ class Projective(Formula):
     @abstractmethod
     def steepness(self, T: Any) -> Any:
         """Return gamma f'(T), the derivative by x . y."""
-
-    @property
-    def inside(self) -> str:
-        """What f is of, as it stands in a formula."""
-        factor = self.gamma if isinstance(self.gamma, str) else f"{self.factor:g}"
-        return ("x . y / d" if self.gamma is None else f"{factor} x . y") + f" + {self.coef0:g}"
 
     @property
     def factor(self) -> float:
@@ -349,19 +341,17 @@ class Polynomial(Projective):
                 found = f"{power} of x . y is no kernel for two or more features (FitzGerald and Horn 1977)."
             else:
                 found = f"{power} is no kernel (FitzGerald and Horn 1977). {found}".rstrip()
-            return Facts(refuted(found), series, kinks="")
+            return Facts(refuted(found), series, not_differentiable="")
         if self.coef0 < 0:
             return Facts(
-                refuted(found) if found else unknown("A negative constant loses the proof."), series, kinks=""
+                refuted(found) if found else unknown("A negative constant loses the proof."),
+                series,
+                not_differentiable="",
             )
         why = f"A whole power, {self.degree:g}, of a sum of kernels times numbers >= 0."
         inside = (Linear().validity, Constant(self.coef0).validity)
         # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
-        return Facts(proven(why, "", *inside), series, graded=True, kinks="")
-
-    @property
-    def formula(self) -> str:
-        return f"({self.inside})^{self.degree:g}"
+        return Facts(proven(why, "", *inside), series, graded=True, not_differentiable="")
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
         """Return the map to all monomials up to the degree, each times its coefficient.
@@ -422,9 +412,11 @@ class Cosine(Formula):
     """k(x, y) = x . y / (||x|| ||y||); a zero row has kernel 0 with everything."""
 
     name = "cosine"
-    general = formula = "x . y / (||x|| ||y||)"
+    general = "x . y / (||x|| ||y||)"
     takes_sparse = True
-    facts = Facts(proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), kinks="")
+    facts = Facts(
+        proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), not_differentiable=""
+    )
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         # Dividing by the largest entry first keeps squares inside the range of float64.
@@ -486,11 +478,7 @@ class Sigmoid(Projective):
             "It is f(x . y), and the Taylor coefficient of t^2 in f(t) is "
             "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0: 3 points near zero refute it."
         )
-        return Facts(refuted(found), series, kinks="")
-
-    @property
-    def formula(self) -> str:
-        return f"tanh({self.inside})"
+        return Facts(refuted(found), series, not_differentiable="")
 
     def _series(self) -> Series:
         """By ``f' = gamma (1 - f^2)``."""
@@ -533,7 +521,9 @@ class Radial(Formula):
     @property
     def facts(self) -> Facts:
         """All that depends on the distance alone."""
-        return Facts(proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, kinks="")
+        return Facts(
+            proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable=""
+        )
 
     @property
     @abstractmethod
@@ -651,11 +641,8 @@ class RBF(Radial):
 
     @property
     def formula(self) -> str:
-        if self.sigma is None:
-            return f"exp(-{factor_text(self.gamma)}||x - y||^2)"
-        if is_median(self.sigma) or np.ndim(self.sigma) == 0:
-            return f"exp(-||x - y||^2 / (2 {width_text(self.sigma)}^2))"
-        return f"exp(-sum_j (x_j - y_j)^2 / (2 s_j^2)), s = {width_text(self.sigma)}"
+        text = "exp(-gamma ||x - y||^2)" if self.sigma is None else "exp(-||x - y||^2 / (2 sigma^2))"
+        return self.filled_in(text)
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
@@ -741,12 +728,6 @@ class Matern(Radial):
         if isinstance(self.nu, bool) or self.nu not in NUS:
             raise ParameterError(f"nu={self.nu!r} must be 0.5, 1.5 or 2.5.")
 
-    @property
-    def formula(self) -> str:
-        profile = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}[float(self.nu)]
-        factor = "" if self.nu == 0.5 else f"sqrt({2 * self.nu:g}) "
-        return f"{profile}, r = {factor}||x - y|| / {width_text(self.length_scale)}"
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         return Matern(resolved_width("length_scale", self.length_scale, X), self.nu)
@@ -755,7 +736,7 @@ class Matern(Radial):
     def facts(self) -> Facts:
         kink = "{kernel} has a kink wherever two rows are equal."
         # exp(-r) comes to a point there.
-        return replace(super().facts, kinks=kink if self.nu == 0.5 else "")
+        return replace(super().facts, not_differentiable=kink if self.nu == 0.5 else "")
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
@@ -814,10 +795,6 @@ class RationalQuadratic(Radial):
         check_width("length_scale", self.length_scale)
         check_number("alpha", self.alpha, above=0)
 
-    @property
-    def formula(self) -> str:
-        return f"(1 + ||x - y||^2 / (2 {self.alpha:g} {width_text(self.length_scale)}^2))^-{self.alpha:g}"
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         return RationalQuadratic(resolved_width("length_scale", self.length_scale, X), float(self.alpha))
@@ -867,7 +844,7 @@ class Laplacian(Formula):
         stationary=True,
         unit_diagonal=True,
         # |x_j - y_j| comes to a point where it is 0.
-        kinks="{kernel} has a kink wherever two rows have an entry in common.",
+        not_differentiable="{kernel} has a kink wherever two rows have an entry in common.",
     )
 
     def __init__(self, gamma: Any = None) -> None:
@@ -875,10 +852,6 @@ class Laplacian(Formula):
 
     def check(self) -> None:
         check_factor(self.gamma)
-
-    @property
-    def formula(self) -> str:
-        return f"exp(-{factor_text(self.gamma)}||x - y||_1)"
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
@@ -919,7 +892,7 @@ class ChiSquared(Formula):
         ),
         divisible=True,
         unit_diagonal=True,
-        kinks="",
+        not_differentiable="",
         floor=0.0,
     )
 
@@ -933,10 +906,6 @@ class ChiSquared(Formula):
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         return ChiSquared(resolved_factor(self.gamma, X))
-
-    @property
-    def formula(self) -> str:
-        return f"exp(-{factor_text(self.gamma)}sum_j (x_j - y_j)^2 / (x_j + y_j))"
 
     def admit(self, X: Any) -> None:
         least = float(namespace(X).min(X)) if X.shape[0] else 0.0

@@ -172,21 +172,3 @@ def is_median(value: Any) -> bool:
 def is_scale(value: Any) -> bool:
     """Return whether a factor is asked for by the variance of the entries."""
     return isinstance(value, str) and value == SCALE
-
-
-def factor_text(gamma: Any) -> str:
-    """Return a factor as it stands in a formula."""
-    if gamma is None:
-        return "(1/d) "
-    if isinstance(gamma, str):
-        return "gamma "
-    return "" if gamma == 1 else f"{gamma:g} "
-
-
-def width_text(value: Any) -> str:
-    """Return a width as it stands in a formula."""
-    if is_median(value):
-        return "median"
-    if np.ndim(value) == 0:
-        return f"{value:g}"
-    return "(" + ", ".join(f"{v:g}" for v in value) + ")"

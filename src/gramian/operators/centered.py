@@ -85,7 +85,7 @@ class CenteredRows:
 
     def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.rows.Rows.over_parts`."""
-        if not self.rows.is_spread:
+        if self.rows.in_one_place:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.
         bare = replace(self, rows=None, among=self.rows.shape[0])  # type: ignore[arg-type]
@@ -102,11 +102,6 @@ class CenteredRows:
         return self.rows.over_columns(
             of_columns, combine, self.mean, self.divisor, self.column_squares, self.rest
         )
-
-    @cached_property
-    def _by_column(self) -> Any:
-        """Sparse data a second time, in the order that blocks of columns are cut in."""
-        return self.rows.in_memory().tocsc()
 
     @property
     def total(self) -> float:
@@ -142,8 +137,13 @@ class CenteredRows:
     @property
     def arithmetic(self) -> np.dtype[Any]:
         """Type that blocks of C have."""
-        double = self.double or self.rows.is_sparse or self._beyond_float32
-        return np.dtype(np.float64) if double else self.rows.dtype
+        double = self.double or self._beyond_float32
+        return np.dtype(np.float64) if double else self.rows.block_dtype
+
+    @property
+    def implicit(self) -> bool:
+        """Whether means are taken off products, and not off entries: it would fill rows of few entries."""
+        return self.rows.skips_zeros
 
     @cached_property
     def _beyond_float32(self) -> bool:
@@ -152,18 +152,12 @@ class CenteredRows:
 
     def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
-        if self.rows.is_sparse:
-            whole = rows == slice(None)
-            values = (self._by_column if whole else self.rows.block(rows).values)[:, columns].toarray()
-        else:
-            values = self.rows.cut(rows, columns)
-        return self._centered(values, columns, scratch)
+        return self._centered(self.rows.cut(rows, columns), columns, scratch)
 
     def materialized(self) -> Any:
         """Return C as one float64 array of its own."""
         C = replace(self, double=True).block(slice(None), slice(None))
-        shared = is_numpy(C) and not self.rows.is_stored and np.may_share_memory(C, self.rows.in_memory())
-        return C.copy() if shared else C
+        return C.copy() if self.rows.shares_memory(C) else C
 
     def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
         if not is_numpy(values):
@@ -290,9 +284,7 @@ class CenteredRows:
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""
-        if self.rows.is_sparse or not is_numpy(self.rows.like):
-            return None
-        return np.empty((rows, columns), dtype=self.arithmetic)
+        return np.empty((rows, columns), dtype=self.arithmetic) if is_numpy(self.rows.like) else None
 
     def along(self, draw: Iterator[slice], axis: int, size: int) -> Iterator[tuple[slice, Any]]:
         """Yield the slices drawn, of at most so many rows (0) or columns (1), and their blocks of C."""
@@ -303,15 +295,17 @@ class CenteredRows:
 
     def times(self, V: Any) -> Any:
         """Return ``C V`` for V of shape (d, k), in the dtype of V."""
-        if self.rows.is_spread:
-            return self.over_parts(lambda C: C.times(V), lambda upper, lower: np.concatenate([upper, lower]))
-        return self._sparse_times(V) if self.rows.is_sparse else self._product(V, 0, "scores")
+        return self.over_parts(lambda C: C._times(V), lambda upper, lower: np.concatenate([upper, lower]))
+
+    def _times(self, V: Any) -> Any:
+        return self._sparse_times(V) if self.implicit else self._product(V, 0, "scores")
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
-        if self.rows.is_spread:
-            return self.over_parts(lambda C, W: C.transposed_times(W), np.add, W)
-        if self.rows.is_sparse:
+        return self.over_parts(CenteredRows._transposed_times, np.add, W)
+
+    def _transposed_times(self, W: Any) -> Any:
+        if self.implicit:
             return self._sparse_sum(lambda block: W[block.rows], W)
         return self._product(W, 1, "directions")
 
@@ -409,15 +403,15 @@ def in_laps(
     restore : callable
         Makes again of its arrays what ``work`` returns.
     """
-    if not view.rows.is_stored:
+    passes = view.rows.passes
+    if passes is None:
         return work(slices)
     each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
     laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
     about = (*of, np.array([view.arithmetic.itemsize]))
     starts, length = [lap[0].start for lap in laps], slices[-1].stop
     progress = starts, length, "rows" if length == view.rows.shape[0] else "columns"
-    passes = view.rows.passes  # type: ignore[attr-defined]
-    return passes.run(laps, work, combine, doing, about, restore, progress)  # type: ignore[no-any-return]
+    return passes.run(laps, work, combine, doing, about, restore, progress)
 
 
 def filled(

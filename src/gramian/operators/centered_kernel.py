@@ -29,7 +29,7 @@ class CenteredKernelOperator:
     center : bool
         Whether to centre.
     psd : bool
-        Whether K is proven positive semi-definite.
+        Whether K is proven positive semidefinite.
     error_kind : str
         Kind of the bound that ``relative`` and ``absolute`` are.
     promoted : (float, float), optional

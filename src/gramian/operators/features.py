@@ -24,8 +24,6 @@ from gramian.arrays import (
     from_numpy,
     is_numpy,
     long_product,
-    namespace,
-    rows_of,
     to_dtype,
     to_numpy,
 )
@@ -37,7 +35,6 @@ from gramian.operators.scatter import CONFIDENCE
 from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
 from gramian.rows.device import in_turn
-from gramian.rows.stored import StoredRows
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * THIN
@@ -171,7 +168,7 @@ def feature_sums(
     """
     dtype = np.dtype(np.float32 if single else np.float64)
     # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
-    some = numpy_rows(rows_at(rows.at_home, evenly(rows.shape[0], NEAR_MEAN)))
+    some = numpy_rows(rows.at_home.at(evenly(rows.shape[0], NEAR_MEAN)))
     near = np.empty((some.shape[0], m))
     functions(some, near)
     shift = near.mean(axis=0).astype(dtype)
@@ -202,7 +199,7 @@ def _sums(
         return first, second, traces
 
     block = min(BLOCK, n)
-    if is_numpy(rows.like) or rows.is_sparse:
+    if is_numpy(rows.like):
         parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
         found = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
         first, second, _ = found[0]
@@ -236,26 +233,6 @@ def _sums_on_device(
         totals = found if totals is None else [a + b for a, b in zip(totals, found, strict=True)]
     assert totals is not None
     return as_float64(totals[0]), as_float64(totals[1]), float(totals[2])
-
-
-def rows_at(rows: Rows, indices: Any) -> Any:
-    """Return some rows, in the order of their numbers given, as one array or sparse matrix."""
-    if isinstance(rows, StoredRows) and not rows.is_sparse:
-        return rows.some(np.asarray(indices).tolist())
-    order = np.argsort(indices, kind="stable")
-    sought, found = np.asarray(indices)[order], []
-    for block in rows.blocks():
-        low, high = np.searchsorted(sought, [block.rows.start, block.rows.stop])
-        if high > low:
-            found.append(rows_of(block.values, sought[low:high] - block.rows.start))
-    return rows_of(stacked(found), np.argsort(order, kind="stable"))
-
-
-def stacked(tables: list[Any]) -> Any:
-    """Return tables of one kind, dense or sparse, one below the other."""
-    if sparse.issparse(tables[0]):
-        return sparse.vstack(tables, format="csr")
-    return namespace(*tables).concat(tables, axis=0)
 
 
 def numpy_rows(values: Any) -> Any:

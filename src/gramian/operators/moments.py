@@ -278,7 +278,7 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
     n = rows.shape[0]
     most = max(most, n)
     view = uncentered(rows, exponent, double=True)
-    if rows.is_sparse:
+    if view.implicit:
 
         def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
             return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
@@ -286,7 +286,7 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
         return _of_rows(view, rows.portions, sparse, center)
     if not is_numpy(rows.like):
         return _on_device(view, center, most, products=False)
-    if n <= 8192 and not rows.is_stored:
+    if n <= 8192 and rows.free_to_revisit:
         slices = view.column_slices()
 
         def columns(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
@@ -298,7 +298,7 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
             np.concatenate([getattr(part, name) for part in done]) for name in ("mean", "squares", "rest")
         )
         return merge_moments(Moments(n, mean, squares, rest))
-    slices = view.row_slices(64 if rows.is_stored else 512)
+    slices = view.row_slices(512 if rows.free_to_revisit else 64)
 
     def share(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
         out = view.scratch(slices[0].stop, rows.shape[1])
@@ -504,7 +504,7 @@ def _of_block(
 
 def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
     """Measure; where squares left the range of floating point, look for NaN, rescale and measure again."""
-    info = np.finfo(np.float64 if rows.is_sparse else rows.dtype)
+    info = np.finfo(rows.block_dtype)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         found = measure(0)
         total = float(np.trace(found.squares) if found.squares.ndim == 2 else found.squares.sum())

@@ -31,7 +31,7 @@ class Operator(Protocol):
     like : array
         Empty float64 array of the kind that products are returned in.
     psd : bool
-        Whether the exact matrix is proven positive semi-definite.
+        Whether the exact matrix is proven positive semidefinite.
     error_bound : float
         Bound on the spectral norm of (what ``matmat`` multiplies by - exact matrix).
     dense_error : float
@@ -86,7 +86,7 @@ class SymmetricMatrix:
     A : array of shape (m, m)
         Symmetric.
     psd : bool
-        Whether it is known to be positive semi-definite.
+        Whether it is known to be positive semidefinite.
     error : float
         Bound on the spectral norm of its difference from the exact matrix.
     noise : float

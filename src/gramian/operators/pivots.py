@@ -13,10 +13,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from gramian.arrays import alike, as_float64, fix_threads, numpy_dtype, parallel_map, rows_of, to_numpy
+from gramian.arrays import (
+    alike,
+    as_float64,
+    fix_threads,
+    numpy_dtype,
+    parallel_map,
+    rows_of,
+    stacked,
+)
 from gramian.checks import slices
 from gramian.kernels import Evaluator
-from gramian.operators.features import KernelValues, rows_at, stacked
+from gramian.operators.features import KernelValues, numpy_rows
 from gramian.records import FloatArray
 from gramian.rows import Rows
 
@@ -62,7 +70,7 @@ def chosen(
         indices = random_pivots(evaluator, rows, count, tol=tol, center=center, rng=rng, dtype=dtype)
     # Where k(x, x) is 0 everywhere, any row will do.
     indices = indices if len(indices) else np.zeros(1, dtype=np.intp)
-    return rows_at(rows, indices), indices
+    return rows.at(indices), indices
 
 
 def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
@@ -72,8 +80,8 @@ def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
 
     fix_threads()  # those of libraries that this import has loaded
     n = rows.shape[0]
-    some = rows_at(rows, np.sort(rng.choice(n, size=min(n, PER_CENTRE * count), replace=False)))
-    some = some if rows.is_sparse else to_numpy(some)
+    some = rows.at(np.sort(rng.choice(n, size=min(n, PER_CENTRE * count), replace=False)))
+    some = numpy_rows(some)
     with warnings.catch_warnings():
         # Fewer different rows than centres: the centres that are left over are copies.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -101,7 +109,7 @@ def random_pivots(
     Parameters
     ----------
     evaluator : Evaluator
-        A kernel that is positive semi-definite, bound to the rows.
+        A kernel that is positive semidefinite, bound to the rows.
     rows : Rows
     count : int
         Most landmarks.
@@ -125,7 +133,7 @@ def random_pivots(
     Chen, Epperly, Tropp, Webber (2023), Randomly pivoted Cholesky.
     """
     # Elsewhere the factor grows by copies, so that what was lost there is made again.
-    columns = 0 if rows.is_spread else count
+    columns = count if rows.in_one_place else 0
     parts = rows.kept(lambda part: _first(evaluator, part, columns, dtype))
     sizes = parts.ask(lambda _, part: (float(part.left.sum()), float(part.left.max(initial=0.0))))
     traces, tops = np.array(sizes).T
@@ -182,7 +190,7 @@ def random_pivots(
 def _centred_trace(evaluator: Evaluator, rows: Rows, rng: np.random.Generator) -> float:
     """Estimate the trace of the centred matrix from the distances, in feature space, of some rows."""
     n = rows.shape[0]
-    some = rows_at(rows, np.sort(rng.choice(n, size=min(n, SAMPLE), replace=False)))
+    some = rows.at(np.sort(rng.choice(n, size=min(n, SAMPLE), replace=False)))
     K = np.empty((some.shape[0],) * 2)
     KernelValues(evaluator, some)(some, K)
     s = len(K)
@@ -226,7 +234,7 @@ class _Part(NamedTuple):
     def drawn(self, rows: Rows, at: FloatArray, floor: float) -> tuple[Any, Any, FloatArray]:
         """Return the places at which sums reach some numbers, these rows, and what was left of them."""
         places = np.minimum(np.searchsorted(self.sums(floor), at, side="right"), len(self.left) - 1)
-        return places, rows_at(rows, places) if len(places) else None, self.left[places]
+        return places, rows.at(places) if len(places) else None, self.left[places]
 
 
 def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:

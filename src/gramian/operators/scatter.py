@@ -114,10 +114,10 @@ class ScatterOperator(ABC):
         C = self.centered
         if self._whole is not None:
             return symmetric_times(self._whole, V)
-        if C.rows.is_spread:
+        if not C.rows.in_one_place:
             kind = type(self)
             return C.over_parts(lambda part: kind(part).matmat(V), np.add)
-        if C.rows.is_sparse:
+        if C.implicit:
             return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         given, V = V, to_dtype(V, C.arithmetic)
         if not is_numpy(C.rows.like):
@@ -146,7 +146,7 @@ class ScatterOperator(ABC):
         """Return the matrix as float64, accumulated over blocks of C."""
         if self._whole is not None:
             return self._whole
-        if self.centered.rows.is_spread:
+        if not self.centered.rows.in_one_place:
             kind, C = type(self), self.centered
             over = C.over_parts if self.axis == 0 else C.over_columns
             return over(lambda part: kind(part).dense(), np.add)
@@ -297,7 +297,7 @@ def product_error(
     """
     unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
     if unit < 1e-12:
-        if products == 2 and centered.rows.is_sparse:
+        if products == 2 and centered.implicit:
             total = max(total, centered.implicit_total)
         terms = inner if products == 1 else sum(centered.rows.shape)
         return (terms + 6) * unit * total + forming, "deterministic"

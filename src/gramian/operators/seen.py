@@ -310,7 +310,7 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
     if center and n == 1:
         return replace(whole, sketch=sketch.with_rows(correction))
     shift = view.exponent - whole.exponent
-    if not rows.is_spread:
+    if rows.in_one_place:
         return replace(whole, sketch=sketch.with_rows(chain(correction, _blocks(view, shift))))
     empty = Sketch(size, np.empty((0, d)))
     of_parts = view.over_parts(lambda part: empty.with_rows(_blocks(part, shift)), Sketch.joined)

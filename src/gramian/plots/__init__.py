@@ -1,8 +1,8 @@
-"""Shows fitted models: figures of scores, spectra and loadings, and pictures.
+"""Figures of fitted models: scores, spectra, loadings and pictures.
 
 Figures are Altair charts (``pip install "gramian[plots]"``): interactive in notebooks, written as .svg, .png,
 .pdf and .html by ``save`` without a browser, and ``chart.data`` is the table behind them. Pictures need
-Pillow (``pip install "gramian[images]"``). Nothing of either is imported before a figure is asked for.
+Pillow (``pip install "gramian[images]"``). Neither is imported before the first figure.
 
 Examples
 --------
@@ -14,62 +14,18 @@ Examples
 ['row', 'PC1', 'PC2', 'group']
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gramian.errors import needs
-from gramian.plots.pictures import Picture
+from gramian.plots.registry import FUNCTIONS, function_of
 
-if TYPE_CHECKING:
-    from gramian.plots.before import whitening
-    from gramian.plots.columns import biplot, correlation_circle, loadings
-    from gramian.plots.curves import selection
-    from gramian.plots.images import components, reconstructions
-    from gramian.plots.likeness import face_scores
-    from gramian.plots.playground import kernel_contours
-    from gramian.plots.points import scores
-    from gramian.plots.spectra import eigenvalues, scree
-    from gramian.plots.witness import counter_example
-
-_HOME = {
-    "biplot": "columns",
-    "components": "images",
-    "correlation_circle": "columns",
-    "counter_example": "witness",
-    "eigenvalues": "spectra",
-    "face_scores": "likeness",
-    "kernel_contours": "playground",
-    "loadings": "columns",
-    "reconstructions": "images",
-    "scores": "points",
-    "scree": "spectra",
-    "selection": "curves",
-    "whitening": "before",
-}
-__all__ = [
-    "Picture",
-    "biplot",
-    "components",
-    "correlation_circle",
-    "counter_example",
-    "eigenvalues",
-    "face_scores",
-    "kernel_contours",
-    "loadings",
-    "reconstructions",
-    "scores",
-    "scree",
-    "selection",
-    "whitening",
-]
+PUBLIC = sorted(FUNCTIONS.keys() - {"compared_contours", "sample_reconstructions"})
+__all__ = sorted(FUNCTIONS)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in FUNCTIONS:
         raise AttributeError(f"module 'gramian.plots' has no attribute {name!r}")
-    with needs("plots", "altair", "Drawing figures"):
-        value = getattr(import_module(f"gramian.plots.{_HOME[name]}"), name)
-    globals()[name] = value
+    value = globals()[name] = function_of(FUNCTIONS[name], name)
     return value
 
 

@@ -130,7 +130,7 @@ def size_text(columns: int, picture_shape: Any) -> str:
     if picture_shape is None:
         return f"{columns:,} columns"
     height, width = picture_shape
-    return f"{height * width:,} pixels (pictures {height} high, {width} wide)"
+    return f"{height * width:,} pixels (pictures of {width} x {height})"
 
 
 def kernel_text(model: Any) -> str:

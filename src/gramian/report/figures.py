@@ -1,4 +1,4 @@
-"""Figures of a fitted model as parts of a page that loads nothing."""
+"""Figures of a fitted model as parts of a self-contained page."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from typing import Any
 
 from gramian import plots
 from gramian.errors import GramianError, MissingExtraError
+from gramian.plots.registry import FIGURES
 from gramian.rows.table import Table
 
 MOST_DRAWN = 1_000_000  # rows
-LARGEST = 600_000  # letters of an .svg; a larger one becomes a .png
+LARGEST = 600_000  # characters of an .svg; a larger one becomes a .png
+TITLES = {figure.name: figure.title for figure in FIGURES}
 SHARED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None) -> Any:
-    """Draw rows along the first two components, in the colours of their labels.
+    """Draw the scores of the first two components, coloured by label.
 
     Parameters
     ----------
@@ -28,7 +30,7 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None)
     table : Table
     scores : array of shape (n, n_components)
     shown : list of int or None
-        Which rows these are, where not all.
+        The indices of these rows, None for all.
     """
     if shown is not None:
         labels, names = table.labels, table.row_names
@@ -42,7 +44,7 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None)
 
 
 class Figures:
-    """Draws figures for one page, and keeps what could not be drawn.
+    """Draws figures for one page, and notes those that it cannot draw.
 
     Attributes
     ----------
@@ -53,27 +55,27 @@ class Figures:
     def __init__(self) -> None:
         self.drawn, self.notes = 0, list[str]()
 
-    def show(self, words: str, draw: Callable[[], Any]) -> str:
-        """Return a figure as HTML, or "" and take note of why there is none.
+    def show(self, name: str, draw: Callable[[], Any]) -> str:
+        """Return a figure as HTML, or "" with a note of the reason.
 
         Parameters
         ----------
-        words : str
-            What it shows, for who does not see it.
+        name : str
+            Of the registry, whose title describes it to screen readers.
         draw : callable
             Returns a chart or a picture.
         """
         try:
-            found = draw()
-            inside = _picture(found.png()) if isinstance(found, plots.Picture) else self._chart(found)
+            drawn = draw()
+            inside = _picture(drawn.png()) if isinstance(drawn, plots.Picture) else self._chart(drawn)
         except MissingExtraError as error:
             self.notes += [] if str(error) in self.notes else [str(error)]
             return ""
-        except GramianError as error:  # such as data of one value, which is no reason to have no page
-            self.notes.append(f"No figure of {words}: {error}")
+        except GramianError as error:  # such as constant data: the page has other figures
+            self.notes.append(f"No figure {TITLES[name]!r}: {error}")
             return ""
         self.drawn += 1
-        return f'<figure role="img" aria-label="{html.escape(words)}">{inside}</figure>'
+        return f'<figure role="img" aria-label="{html.escape(TITLES[name])}">{inside}</figure>'
 
     def _chart(self, chart: Any) -> str:
         text = io.StringIO()
@@ -83,11 +85,11 @@ class Figures:
             pixels = io.BytesIO()
             chart.save(pixels, format="png")
             return _picture(pixels.getvalue(), dots=2)
-        # Names inside one .svg are those of the whole page.
+        # Ids of one .svg are ids of the whole page.
         return SHARED.sub(rf"\1f{self.drawn}-", svg)
 
 
 def _picture(png: bytes, dots: int = 1) -> str:
-    """Return a picture of so many dots a pixel of the page."""
+    """Return a picture with this many dots for each pixel of the page."""
     width = int.from_bytes(png[16:20], "big") // dots
     return f'<img alt="" width="{width}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'

@@ -10,19 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import pace, slices, told
+from gramian.checks import slices
 from gramian.errors import DataError
+from gramian.progress import pace, track
 from gramian.rows import as_rows
 from gramian.rows.dask import DaskTable, computed
-from gramian.rows.stored import OnDisk
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20
-
-
-def is_stored(table: Table) -> bool:
-    """Whether the numbers of a table are in a file, and not in memory."""
-    return isinstance(table.values, OnDisk)
 
 
 def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
@@ -34,14 +29,14 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
     limit : int
         Bytes of working memory, of which a piece takes a small part.
     """
-    if not is_stored(table):
+    if table.in_memory:
         yield slice(0, table.values.shape[0]), table
         return
     rows = as_rows(table, check_finite=False, limit=limit)
     n, d = rows.shape
     began = time.perf_counter()
     parts = slices(n, max(1, min(PIECE_BYTES, limit // 16) // (8 * d)))
-    for part in told(parts, "piece", text=lambda done: pace(parts[done].start, n, "rows", began)):
+    for part in track(parts, "piece", text=lambda done: pace(parts[done].start, n, "rows", began)):
         values = rows.block(part).values
         if table.picture_shape is not None:
             values = values.reshape(-1, *table.picture_shape)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from gramian.arrays import as_float64, dense
 from gramian.checks import slices
 from gramian.plots.images import center_of
-from gramian.plots.pictures import grey
-from gramian.report.pictures import grey_limits, write_picture_folder
+from gramian.plots.pixels import grey
+from gramian.report.picture_folder import grey_limits, write_picture_folder
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import feature_names, row_table, write_pieces
 from gramian.rows.dask import DaskTable, computed

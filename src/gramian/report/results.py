@@ -18,12 +18,12 @@ from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import evenly
 from gramian.errors import FileError, MissingExtraError
 from gramian.plots.names import component_titles
-from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey, require_pillow, signed
+from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.report.facts import component_facts
 from gramian.report.figures import MOST_DRAWN, scores_chart
 from gramian.report.page import write_report
-from gramian.report.pictures import grey_limits
-from gramian.report.pieces import is_stored, mapped
+from gramian.report.picture_folder import grey_limits
+from gramian.report.pieces import mapped
 from gramian.report.summary import Fitted, summary_page
 from gramian.report.tables import feature_names, row_table, write_pieces, write_table
 from gramian.rows.table import Table
@@ -116,7 +116,7 @@ def own_files(folder: Path) -> list[str]:
 def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], list[int] | None]:
     """Write the table of scores; return those to draw, and of which rows they are where not of all."""
     table, suffix = fitted.table, fitted.format
-    if not is_stored(table):
+    if table.in_memory:
         columns = row_table(table, fitted.scores)
         written.add(f"scores.{suffix}", lambda path: write_table(path, columns, suffix))
         return fitted.scores, None

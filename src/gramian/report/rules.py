@@ -1,4 +1,4 @@
-"""What every rule says about the number of components, as far as that does not take long."""
+"""The number of components by every rule that is fast enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from gramian.estimators.choose_components import choose_components
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES
 from gramian.estimators.pca import PCA
-from gramian.report.pieces import is_stored
 from gramian.rows.table import Table
 
 PATIENCE = 10.0  # seconds predicted for one rule
@@ -22,26 +21,26 @@ SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
 PASSING = 1e-7  # of a number, to draw it again
 
 
-def rules_said(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
-    """Ask the rules.
+def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
+    """Apply the rules.
 
     Parameters
     ----------
-    model : fitted PCA, KernelPCA, or one that knows no rules
+    model : fitted PCA, KernelPCA, or another one, which has no rules
     table : Table or None
-        The data, which some rules need.
+        The data of the fit, which some rules need.
 
     Returns
     -------
     choices : sequence of ComponentChoice
     left_out : list of str
-        Rules that were not asked, each with the reason.
+        Rules that were not applied, each with the reason.
     """
     if not isinstance(model, PCA | KernelPCA) or not model.n_components_:
         return (), []
     linear = isinstance(model, PCA)
     names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
-    here = None if table is None or is_stored(table) or table.values.shape[0] < 2 else table
+    here = None if table is None or not table.in_memory or table.values.shape[0] < 2 else table
     waits = {} if here is None else {name: _wait(model, here, name) for name in names}
     asked = [name for name, wait in waits.items() if wait <= PATIENCE]
     said = dict(choose_components(model, table, rules=asked)) if asked else {}

@@ -1,4 +1,4 @@
-"""The page that explains a fitted model to the person who opens the folder."""
+"""The summary of a fitted model, as Markdown."""
 
 from __future__ import annotations
 
@@ -24,36 +24,75 @@ from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
 PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
-NO_HASH = "SHA-256: none, since the data was not read byte by byte from first to last"
+NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
 METHODS = {
-    "parallel": "parallel analysis with permuted columns (Horn 1965)",
-    "sign-flip": "signflip parallel analysis (Hong, Sheng, Dobriban 2020)",
-    "gavish-donoho": "the optimal hard threshold for singular values (Gavish and Donoho 2014)",
-    "mle": "Minka's evidence (Minka 2000)",
-    "cv": "bi-cross-validation (Owen and Perry 2009)",
-    "max_rmse": "the largest reconstruction error that was allowed",
+    "parallel": "parallel analysis with permuted columns (Horn, 1965)",
+    "sign-flip": "signflip parallel analysis (Hong, Sheng and Dobriban, 2020)",
+    "gavish-donoho": "the optimal hard threshold for singular values (Gavish and Donoho, 2014)",
+    "mle": "the model evidence of Minka (2000)",
+    "cv": "bi-cross-validation (Owen and Perry, 2009)",
+    "max_rmse": "an upper limit on the reconstruction error",
+}
+
+# In the text, and in the list of references.
+CITATIONS = {
+    "pca": (
+        "Jolliffe and Cadima, 2016",
+        "Jolliffe, I. T. and Cadima, J. (2016). Principal component analysis: a review and recent "
+        "developments. Philosophical Transactions of the Royal Society A 374, 20150202.",
+    ),
+    "kernel": (
+        "Schölkopf et al., 1998",
+        "Schölkopf, B., Smola, A. and Müller, K.-R. (1998). Nonlinear component analysis as a kernel "
+        "eigenvalue problem. Neural Computation 10, 1299-1319.",
+    ),
+    "whitening": (
+        "Kessy et al., 2018",
+        "Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. "
+        "The American Statistician 72, 309-314.",
+    ),
+    "faces": (
+        "Turk and Pentland, 1991",
+        "Turk, M. and Pentland, A. (1991). Eigenfaces for recognition. "
+        "Journal of Cognitive Neuroscience 3, 71-86.",
+    ),
+    "nystroem": (
+        "Williams and Seeger, 2001",
+        "Williams, C. K. I. and Seeger, M. (2001). Using the Nyström method to speed up kernel "
+        "machines. Advances in Neural Information Processing Systems 13.",
+    ),
+    "random-features": (
+        "Rahimi and Recht, 2007",
+        "Rahimi, A. and Recht, B. (2007). Random features for large-scale kernel machines. "
+        "Advances in Neural Information Processing Systems 20.",
+    ),
+    "unusual": (
+        "Jackson and Mudholkar, 1979",
+        "Jackson, J. E. and Mudholkar, G. S. (1979). Control procedures for residuals associated with "
+        "principal component analysis. Technometrics 21, 341-349.",
+    ),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted model with everything that its report tells.
+    """A fitted model with all inputs of its report.
 
     Attributes
     ----------
     model : fitted PCA or KernelPCA
     table : Table
-        What it was fitted on.
+        The data of the fit.
     scores : ndarray of shape (n_samples, n_components)
-        Empty where they are not at hand, as of a table in a file: they are found while they are written.
+        Empty for a table in a file: they are computed while they are written.
     command : tuple of str
-        What repeats it, as arguments.
+        The shell command of the fit.
     seconds : float
-        How long fitting took.
+        Time of the fit.
     loadings : {"unit", "correlation"}
     format : {"csv", "parquet"}
     reading : mapping of str to object, or None
-        What :func:`gramian.scan` is given to read the table; None where it is not from a file.
+        The arguments of :func:`gramian.scan`; None for data that are not from a file.
     """
 
     model: Any
@@ -67,7 +106,7 @@ class Fitted:
 
 
 def headline(model: Any) -> str:
-    """Return what was found, in a sentence."""
+    """Return the result in a sentence."""
     k = model.n_components_
     n, size = model.n_samples_, _size(model)
     count = counted(k, "component")
@@ -95,7 +134,7 @@ def component_lines(model: Any) -> list[str]:
 
 
 def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> str:
-    """Return the page as Markdown; ``files`` are beside it, ``notes`` are remarks about them."""
+    """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
     model = fitted.model
     holds = "holds" if model.certificate_.ok else "DOES NOT HOLD: see below"
     lines = [f"# {method_name(model)} of {_code(fitted.table.source)}", ""]
@@ -104,7 +143,7 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
         table = next(name for name in files if name.startswith("eigenvalues"))
         lines += ["", f"The other {model.n_components_ - ROWS_SHOWN:,} are in [{table}]({table})."]
     for name, words in (
-        ("components.png", "Mean and components as pictures; in a component middle grey is 0"),
+        ("components.png", "Mean and components as pictures; in a component, middle grey is 0"),
         ("scores.svg", "Scores along the first components"),
         ("scree.svg", "Variance of the components"),
     ):
@@ -115,7 +154,7 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
         "Data": data_lines(fitted.table),
         "How it was computed": computed_lines(fitted),
         "What is guaranteed": guaranteed_lines(model),
-        "For a methods section": [methods_paragraph(model, fitted.table)],
+        "For a methods section": methods_lines(model, fitted.table),
         "To repeat it": _repeat(fitted),
         "Versions": [f"- {name} {number}" for name, number in versions().items()],
     }
@@ -133,20 +172,20 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
     kind = "correlations of columns with scores" if fitted.loadings == "correlation" else "unit vectors"
     words = {
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
-        "scores": "one row for each row of the data: its coordinates along the components",
-        "eigenvalues": "a row for each component: variance, explained variance ratio, residual, radius",
-        "loadings": f"one row for each column of the data: the components ({kind})",
-        "report": "all of this with figures, unusual rows and what all rules say, one page for a browser",
+        "scores": "the scores: one row for each row of the data",
+        "eigenvalues": "one row for each component: variance, explained share, residual, error bound",
+        "loadings": f"the loadings: one row for each column of the data ({kind})",
+        "report": "a report with figures, unusual rows and all component rules, for a browser",
         "mean": "the mean picture",
-        "components": "the components as pictures, one file each in [components/](components/)",
+        "components": "the components as pictures, also as single files in [components/](components/)",
     }
-    told = [name for name in files if not name.endswith(".svg") and "/" not in name]
-    lines = [f"- [{name}]({name}): {words[name.partition('.')[0]]}" for name in told]
+    listed = [name for name in files if not name.endswith(".svg") and "/" not in name]
+    lines = [f"- [{name}]({name}): {words[name.partition('.')[0]]}" for name in listed]
     return lines + [f"- {note}" for note in notes]
 
 
 def data_lines(table: Table) -> list[str]:
-    """Return what was read, as a Markdown list."""
+    """Return source, size and notes of the data, as a Markdown list."""
     lines = [f"- Source: {_code(table.source)}"]
     size = size_text(int(np.prod(table.values.shape[1:])), table.picture_shape)
     covered = f" of {table.hashed}" if table.hashed else ""
@@ -157,7 +196,7 @@ def data_lines(table: Table) -> list[str]:
         step = f", every {rows.step}th" if rows.step != 1 else ""
         lines.append(f"- Rows {rows[0]} to {rows[-1]} of the source, counted from 0{step}")
     if table.labels is not None:
-        lines.append(f"- Set aside as labels: {_code(str(table.label_name))}")
+        lines.append(f"- Labels: {_code(str(table.label_name))}")
     return lines + [f"- {note[:1].upper()}{note[1:]}" for note in table.notes]
 
 
@@ -167,19 +206,19 @@ def computed_lines(fitted: Fitted) -> list[str]:
     given = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
     lines = [f"- {type(model).__name__}({', '.join(given)})"]
     if kernel_text(model):
-        lines.append(f"- Kernel, with every parameter a number: {_code(kernel_text(model))}")
+        lines.append(f"- Kernel with all parameters: {_code(kernel_text(model))}")
         if "'median'" in repr(model.kernel) + repr(model.gamma):
-            lines.append("- Median widths are those of the distances between at most 5000 evenly spaced rows")
+            lines.append("- Median widths use the distances between at most 5000 evenly spaced rows")
     if validity_text(model):
-        # A list inside the list for every step of the chain, four blanks for its two.
+        # Each step of the proof is a nested list.
         proof = validity_text(model).splitlines()
         chain = [(len(line) - len(line.lstrip()), line.lstrip()) for line in proof]
         lines += [f"{' ' * 2 * depth}- {text}" for depth, text in chain]
     plan = model.plan_
-    lines.append(f"- Route: {plan.solver} on the {plan.matrix}. {plan.reason}")
+    lines.append(f"- Solver: {plan.solver} on the {plan.matrix}. {plan.reason}")
     lines += [f"    {place}. {step.name}: {step.detail}" for place, step in enumerate(plan.steps, 1)]
     note = model.spectrum_.note
-    lines += [f"- On the way: {note[:1].upper()}{note[1:]}"] if note else []
+    lines += [f"- Note: {note[:1].upper()}{note[1:]}"] if note else []
     choice = getattr(model, "component_choice_", None)
     lines += [f"- Number of components, by {choice.rule}: {choice.sentence}"] if choice is not None else []
     constant = len(getattr(model, "constant_features_", ()))
@@ -187,14 +226,14 @@ def computed_lines(fitted: Fitted) -> list[str]:
         lines.append(f"- {counted(constant, 'column is', 'columns are')} constant")
     if model.rank_ < model.n_components_:
         lines.append(
-            f"- The numerical rank is {model.rank_}: the components beyond it have variance 0 and scores 0"
+            f"- The numerical rank is {model.rank_}: further components have variance 0 and scores 0"
         )
     seconds = plan.took if fitted.seconds is None else fitted.seconds
-    return lines if seconds is None else [*lines, f"- It took {duration(seconds)}"]
+    return lines if seconds is None else [*lines, f"- Time: {duration(seconds)}"]
 
 
 def guaranteed_lines(model: Any) -> list[str]:
-    """Return the certificate in words: a sentence, and a Markdown list of why."""
+    """Return the certificate as a sentence and a Markdown list of reasons."""
     first, *others = str(model.certificate_).splitlines()
     repair = getattr(model, "repair_", None)
     changed = [] if repair is None else [f"- Repair: {repair}"]
@@ -202,82 +241,109 @@ def guaranteed_lines(model: Any) -> list[str]:
 
 
 def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str, str] | None = None) -> str:
-    """Return what a paper says about how this was computed, and with its table about how that was read.
+    """Return the paragraph of a paper about this fit, and with its table about how the data were read.
 
-    ``used`` are the versions that computed it, by default those that are installed.
+    ``used`` are the versions that computed it, by default the installed ones.
     """
     gramian, *others = [f"{PACKAGES.get(name, name)} {n}" for name, n in (used or versions()).items()]
-    kernel = kernel_text(model)
-    what = (
-        f"Kernel principal component analysis with the kernel {kernel}"
-        if kernel
-        else f"Whitening ({model.method})"
-        if model.model_kind.whitens
-        else "Principal component analysis"
-    )
-    read = "" if table is None else _reading(table)
+    kernel, method = kernel_text(model), getattr(model, "method", None)
+    name = "Kernel principal component analysis" if kernel else "Principal component analysis"
+    name = name if method is None else f"{method.upper()} whitening"
+    cited = "; ".join(CITATIONS[key][0] for key in cited_works(model))
+    using = f" with the kernel {kernel}" if kernel else ""
     plan = model.plan_
-    return (
-        f"{what} of {model.n_samples_:,} samples with {_size(model)} was computed with "
-        f"{gramian} ({', '.join(others)}). {read}{_treatment(model)} {_selection(model)} "
-        f"Eigenpairs were found by the {plan.solver} route on the {plan.matrix}.{_bound(model)}"
-    )
+    sentences = [
+        f"{name} ({cited}){using} of {model.n_samples_:,} samples with {_size(model)} was computed with "
+        f"{gramian} ({', '.join(others)}).",
+        *_reading(table),
+        *_treatment(model),
+        *_selection(model),
+        f'Eigenvalues and eigenvectors were computed by the solver "{plan.solver}" from the {plan.matrix}.',
+        *_bound(model),
+    ]
+    return " ".join(sentences)
 
 
-def _reading(table: Table) -> str:
-    """Say everything that changed the data while it was read."""
+def methods_lines(
+    model: Any,
+    table: Table | None = None,
+    used: Mapping[str, str] | None = None,
+    further: Sequence[str] = (),
+) -> list[str]:
+    """Return the methods paragraph and a Markdown list of references, also to further works."""
+    choice = getattr(model, "component_choice_", None)
+    rule = [f"- Rule: {choice.sentence}"] if choice is not None else []
+    works = [f"- {CITATIONS[key][1]}" for key in (*cited_works(model), *further)]
+    return [methods_paragraph(model, table, used), "", *works, *rule]
+
+
+def cited_works(model: Any) -> list[str]:
+    """Return the keys of ``CITATIONS`` for a model."""
+    method = "kernel" if kernel_text(model) else "whitening" if model.model_kind.whitens else "pca"
+    solver = getattr(model, "solver", "auto")
+    return [method, solver] if solver in CITATIONS else [method]
+
+
+def _reading(table: Table | None) -> list[str]:
+    """Return a sentence about every change of the data while they were read."""
+    if table is None:
+        return []
     changes = [*table.asked, *table.notes]
     if table.values.dtype.kind in "iu":
         changes.append(f"values stored as {table.values.dtype} became floating-point numbers")
-    return f"While the data were read, {'; '.join(changes)}. " if changes else ""
+    return [f"The data were read as follows: {'; '.join(changes)}."] if changes else []
 
 
-def _treatment(model: Any) -> str:
+def _treatment(model: Any) -> list[str]:
     if model.model_kind.kernel:
-        return f"The data were {'' if model.center else 'not '}centred in feature space."
+        return [f"The data were {'' if model.center else 'not '}centred in feature space."]
     scales = {
         "unit": "scaled to unit variance",
         "pareto": "divided by the square root of their standard deviations",
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
-    divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
+    divisor = f"Variances were computed with divisor {'n' if model.ddof == 0 else f'n - {model.ddof}'}."
     if model.model_kind.whitens:
-        by = model.regularization_
-        added = "" if by is None else f", regularised by {model.regularization} ({by:.4g})"
-        return f"The data were centred; variances divide by {divisor}{added}."
+        by, rule = model.regularization_, model.regularization
+        added = [] if by is None else [f"The covariance matrix was regularised by {rule} ({by:.4g})."]
+        return ["The data were centred.", divisor, *added]
     scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
-    whitened = "; scores were scaled to unit variance" if model.whiten else ""
-    centred = f"{'' if model.center else 'not '}centred{scaled}"
-    return f"The data were {centred}; variances divide by {divisor}{whitened}."
+    whitened = ["Scores were scaled to unit variance."] if model.whiten else []
+    return [f"Columns were {'' if model.center else 'not '}centred{scaled}.", divisor, *whitened]
 
 
-def _selection(model: Any) -> str:
+def _selection(model: Any) -> list[str]:
     k, ratios = model.n_components_, shares_of(model)
-    where = " in feature space" if model.model_kind.kernel else ""
-    what = ("variance" if getattr(model, "center", True) else "second moments") + where
-    kept = f"{counted(k, 'component was', 'components were')} kept"
+    in_features = model.model_kind.kernel
+    what = "variance" if getattr(model, "center", True) else "second moments"
+    what += " in feature space" if in_features else ""
+    number = f"{counted(k, 'component was', 'components were')} retained"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
-        carried = "" if ratios is None else f", carrying {percent(float(sum(ratios)))} of the {what}"
         by = METHODS[choice.rule]
-        if choice.rule == "cv" and where:
-            by = "how well pre-images tell hidden entries of held-out rows"
-        return f"{kept}, as chosen by {by}{carried}."
-    if isinstance(model.n_components, float):
-        return f"{kept}, the fewest that carry {100 * model.n_components:g} % of the {what}."
-    return f"{kept}." if ratios is None else f"{kept}, carrying {percent(float(sum(ratios)))} of the {what}."
+        if choice.rule == "cv" and in_features:
+            by = "the error of pre-images at hidden entries of held-out rows"
+        number += f", chosen by {by}"
+    elif isinstance(model.n_components, float):
+        return [f"{number}, the fewest that explained {100 * model.n_components:g} % of the {what}."]
+    return [
+        f"{number}."
+        if ratios is None
+        else f"{number}; {'it' if k == 1 else 'they'} explained {percent(float(sum(ratios)))} of the {what}."
+    ]
 
 
-def _bound(model: Any) -> str:
+def _bound(model: Any) -> list[str]:
     certificate = model.certificate_
     if not len(certificate.values) or not certificate.values[0] > 0:
-        return ""
+        return []
     radius = float(certificate.radii.max()) / float(certificate.values[0])
     near = certificate.approximation
-    return (
-        f" Each eigenvalue was certified to be within {radius:.1e}, relative to the largest, "
-        f"of an eigenvalue of the {'exact matrix' if near is None else f'approximation by {near.by}'}."
-    )
+    exact = "exact matrix" if near is None else f"approximation by {near.by}"
+    return [
+        f"Each computed eigenvalue was certified to lie within {radius:.1e} of an eigenvalue of the {exact}, "
+        "relative to the largest."
+    ]
 
 
 def _repeat(fitted: Fitted) -> list[str]:
@@ -285,5 +351,8 @@ def _repeat(fitted: Fitted) -> list[str]:
         return []
     lines = ["```sh", shlex.join(fitted.command), "```"]
     if "-" in fitted.command:
-        lines += ["", "The data came from standard input: give the same bytes again (see the SHA-256 above)."]
+        lines += [
+            "",
+            "The data came from standard input. Provide the same bytes again (SHA-256 above).",
+        ]
     return lines

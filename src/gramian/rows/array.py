@@ -91,6 +91,10 @@ class ArrayRows(Rows):
     def in_memory(self) -> Any:
         return self.values
 
+    def shares_memory(self, array: Any) -> bool:
+        both = is_numpy(array) and is_numpy(self.values)
+        return both and np.may_share_memory(array, self.values)
+
     def owned(self) -> Any:
         if not self.borrowed:
             return self.values

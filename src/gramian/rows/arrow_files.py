@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-from gramian.checks import listed, slices, told
+from gramian.checks import listed, slices
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
+from gramian.progress import track
 from gramian.rows.columnar import WideBlock, first_free
 from gramian.rows.table import Choice, pick_columns, unique_names
 
@@ -131,7 +132,7 @@ class ArrowBlocks:
         """Yield block after block, some columns apart from the numbers."""
         names = self.names or ()
         layout: _Layout | None = None
-        for path in told(self._paths, "file") if len(self._paths) > 1 else self._paths:
+        for path in track(self._paths, "file") if len(self._paths) > 1 else self._paths:
             for batch in self._batches(path, sorted({names[place] for place in self._used})):
                 columns = partial(self._columns_of, batch)
                 if layout is not None and not layout.repeated and batch.schema.equals(layout.schema):

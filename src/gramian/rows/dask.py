@@ -80,7 +80,8 @@ class DaskRows(StoredRows):
     """Rows of a Dask array: a pass is a tree of tasks, and what is made of each row stays lazy."""
 
     values: DaskTable
-    is_spread: ClassVar[bool] = True
+    in_one_place: ClassVar[bool] = False
+    keeps_scores: ClassVar[bool] = False
 
     @classmethod
     def checked(cls, X: Any, estimator: str, minimum: int, limit: int) -> DaskRows:
@@ -122,6 +123,10 @@ class DaskRows(StoredRows):
                 f"required by {estimator}. Give more rows."
             )
         return cls(table, limit, dtype=dtype, picture_shape=picture_shape)
+
+    @property
+    def cuts_columns(self) -> bool:
+        return True  # where the chunks are
 
     # ---------------------------------------------------------------- where the chunks are
 

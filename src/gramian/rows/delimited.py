@@ -24,8 +24,9 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian.arrays import parallel_map
-from gramian.checks import counted, listed, slices, told
+from gramian.checks import counted, listed, slices
 from gramian.errors import DataError, FileError
+from gramian.progress import track
 from gramian.rows.columnar import OtherEncoding, WideBlock
 from gramian.rows.files import opened
 from gramian.rows.table import Choice
@@ -533,7 +534,7 @@ class TextBlocks:
         found = hashlib.sha256()
         with opened(self.path, self.source) as file:
             pieces = slices(os.fstat(file.fileno()).st_size, self._size)
-            for piece in pieces if silent else told(pieces, f"part of {self.path.name}"):
+            for piece in pieces if silent else track(pieces, f"part of {self.path.name}"):
                 data = file.read(piece.stop - piece.start)
                 found.update(data)
                 yield data

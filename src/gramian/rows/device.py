@@ -51,7 +51,7 @@ class DeviceRows(Rows):
 
     host: Rows
     device: Any
-    is_sent: ClassVar[bool] = True
+    keeps_scores: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,8 +66,8 @@ class DeviceRows(Rows):
         return self.host
 
     @property
-    def is_stored(self) -> bool:  # type: ignore[override]
-        return self.host.is_stored
+    def free_to_revisit(self) -> bool:  # type: ignore[override]
+        return self.host.free_to_revisit
 
     @property
     def speed(self) -> float:  # type: ignore[override]
@@ -88,7 +88,7 @@ class DeviceRows(Rows):
     @property
     def resident(self) -> bool:
         """Whether the whole table is moved once."""
-        return not self.is_stored and self.host.stored_bytes <= TABLE * free_memory(self.like)
+        return self.free_to_revisit and self.host.stored_bytes <= TABLE * free_memory(self.like)
 
     @cached_property
     def _whole(self) -> Any:
@@ -403,8 +403,8 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
                 f"device{'' if there == 1 else 's'} here. Leave device out to work on the host."
             )
         device = f"cuda:{number if ':' in device else torch.cuda.current_device()}"
-    if rows.is_sparse or rows.is_spread:
-        kind, way = ("sparse", "X.toarray()") if rows.is_sparse else ("in chunks of Dask", "a file")
+    if rows.skips_zeros or not rows.in_one_place:
+        kind, way = ("sparse", "X.toarray()") if rows.skips_zeros else ("in chunks of Dask", "a file")
         raise DataError(
             f"device={device!r} takes dense rows of one machine, and X is {kind}. Leave device out, or pass "
             f"{way}."

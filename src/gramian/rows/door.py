@@ -112,7 +112,7 @@ def as_rows(
         table=table,
         borrowed=rows.borrowed and not read,
     )
-    if check_finite and (expected is None or not rows.is_spread):
+    if check_finite and (expected is None or rows.in_one_place):
         rows.require_finite()
     return rows
 

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import amount, slices, told
+from gramian.checks import amount, slices
 from gramian.errors import DataError, FileError
+from gramian.progress import track
 from gramian.rows.archives import Header, Use, damage, pick_array, require, require_room
 from gramian.rows.sparse import ENTRY, StoredSparse, refuse_by_columns, require_lengths
 from gramian.rows.spool import Spool
@@ -212,7 +213,7 @@ def _unpacked(archive: zipfile.ZipFile, name: str, path: Path, source: str) -> S
         header, _, _ = _read_header(member)
         require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
         spool = Spool(source, header.n_bytes, sure=True, path=path)
-        for part in told(slices(header.shape[0], UNPACKED), f"part of {name}"):
+        for part in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
             size = (part.stop - part.start) * header.dtype.itemsize
             values = np.frombuffer(member.read(size), dtype=header.dtype)
             _require_all(replace(header, shape=(part.stop - part.start,)), values.nbytes, source)

@@ -19,8 +19,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, told
+from gramian.checks import counted
 from gramian.errors import DataError, FileError, GramianError, needs
+from gramian.progress import track
 from gramian.rows.array import bytes_of_rows
 from gramian.rows.spool import Spool
 from gramian.rows.table import Table, pick_rows
@@ -503,7 +504,7 @@ def read_pictures(
     spool = Spool(source, needed, sure=True) if large else None
     values = np.empty(shape if spool is None else (1, *shape[1:]), dtype=form.dtype)
     digest = hashlib.sha256()
-    for place, picture in enumerate(told(pictures, "picture")):
+    for place, picture in enumerate(track(pictures, "picture")):
         data = picture_content(picture)
         name = picture.name.encode("utf-8", "surrogateescape")
         digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
@@ -535,7 +536,7 @@ def _forms(
     """
     first = None
     frames = coloured = turned = 0
-    for picture in told(pictures, "header"):
+    for picture in track(pictures, "header"):
         form, animated = picture_form(picture)
         frames, coloured, turned = frames + animated, coloured + form.coloured, turned + form.turned
         form = form if size is None else replace(form, width=size[0], height=size[1])

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
+from gramian.checks import NAMES_SHOWN, counted, listed, slices
 from gramian.errors import DataError, FileError, ParameterError, needs
+from gramian.progress import track
 from gramian.rows.archives import Header, damage, require, require_room
 from gramian.rows.array import bytes_of_rows
 from gramian.rows.spool import Spool
@@ -102,7 +103,7 @@ def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | N
         width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
         spool = Spool(source, n * d, sure=True, path=path)
         means, missing = np.empty(d), np.empty(d, dtype=np.int64)
-        for part in told(slices(d, width), "part of the variants"):
+        for part in track(slices(d, width), "part of the variants"):
             values = bed.read(index=(picked.index, picked.columns[part]), dtype="int8", order="C")
             spool.append(values.reshape(-1, 1))
             there = values >= 0

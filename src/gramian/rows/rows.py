@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import dense, is_numpy, namespace, parallel_map, to_numpy
+from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
 from gramian.checks import slices
-from gramian.errors import DataError
+from gramian.errors import DataError, GramianError
 from gramian.records import Spread
 from gramian.rows.table import Table
+from gramian.store import Passes
 
 R = TypeVar("R")
 BLOCK_BYTES = 4 << 20
@@ -76,17 +78,17 @@ class Rows(ABC):
     table: Table | None = None
     borrowed: bool = True
     part: str = ""
-    is_sparse: ClassVar[bool] = False
-    is_stored: ClassVar[bool] = (
-        False  # whether rows are read when their turn comes, so that a pass costs that
-    )
-
+    # Whether products use the entries that are not zero only: centring would fill such rows.
+    skips_zeros: ClassVar[bool] = False
+    # Whether another pass reads nothing: rows in files are read again when their turn comes.
+    free_to_revisit: ClassVar[bool] = True
+    # Whether this machine has all rows; parts that are elsewhere are worked on there.
+    in_one_place: ClassVar[bool] = True
+    # Whether what one pass computes of every row can be kept for the next: not elsewhere, nor on a device.
+    keeps_scores: ClassVar[bool] = True
     speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
-
-    is_sent: ClassVar[bool] = False  # whether blocks are copied to a device, which works on them for the host
-    is_spread: ClassVar[bool] = False  # whether parts of it are on other machines, where they are worked on
-
-    spread: ClassVar[Spread | None] = None  # how work is shared there
+    spread: ClassVar[Spread | None] = None  # how work is shared where it is not in one place
+    passes: ClassVar[Passes | None] = None  # what passes over a file have found
 
     # --------------------------------------------------------- what a kind of data says
 
@@ -119,6 +121,24 @@ class Rows(ABC):
         """
         return self.in_memory()
 
+    def here(self) -> Rows:
+        """Return the rows with all numbers on this machine."""
+        return self
+
+    def shares_memory(self, array: Any) -> bool:
+        """Whether an array may lie in the memory of these rows."""
+        return False
+
+    def require_dense(self, message: str, error: type[GramianError] = DataError) -> None:
+        """Raise an error with that message where the rows are sparse."""
+        if self.skips_zeros:
+            raise error(message)
+
+    @property
+    def room(self) -> int | None:
+        """Bytes that may be kept where the rows are, if that is elsewhere."""
+        return None
+
     # -------------------------------------------------------------- what follows from it
 
     @property
@@ -147,6 +167,11 @@ class Rows(ABC):
         return True
 
     @property
+    def block_dtype(self) -> np.dtype[Any]:
+        """Type of the numbers in a block."""
+        return self.dtype
+
+    @property
     def portions(self) -> list[slice]:
         """Slices of rows for what takes all that is in memory at once."""
         return [slice(0, self.shape[0])]
@@ -164,12 +189,27 @@ class Rows(ABC):
     @property
     def held(self) -> int:
         """Bytes of the numbers where they are in memory because they were read for this."""
-        read = self.table is not None and not self.borrowed and not self.is_stored
+        read = self.table is not None and not self.borrowed and self.free_to_revisit
         return int(getattr(self.in_memory(), "nbytes", 0)) if read else 0
 
     def dense_block(self, rows: slice) -> Any:
         """Return a dense block of rows: a view where that is possible."""
         return self.block(rows).dense
+
+    def at(self, places: Any) -> Any:
+        """Return some rows, in the order of their numbers given, as one array or sparse matrix."""
+        order = np.argsort(places, kind="stable")
+        ascending, taken = np.asarray(places)[order], []
+        for block in self.blocks():
+            low, high = np.searchsorted(ascending, [block.rows.start, block.rows.stop])
+            if high > low:
+                taken.append(rows_of(block.values, ascending[low:high] - block.rows.start))
+        return rows_of(stacked(taken), np.argsort(order, kind="stable"))
+
+    def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
+        """Return some columns of all rows."""
+        values = self.in_memory()
+        return self.xp.take(values, from_numpy(places, values), axis=1)
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""

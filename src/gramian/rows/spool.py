@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import amount, slices, told
+from gramian.checks import amount, slices
 from gramian.errors import FULL, FileError, reason
+from gramian.progress import track
 from gramian.rows.rows import BLOCK_BYTES
 from gramian.rows.stored import OnDisk, StoredArray
 from gramian.rows.table import take_columns
@@ -152,7 +153,7 @@ def copied(
         Bytes that it takes at most, if that is known.
     """
     spool = Spool(stored.source, most, sure=most > 0, path=stored.path)
-    for part in told(parts(stored), f"part of {stored.source}"):
+    for part in track(parts(stored), f"part of {stored.source}"):
         spool.append(change(part, stored[part]))
     return spool.stored(), spool.note
 

@@ -306,8 +306,8 @@ class StoredRows(Rows):
 
     values: OnDisk
     limit: int
-    passes: Passes = field(default_factory=Passes)
-    is_stored: ClassVar[bool] = True
+    passes: Passes = field(default_factory=Passes, kw_only=True)  # type: ignore[misc]
+    free_to_revisit: ClassVar[bool] = False
 
     @classmethod
     def of(cls, values: OnDisk, limit: int | None = None) -> StoredRows:
@@ -361,6 +361,12 @@ class StoredRows(Rows):
     def some(self, places: Iterable[int]) -> Any:
         """Return rows by their numbers, as a dense array."""
         return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
+
+    def at(self, places: Any) -> Any:
+        return self.some(np.asarray(places).tolist())
+
+    def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
+        return self.mapped(lambda part: part.map(lambda block: block.values[:, places]), len(places))
 
     def in_memory(self) -> Any:
         """Read the whole table, for those who truly need it.

@@ -77,6 +77,11 @@ class Table:
         """The values as rows of numbers: a picture is one row, and sparse values stay sparse."""
         return self.values if self.values.ndim == 2 else self.values.reshape(len(self.values), -1)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the numbers are in memory, and not in a file or on a cluster."""
+        return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
+
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
         return f"Table({size}, {self.values.dtype}, source={self.source!r})"

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from gramian.arrays import memory_limit_bytes, parallel_map
 from gramian.checks import slices
 from gramian.records import FloatArray, IntArray
-from gramian.selection.validating import Fold
+from gramian.selection.validation import Fold
 
 # The part of a column's squared length that must be left beside the others: errors of scores stay below 1e-9.
 LEAST = 1e-6

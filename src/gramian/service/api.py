@@ -1,39 +1,52 @@
-"""What can be asked: the routes under /api/v1."""
+"""The routes under /api/v1 that store, fit and apply."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
-from gramian.service.access import PASS, network_of, pass_of
-from gramian.service.cookies import get_cookie, set_cookie
+from gramian.service.access import PASS, pass_of
+from gramian.service.caller import Caller, CurrentCaller, upload_payload
+from gramian.service.cookies import set_cookie
 from gramian.service.guard import sends_body
+from gramian.service.item_storage import ItemStorage
+from gramian.service.items import Item
 from gramian.service.jobs import Job, JobFacts
-from gramian.service.media import FACES, ROWS, TABLES, TAKEN, body_of, received, sent, wanted, written
+from gramian.service.media import (
+    FACES,
+    ROWS,
+    TABLES,
+    UPLOADS,
+    accepted_type,
+    body_schema,
+    output_path,
+    produces,
+    received,
+    send_file,
+)
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import (
     ID,
     PLURALS,
-    Applied,
+    ApplyQuery,
     Fit,
     ItemFacts,
     Kind,
     Kinds,
     Login,
-    New,
     PlanFacts,
     Reading,
     Recognised,
     ServerFacts,
+    UploadQuery,
 )
-from gramian.service.shelves import Item, Shelf
-from gramian.service.state import Here, State, look
-from gramian.service.visitors import COOKIE, REMEMBERED, Visitor, name_of
+from gramian.service.state import AppState, describe
+from gramian.service.visitors import REMEMBERED
 from gramian.version import __version__
 
 api = APIRouter(prefix="/api/v1", responses=responses())
@@ -42,112 +55,50 @@ Name = Annotated[str, Query(min_length=1, max_length=200)]
 KINDS = {plural: kind for kind, plural in PLURALS.items()}
 
 
-def cookie_of(request: Request) -> str | None:
-    """Return the cookie by which a visitor is known."""
-    return get_cookie(request.scope, COOKIE)
-
-
-def visitor_of(request: Request, here: Here) -> Visitor | None:
-    """Return who asks, if they keep something here."""
-    return here.visitors.find(cookie_of(request), network_of(request.scope))
-
-
-Whose = Annotated[Visitor | None, Depends(visitor_of)]
-
-
-async def somebody(request: Request, here: State, visitor: Visitor | None) -> Visitor:
-    """Return who asks; a newcomer gets a cookie with the answer."""
-    if visitor is not None and here.visitors.is_here(visitor.name):  # else they made room during an upload
-        return visitor
-    name, network = name_of(cookie_of(request)), network_of(request.scope)
-    if name is not None and here.kept is not None:
-        kept = await run_in_threadpool(here.kept.items)
-        if any(item.owner == name for item in kept):
-            return here.visitors.enter(name, network)  # what they put into the store stays theirs to change
-    visitor, cookie = here.visitors.make(network)
-    set_cookie(request.scope, COOKIE, cookie, REMEMBERED)
-    return visitor
-
-
-def may_change(request: Request, here: State, item: Item) -> bool:
-    """Say whether who asks may replace or delete an item.
-
-    A kept model may be changed by the visitor who put it there. A server without a token answers this machine
-    only, whose people may change any.
-    """
-    if item.whose == "kept":
-        mine = item.owner is not None and item.owner == name_of(cookie_of(request))
-        return mine or here.settings.token is None
-    return item.whose == "yours"
-
-
 def facts_of(item: Item, facts: dict[str, Any], changeable: bool = True) -> ItemFacts:
-    """Return what is said of an item."""
-    return ItemFacts(
-        id=item.id,
-        kind=item.kind,
-        name=item.name,
-        created=item.created,
-        bytes=item.bytes,
-        whose=item.whose,
-        changeable=changeable,
-        facts=facts,
-    )
-
-
-def sent_part(path: Any, name: str, reading: Reading | None = None) -> dict[str, Any]:
-    """Return what a process must know of a body."""
-    read = {} if reading is None else reading.model_dump(exclude_defaults=True, include=READING)
-    return {"path": str(path), "name": name, "kind": path.suffix, "given": False, "reading": read}
-
-
-def data_part(here: State, visitor: Visitor | None, id: str, reading: Reading) -> dict[str, Any]:
-    """Return what a process must know of data that was uploaded, and how it is read for this."""
-    data = here.reach(visitor).part("data", id)
-    data["reading"] |= reading.model_dump(exclude_defaults=True, include=READING)
-    return data
-
-
-READING = set(Reading.model_fields)
+    """Return the response about an item."""
+    known = {name: getattr(item, name) for name in ItemFacts.model_fields if name in Item.model_fields}
+    return ItemFacts(**known, changeable=changeable, facts=facts)
 
 
 @api.get("")
-async def server(here: Here) -> ServerFacts:
-    """Say what the server is and allows."""
-    return ServerFacts(version=__version__, keeps_models=here.kept is not None, limits=asdict(here.limits))
+async def server(state: AppState) -> ServerFacts:
+    """Return the version and the limits of the server."""
+    keeps, limits = state.shared is not None, asdict(state.limits)
+    return ServerFacts(version=__version__, keeps_models=keeps, limits=limits)
 
 
 @api.post("/login", status_code=204)
-async def log_in(request: Request, here: Here, login: Login) -> None:
-    """Get a cookie that stands for the token, for browsers."""
-    token = here.settings.token
+async def log_in(request: Request, state: AppState, login: Login) -> None:
+    """Exchange the token for a cookie, for browsers."""
+    token = state.settings.token
     if token is not None:
         if not await request.state.access.is_token(request.scope, login.token):
-            raise Refusal(401, "This is not the token.", "It is what the server was started with.")
+            raise Refusal(401, "The token is wrong.", "Enter the token that the server was started with.")
         set_cookie(request.scope, PASS, pass_of(token), REMEMBERED)
 
 
 # ------------------------------------------------------------------ fits
 
 
-def order_of(here: State, visitor: Visitor | None, fit: Fit) -> dict[str, Any]:
-    """Return what a process must know of a fit."""
-    data = data_part(here, visitor, fit.data, fit.reading)
-    return {"fit": {"estimator": fit.estimator, "parameters": fit.parameters}, "data": data}
+def fit_order(caller: Caller, fit: Fit) -> dict[str, Any]:
+    """Return what a worker needs for a fit."""
+    about = {"estimator": fit.estimator, "parameters": fit.parameters}
+    return {"fit": about, "data": caller.data(fit.data, fit.reading)}
 
 
 @api.post("/plans")
-async def make_plan(here: Here, visitor: Whose, fit: Fit) -> PlanFacts:
-    """Say how a fit would compute, without computing it."""
-    return PlanFacts(**await here.quick.ask({"do": "plan", **order_of(here, visitor, fit)}))
+async def make_plan(caller: CurrentCaller, fit: Fit) -> PlanFacts:
+    """Return the plan of a fit without running it."""
+    return PlanFacts(**await caller.state.quick.ask({"do": "plan", **fit_order(caller, fit)}))
 
 
 @api.post("/jobs", status_code=202)
-async def start_job(request: Request, here: Here, visitor: Whose, fit: Fit) -> JobFacts:
-    """Begin a fit, and say how it will compute; 429 when as many are running as may."""
-    order = order_of(here, visitor, fit)
-    visitor = await somebody(request, here, visitor)
-    job = here.start_fit(visitor, fit.name, order)
+async def start_job(caller: CurrentCaller, fit: Fit) -> JobFacts:
+    """Start a fit and return its plan; 429 when the server runs as many fits as it can."""
+    order = fit_order(caller, fit)
+    visitor = await caller.ensure_visitor()
+    job = caller.state.start_fit(visitor, fit.name, order)
     try:
         await job.planned()
     except Refusal:
@@ -156,262 +107,235 @@ async def start_job(request: Request, here: Here, visitor: Whose, fit: Fit) -> J
     return job.facts
 
 
-def job_of(visitor: Whose, id: Id) -> Job:
+def job_of(caller: CurrentCaller, id: Id) -> Job:
     """Return a visitor's job."""
-    if visitor is None or id not in visitor.jobs:
-        raise Refusal(404, "You have no job of this id.", "GET /api/v1/jobs lists yours.")
-    return visitor.jobs[id]
+    if caller.visitor is None or id not in caller.visitor.jobs:
+        raise Refusal(404, "You have no job with this id.", "GET /api/v1/jobs lists yours.")
+    return caller.visitor.jobs[id]
 
 
-TheJob = Annotated[Job, Depends(job_of)]
+CurrentJob = Annotated[Job, Depends(job_of)]
 
 
 @api.get("/jobs")
-async def list_jobs(visitor: Whose) -> list[JobFacts]:
+async def list_jobs(caller: CurrentCaller) -> list[JobFacts]:
     """List your fits, the latest last."""
-    return [] if visitor is None else [job.facts for job in visitor.jobs.values()]
+    return [] if caller.visitor is None else [job.facts for job in caller.visitor.jobs.values()]
 
 
 @api.get("/jobs/{id}")
-async def job_info(job: TheJob) -> JobFacts:
-    """Say how far a fit is."""
+async def job_info(job: CurrentJob) -> JobFacts:
+    """Return the state and progress of a fit."""
     return job.facts
 
 
-@api.get(
-    "/jobs/{id}/events", response_class=Response, responses={200: {"content": {"text/event-stream": {}}}}
-)
-async def job_events(job: TheJob) -> StreamingResponse:
-    """Say how far a fit is whenever that changes, as server-sent events."""
+@api.get("/jobs/{id}/events", **produces("text/event-stream"))
+async def job_events(job: CurrentJob) -> StreamingResponse:
+    """Stream the state and progress of a fit as server-sent events."""
     return StreamingResponse(job.events(), media_type="text/event-stream")
 
 
 @api.get("/jobs/{id}/result", responses=responses(409))
-def job_result(here: Here, visitor: Whose, job: TheJob) -> ItemFacts:
-    """Return the model that a fit found."""
+def job_result(caller: CurrentCaller, job: CurrentJob) -> ItemFacts:
+    """Return the fitted model."""
     if job.item is None:
         raise Refusal(409, f"The fit is {job.facts.state}: there is no model.", "Wait until it is done.")
-    return facts_of(*here.reach(visitor).described("model", job.item.id))
+    return facts_of(*caller.items.with_facts("model", job.item.id))
 
 
 @api.delete("/jobs/{id}")
-async def cancel_job(job: TheJob) -> JobFacts:
-    """End a fit; one that has ended stays as it is."""
+async def cancel_job(job: CurrentJob) -> JobFacts:
+    """Cancel a fit; one that has ended stays as it is."""
     await job.cancel()
     return job.facts
 
 
-# ------------------------------------------------------------------ what is kept
+# ------------------------------------------------------------------ items
 
 
-async def taken_in(
-    request: Request,
-    here: State,
-    visitor: Visitor | None,
-    name: str,
+def takes(kind: Kind, status: int = 201) -> dict[str, Any]:
+    """Return the OpenAPI description of a route that takes a file."""
+    extra = body_schema(UPLOADS[kind])
+    return {"status_code": status, "openapi_extra": extra, "responses": responses(415)}
+
+
+async def store_upload(
+    caller: Caller,
     kind: Kind,
-    shelf: Shelf | None = None,
+    name: str,
+    storage: ItemStorage | None = None,
     reading: Reading | None = None,
     draft: bool = False,
 ) -> ItemFacts:
-    """Take in what was sent, once a process has looked at it: to a shelf, or to the visitor's."""
-    async with received(request, TAKEN[kind], here.work) as path:
-        facts = await here.quick.ask(look(kind, sent_part(path, name, reading), draft))
-        visitor = await somebody(request, here, visitor)
-        item = (shelf or visitor.shelf).put(path, kind, name, facts, owner=visitor.name)
+    """Store the body, once a worker has checked it: in a storage, by default the visitor's."""
+    async with received(caller.request, UPLOADS[kind], caller.state.work) as path:
+        facts = await caller.state.quick.ask(describe(kind, upload_payload(path, name, reading), draft))
+        visitor = await caller.ensure_visitor()
+        item = (storage or visitor.storage).put(path, kind, name, facts, owner=visitor.name)
         return facts_of(item, facts)
 
 
-def changeable(
-    request: Request, here: State, visitor: Visitor | None, kind: Kind, id: str
-) -> tuple[Item, Shelf]:
-    """Return an item that may be changed, and where it is."""
-    item, shelf = here.reach(visitor).find(kind, id)
-    if shelf is None:
-        raise Refusal(403, "The server was started with this one, and it stays.", "Change what is yours.")
-    if not may_change(request, here, item):
-        raise Refusal(
-            403,
-            "Only the visitor who put this model into the store may replace or delete it.",
-            "Send the cookie that you had then, or ask whoever runs the server.",
-        )
-    return item, shelf
+@api.post("/models", **takes("model"))
+async def add_model(caller: CurrentCaller, name: Name = "model", keep: bool = True) -> ItemFacts:
+    """Upload a .gramian file. With a store it is shared with all visitors, unless keep=false."""
+    return await store_upload(caller, "model", name, caller.state.shared if keep else None)
 
 
-@api.post("/models", status_code=201, openapi_extra=body_of(TAKEN["model"]), responses=responses(415))
-async def add_model(
-    request: Request, here: Here, visitor: Whose, name: Name = "model", keep: bool = True
-) -> ItemFacts:
-    """Upload a .gramian file; where the server keeps models it is for everybody, unless keep=false."""
-    return await taken_in(request, here, visitor, name, "model", here.kept if keep else None)
-
-
-@api.put("/models/{id}", openapi_extra=body_of(TAKEN["model"]), responses=responses(415))
-async def replace_model(request: Request, here: Here, visitor: Whose, id: Id) -> ItemFacts:
-    """Put another file in the place of a model; until it is saved the old one stays."""
-    changeable(request, here, visitor, "model", id)
-    async with received(request, TAKEN["model"], here.work) as path:
-        facts = await here.quick.ask(look("model", sent_part(path, "model")))
-        item, shelf = changeable(request, here, visitor, "model", id)  # it may have gone meanwhile
-        item = shelf.put(path, "model", item.name, facts, instead=item)
+@api.put("/models/{id}", **takes("model", 200))
+async def replace_model(caller: CurrentCaller, id: Id) -> ItemFacts:
+    """Replace a model; the old one stays until the new one is saved."""
+    caller.changeable("model", id)
+    async with received(caller.request, UPLOADS["model"], caller.state.work) as path:
+        facts = await caller.state.quick.ask(describe("model", upload_payload(path, "model")))
+        item, storage = caller.changeable("model", id)  # it may have been deleted during the upload
+        item = storage.put(path, "model", item.name, facts, instead=item)
         return facts_of(item, facts)
 
 
 @api.post("/models/{id}/keep", status_code=201, responses=responses(409))
-async def keep_model(request: Request, here: Here, visitor: Whose, id: Id) -> ItemFacts:
-    """Move a model of yours to those that the server keeps, for everybody."""
-    item, shelf = changeable(request, here, visitor, "model", id)
-    if here.kept is None or visitor is None or shelf is here.kept:
-        raise Refusal(409, "The model is kept already, or the server keeps none.", "Start it with --store.")
-    facts = shelf.facts(item)
-    kept = here.kept.put(shelf.folder / item.file, "model", item.name, facts, owner=visitor.name)
-    shelf.remove(item)
-    return facts_of(kept, facts)
+async def keep_model(caller: CurrentCaller, id: Id) -> ItemFacts:
+    """Move one of your models to the store, shared with all visitors."""
+    item, storage = caller.changeable("model", id)
+    store, visitor = caller.state.shared, caller.visitor
+    if store is None or visitor is None or storage is store:
+        text = "The model is shared already, or the server has no store."
+        raise Refusal(409, text, "Start the server with --store.")
+    facts = storage.facts(item)
+    shared = store.put(storage.folder / item.file, "model", item.name, facts, owner=visitor.name)
+    storage.remove(item)
+    return facts_of(shared, facts)
 
 
-@api.get("/models/{id}/file", responses={200: {"content": {"application/octet-stream": {}}}})
-async def model_file(here: Here, visitor: Whose, id: Id) -> FileResponse:
-    """Download a model, as gramian.load opens it."""
-    part = here.reach(visitor).part("model", id)
-    return FileResponse(part["path"], media_type="application/octet-stream", filename="model.gramian")
+@api.get("/models/{id}/file", **produces("application/octet-stream"))
+async def model_file(caller: CurrentCaller, id: Id) -> FileResponse:
+    """Download a model for gramian.load."""
+    path = caller.items.payload("model", id)["path"]
+    return FileResponse(path, media_type="application/octet-stream", filename="model.gramian")
 
 
-@api.post("/galleries", status_code=201, openapi_extra=body_of(TAKEN["gallery"]), responses=responses(415))
-async def add_gallery(request: Request, here: Here, visitor: Whose, name: Name = "gallery") -> ItemFacts:
-    """Upload a gallery that `gramian faces enroll` has written."""
-    return await taken_in(request, here, visitor, name, "gallery")
+@api.post("/galleries", **takes("gallery"))
+async def add_gallery(caller: CurrentCaller, name: Name = "gallery") -> ItemFacts:
+    """Upload a gallery written by `gramian faces enroll`."""
+    return await store_upload(caller, "gallery", name)
 
 
-@api.post("/data", status_code=201, openapi_extra=body_of(TAKEN["data"]), responses=responses(415))
-async def add_data(request: Request, here: Here, visitor: Whose, new: Annotated[New, Query()]) -> ItemFacts:
-    """Upload a table or pictures, of any kind that gramian reads; how it is read is remembered."""
-    return await taken_in(request, here, visitor, new.name, "data", reading=new, draft=new.draft)
+@api.post("/data", **takes("data"))
+async def add_data(caller: CurrentCaller, query: Annotated[UploadQuery, Query()]) -> ItemFacts:
+    """Upload a table or pictures in any readable format. The reading options are stored with it."""
+    return await store_upload(caller, "data", query.name, reading=query, draft=query.draft)
 
 
-# Files are read in a thread of their own: these routes do not wait for anything else.
+# These routes read files, so FastAPI runs them in threads.
 
 
 @api.get("/{kinds}")
-def list_items(request: Request, here: Here, visitor: Whose, kinds: Kinds) -> list[ItemFacts]:
-    """List what the server was started with, what it keeps, and what is yours, with a summary of each."""
-    items = here.reach(visitor).items(KINDS[kinds])
-    return [facts_of(item, item.summary.plain(), may_change(request, here, item)) for item in items]
+def list_items(caller: CurrentCaller, kinds: Kinds) -> list[ItemFacts]:
+    """List the items of the command line, the shared ones and yours, each with a summary."""
+    items = caller.items.items(KINDS[kinds])
+    return [facts_of(item, item.summary.plain(), caller.may_change(item)) for item in items]
 
 
 @api.get("/{kinds}/{id}")
-def info(request: Request, here: Here, visitor: Whose, kinds: Kinds, id: Id) -> ItemFacts:
-    """Say what is known of a model, a gallery or data."""
-    item, facts = here.reach(visitor).described(KINDS[kinds], id)
-    return facts_of(item, facts, may_change(request, here, item))
+def info(caller: CurrentCaller, kinds: Kinds, id: Id) -> ItemFacts:
+    """Return all facts of a model, a gallery or data."""
+    item, facts = caller.items.with_facts(KINDS[kinds], id)
+    return facts_of(item, facts, caller.may_change(item))
 
 
 @api.delete("/{kinds}/{id}", status_code=204)
-async def remove(request: Request, here: Here, visitor: Whose, kinds: Kinds, id: Id) -> None:
+async def remove(caller: CurrentCaller, kinds: Kinds, id: Id) -> None:
     """Delete a model, a gallery or data."""
-    item, shelf = changeable(request, here, visitor, KINDS[kinds], id)
-    shelf.remove(item)
+    item, storage = caller.changeable(KINDS[kinds], id)
+    storage.remove(item)
 
 
 # ------------------------------------------------------------------ models applied
 
 
-async def ask_of_data(
-    request: Request,
-    here: State,
-    visitor: Visitor | None,
-    order: dict[str, Any],
-    asked: Applied,
-    kinds: Mapping[str, str],
-) -> dict[str, Any]:
-    """Let a process do something with the body, or with data that was uploaded."""
-    if asked.data is None:
-        async with received(request, kinds, here.work) as path:
-            return await here.quick.ask(order | {"data": sent_part(path, "the data", asked)})
-    if sends_body(request.headers):
-        raise Refusal(422, "There is a body beside data=ID.", "Send one of them.")
-    return await here.quick.ask(order | {"data": data_part(here, visitor, asked.data, asked)})
+@asynccontextmanager
+async def rows_in(
+    caller: Caller, query: ApplyQuery, kinds: Mapping[str, str]
+) -> AsyncIterator[dict[str, Any]]:
+    """Yield what a worker needs to read the rows: the body, or uploaded data."""
+    if query.data is None:
+        async with received(caller.request, kinds, caller.state.work) as path:
+            yield upload_payload(path, "the data", query)
+    elif sends_body(caller.request.headers):
+        raise Refusal(422, "The request has a body and data=ID.", "Send one of them.")
+    else:
+        yield caller.data(query.data, query)
 
 
-async def rows_of(
-    request: Request,
-    here: State,
-    order: dict[str, Any],
-    ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
-) -> Response:
-    """Send the rows that a process writes, in the form that is wanted."""
-    kind = wanted(request)
-    async with written(here.work) as path:
-        await ask(order | {"answer": {"path": str(path), "name": "the answer", "kind": TABLES[kind][1:]}})
-        return sent(path, kind)
+async def rows_out(caller: Caller, order: dict[str, Any]) -> Response:
+    """Send the rows that a worker writes, in the format that Accept names."""
+    kind = accepted_type(caller.request)
+    async with output_path(caller.state.work) as path:
+        answer = {"path": str(path), "name": "the answer", "kind": TABLES[kind][1:]}
+        await caller.state.quick.ask(order | {"answer": answer})
+        return send_file(path, kind)
 
 
-ROWS_OUT = responses(406, 415) | {200: {"content": {kind: {} for kind in TABLES}}}
+ROWS_OUT: dict[str, Any] = {
+    "response_class": Response,
+    "responses": responses(406, 415) | {200: {"content": {kind: {} for kind in TABLES}}},
+}
 
 
-@api.post(
-    "/models/{id}/{do}",
-    openapi_extra=body_of(ROWS, required=False),
-    response_class=Response,
-    responses=ROWS_OUT,
-)
+@api.post("/models/{id}/{do}", openapi_extra=body_schema(ROWS, required=False), **ROWS_OUT)
 async def apply(
-    request: Request,
-    here: Here,
-    visitor: Whose,
+    caller: CurrentCaller,
     id: Id,
     do: Literal["transform", "reconstruct", "denoise", "unusual"],
-    asked: Annotated[Applied, Query()],
+    query: Annotated[ApplyQuery, Query()],
 ) -> Response:
-    """Return, for each row, its scores, what is rebuilt from components, or what a kernel PCA cleans it to.
+    """Return the scores of each row, its reconstruction, its denoised version, or how unusual it is.
 
-    `error` is, of a row rebuilt, |x - x~| / |x - mean|; of a cleaned one how far it is, in feature space,
-    from the projection. `unusual` is Hotelling's T squared, and of a PCA Q, the squared distance of a row to
-    what components tell of it. Rows come in the form that Accept names.
+    `error` of a reconstruction is |x - x~| / |x - mean|; of a denoised row it is the distance, in feature
+    space, to the projection. `unusual` returns Hotelling's T squared and, for PCA, Q, the squared distance
+    of a row to its reconstruction. Accept selects the format of the rows.
     """
-    order: dict[str, Any] = {"do": do, "model": here.reach(visitor).part("model", id)}
+    order: dict[str, Any] = {"do": do, "model": caller.items.payload("model", id)}
     if do == "reconstruct":
-        order["components"] = asked.components
-    elif asked.components is not None:
-        raise Refusal(422, f"components belongs to reconstruct, and not to {do}.", "Leave it out.")
-    return await rows_of(
-        request, here, order, lambda order: ask_of_data(request, here, visitor, order, asked, ROWS)
-    )
+        order["components"] = query.components
+    elif query.components is not None:
+        raise Refusal(422, f"{do} takes no components.", "Leave out components, or use reconstruct.")
+    async with rows_in(caller, query, ROWS) as data:
+        return await rows_out(caller, order | {"data": data})
 
 
-@api.get("/models/{id}/components", response_class=Response, responses=ROWS_OUT)
+@api.get("/models/{id}/components", **ROWS_OUT)
 async def components(
-    request: Request, here: Here, visitor: Whose, id: Id, count: Annotated[int, Query(ge=1, le=1000)] = 24
+    caller: CurrentCaller, id: Id, count: Annotated[int, Query(ge=1, le=1000)] = 24
 ) -> Response:
-    """Return the mean and the first components, each as a row, which for pictures is a picture."""
-    order = {"do": "components", "model": here.reach(visitor).part("model", id), "count": count}
-    return await rows_of(request, here, order, here.quick.ask)
+    """Return the mean and the first components as rows (pictures, for a model of pictures)."""
+    order = {"do": "components", "model": caller.items.payload("model", id), "count": count}
+    return await rows_out(caller, order)
 
 
-async def recognised(
-    request: Request, here: State, visitor: Visitor | None, id: str, gallery: str, **how: Any
-) -> Recognised:
+async def recognised(caller: Caller, id: str, gallery: str, **how: Any) -> Recognised:
     """Recognise people."""
-    reach = here.reach(visitor)
-    order = {"do": "recognise", "model": reach.part("model", id), "gallery": reach.part("gallery", gallery)}
-    return Recognised(**await ask_of_data(request, here, visitor, order | how, Applied(), FACES))
+    order = {"do": "recognise", "model": caller.items.payload("model", id), **how}
+    order["gallery"] = caller.items.payload("gallery", gallery)
+    async with rows_in(caller, ApplyQuery(), FACES) as data:
+        return Recognised(**await caller.state.quick.ask(order | {"data": data}))
 
 
-Share = Annotated[float | None, Query(gt=0, lt=1, description="Share of strangers that may get a name.")]
+Share = Annotated[
+    float | None, Query(gt=0, lt=1, description="Accepted share of strangers identified as somebody.")
+]
 GalleryId = Annotated[str, Query(pattern=ID, description="Id of the gallery.")]
-OF_FACES: dict[str, Any] = {"openapi_extra": body_of(FACES), "responses": responses(415, 501)}
+OF_FACES: dict[str, Any] = {"openapi_extra": body_schema(FACES), "responses": responses(415, 501)}
 
 
 @api.post("/faces/{id}/identify", **OF_FACES)
-async def identify(
-    request: Request, here: Here, visitor: Whose, id: Id, gallery: GalleryId, far: Share = None
-) -> Recognised:
-    """Say who is on pictures: a person of the gallery, somebody unknown, or not a face."""
-    return await recognised(request, here, visitor, id, gallery, far=far, person=None)
+async def identify(caller: CurrentCaller, id: Id, gallery: GalleryId, far: Share = None) -> Recognised:
+    """Identify each picture: a person of the gallery, an unknown person, or not a face."""
+    return await recognised(caller, id, gallery, far=far, person=None)
 
 
 @api.post("/faces/{id}/verify", **OF_FACES)
 async def verify(
-    request: Request, here: Here, visitor: Whose, id: Id, gallery: GalleryId, person: Name, far: Share = None
+    caller: CurrentCaller, id: Id, gallery: GalleryId, person: Name, far: Share = None
 ) -> Recognised:
-    """Say whether pictures show a person."""
-    return await recognised(request, here, visitor, id, gallery, far=far, person=person)
+    """Check whether pictures show one person."""
+    return await recognised(caller, id, gallery, far=far, person=person)

@@ -1,4 +1,4 @@
-"""Makes the application: what it is started with, what it keeps, and how it begins and ends."""
+"""Creates the application, starts it and shuts it down."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from gramian.checks import duration, shown
 from gramian.errors import FileError
 from gramian.service.api import api
-from gramian.service.api_looks import looks
+from gramian.service.api_views import views
 from gramian.service.guard import Guard, Head, is_for_people
+from gramian.service.items import Item
 from gramian.service.logs import Log
 from gramian.service.metrics import Metrics
-from gramian.service.pages import page, pages
+from gramian.service.pages import machines, page, people
 from gramian.service.problems import Problem, Refusal
 from gramian.service.schemas import Kind
 from gramian.service.settings import LOOPBACK, Limits, Settings
-from gramian.service.shelves import Item
 from gramian.service.state import State
-from gramian.service.storage import locked, prepare_store
+from gramian.service.store_folder import locked, prepare_store
 from gramian.store import readable_file
 from gramian.version import __version__
 
-SWEEP = 30.0  # seconds between two looks for visitors who are gone
+SWEEP = 30.0  # seconds between two removals of idle visitors
 
 
 def create_app(
@@ -49,34 +49,33 @@ def create_app(
     limits: Limits | None = None,
     api_only: bool = False,
 ) -> FastAPI:
-    """Return an ASGI application that answers other programs and browsers.
+    """Return an ASGI application with an HTTP API and pages for browsers.
 
     Parameters
     ----------
     *sources : str or Path
-        Models, galleries and data that every visitor may use and nobody change.
+        Read-only models, galleries and data shared with all visitors.
     store : str or Path, optional
-        A folder for models, which then survive a restart: a new or empty one, or an earlier store. By default
-        everything goes in the end.
+        A folder for shared models, which survive a restart: new, empty, or an earlier store. By default all
+        models are deleted when the server stops.
     token : str, optional
-        What visitors must know, at least 16 characters; by default ``GRAMIAN_TOKEN``. Without one only this
-        machine is answered.
+        The secret of the visitors, at least 16 characters; by default ``GRAMIAN_TOKEN``. Without a token the
+        server answers only this machine.
     hosts : sequence of str
-        Names under which the server may be called, beside those of the machine. They need a token.
+        Further host names of the server. They need a token.
     behind_proxy : bool or sequence of str, default=False
-        Whether a proxy for HTTPS is in front, on this machine or at these addresses and networks. Its
-        ``X-Forwarded-Proto`` and ``X-Forwarded-For`` are taken for true, those of others never. It needs a
-        token.
+        Whether an HTTPS proxy is in front, on this machine or at these addresses and networks. The server
+        trusts ``X-Forwarded-Proto`` and ``X-Forwarded-For`` of this proxy only. It needs a token.
     limits : Limits, optional
     api_only : bool, default=False
-        Serve no page for people.
+        Serve no pages for people.
 
     Raises
     ------
     FileError
-        If a source or the store cannot be used, as when a folder holds other files.
+        If a source or the store cannot be used, for example because the folder contains other files.
     ParameterError
-        If the token is too short or missing, or an address of a proxy is none.
+        If the token is too short or missing, or a proxy address is invalid.
 
     Examples
     --------
@@ -86,14 +85,14 @@ def create_app(
     token = token or os.environ.get("GRAMIAN_TOKEN") or None
     proxies = LOOPBACK if behind_proxy is True else tuple(behind_proxy or ())
     settings = Settings(token, tuple(hosts), proxies, None, api_only, limits or Limits())
-    given, metrics = [item_of(os.fspath(source)) for source in sources], Metrics()
+    items, metrics = [item_of(os.fspath(source)) for source in sources], Metrics()
     if store is not None:
         settings = replace(settings, store=prepare_store(store))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _root(settings.store) as root:
-            state = app.state.gramian = State(settings, root, given, metrics)
+            state = app.state.gramian = State(settings, root, items, metrics)
             sweeping = asyncio.create_task(_sweep(state))
             try:
                 await state.begin()
@@ -113,8 +112,10 @@ def create_app(
         lifespan=lifespan,
     )
     app.include_router(api)
-    app.include_router(looks)
-    app.include_router(pages(api_only))
+    app.include_router(views)
+    app.include_router(machines)
+    if not api_only:
+        app.include_router(people)
     for kind, answer in ANSWERS.items():
         app.add_exception_handler(kind, answer)
     app.add_middleware(Guard, settings=settings)
@@ -126,12 +127,12 @@ def create_app(
 
 
 def item_of(source: str) -> Item:
-    """Return what a server is started with, which is told from its name and its first bytes.
+    """Return a source of the command line as an item; its name and first bytes give the kind.
 
     Raises
     ------
     FileError
-        If it is not there, or of no kind that is read.
+        If it does not exist.
     """
     path = Path(source)
     kind: Kind = "data"
@@ -145,17 +146,21 @@ def item_of(source: str) -> Item:
     if not path.exists() and "::" in source:
         path = Path(source.rpartition("::")[0])
     if not path.exists():
-        raise FileError(f"{source}: there is no such file or folder. Check the name.")
-    size = path.stat().st_size if path.is_file() else 0
-    created = path.stat().st_mtime
-    name = shown(re.split(r"[/\\]", source.rstrip("/\\"))[-1])  # JSON has no bytes that are not UTF-8
-    full = os.path.abspath(path if kind != "data" else source)
-    return Item(secrets.token_hex(16), kind, name, created, size, full, whose="given")
+        raise FileError(f"{source}: no such file or folder. Check the name.")
+    return Item(
+        id=secrets.token_hex(16),
+        kind=kind,
+        name=shown(re.split(r"[/\\]", source.rstrip("/\\"))[-1])[:200],  # JSON needs valid UTF-8
+        created=path.stat().st_mtime,
+        bytes=path.stat().st_size if path.is_file() else 0,
+        file=os.path.abspath(path if kind != "data" else source),
+        whose="given",
+    )
 
 
 @contextmanager
 def _root(store: Path | None) -> Iterator[Path]:
-    """Give the folder where everything is kept: the store, or one that is removed in the end."""
+    """Yield the folder of all items: the store, or a temporary one."""
     if store is None:
         with tempfile.TemporaryDirectory(prefix="gramian-", ignore_cleanup_errors=True) as temporary:
             yield Path(temporary).resolve()
@@ -170,7 +175,7 @@ async def _sweep(state: State) -> None:
         state.visitors.remove_idle()
 
 
-# ------------------------------------------------------------------ what goes wrong
+# ------------------------------------------------------------------ errors
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -181,9 +186,10 @@ async def _refused(request: Request, error: Exception) -> Response:
     problem = error.problem
     if error.status == 404:
         idle = duration(settings.limits.idle_seconds)
-        how = f"What is uploaded or fitted goes {idle} after the last visit"
-        how += ", and is seen only in the browser that it came from."
-        problem = Problem(error="There is nothing here.", what_to_do=how)
+        advice = (
+            f"Uploads and models are deleted {idle} after your last visit. Only your browser can see them."
+        )
+        problem = Problem(error="Page not found.", what_to_do=advice)
     return page("problem.html", error.status, problem=problem)
 
 
@@ -198,12 +204,12 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     texts = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
     if is_for_people(request.scope):
-        return await _refused(request, Refusal(404, "There is no such page."))
-    return Refusal(422, "; ".join(texts), "GET /api/v1/openapi.json says what is taken.").response()
+        return await _refused(request, Refusal(404, "Page not found."))
+    return Refusal(422, "; ".join(texts), "GET /api/v1/openapi.json describes the parameters.").response()
 
 
 async def _gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads it
+    return Response(status_code=400)  # the client is gone
 
 
 ANSWERS: dict[Any, Any] = {

@@ -1,4 +1,4 @@
-"""What bodies are called on the way in and out."""
+"""Media types of bodies and responses, and the temporary files that carry them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from gramian.errors import FULL
-from gramian.service.problems import Refusal
+from gramian.service.problems import Refusal, disk_full
 
 JSON = "application/json"
 PICTURES = {"image/png": ".png", "image/jpeg": ".jpg", "application/zip": ".zip"}
@@ -26,37 +26,43 @@ TABLES = {
     "application/x-npy": ".npy",
     "text/csv": ".csv",
 }
-ROWS = TABLES | PICTURES  # what models are applied to
+ROWS = TABLES | PICTURES  # for transform and the like
 FACES = {JSON: ".json", "application/x-npy": ".npy", "application/x-npz": ".npz"} | PICTURES
-TAKEN = {
+UPLOADS = {
     "data": ROWS | {"application/x-npz": ".npz", "application/octet-stream": ""},
     "model": {"application/octet-stream": ".gramian"},
     "gallery": {"application/octet-stream": ".gallery"},
 }
-INLINE = 1 << 20  # bytes up to which an answer is sent from memory
+INLINE = 1 << 20  # bytes; a larger response is sent from its file
 
 
-def body_of(kinds: Mapping[str, str], required: bool = True) -> dict[str, Any]:
-    """Return what the description of a route says of its body."""
+def body_schema(kinds: Mapping[str, str], required: bool = True) -> dict[str, Any]:
+    """Return the OpenAPI description of a body."""
     content: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
     if JSON in content:
         content[JSON] = {"schema": {"anyOf": [{"type": "array", "minItems": 1}, {"type": "object"}]}}
     return {"requestBody": {"required": required, "content": content}}
 
 
+def produces(*kinds: str) -> dict[str, Any]:
+    """Return the OpenAPI description of a response."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {} for kind in kinds}}}}
+
+
 @asynccontextmanager
 async def received(request: Request, kinds: Mapping[str, str], folder: Path) -> AsyncIterator[Path]:
-    """Receive a body into a file whose suffix says its kind, and which is gone afterwards.
+    """Receive a body into a temporary file whose suffix gives its kind.
 
     Raises
     ------
     Refusal
-        415 for a kind that is not taken, 400 for an empty body, 507 for a full disk.
+        415 for an unsupported kind, 400 for an empty body, 507 for a full disk.
     """
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given not in kinds:
-        raise Refusal(415, "This body is not taken here.", f"Send Content-Type: {', or '.join(kinds)}.")
-    path = folder / f"{secrets.token_hex(16)}{kinds[given]}"
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in kinds:
+        text = "This Content-Type is not supported here."
+        raise Refusal(415, text, f"Send Content-Type: {', or '.join(kinds)}.")
+    path = folder / f"{secrets.token_hex(16)}{kinds[kind]}"
     try:
         with open(path, "xb") as file:
             async for chunk in request.stream():
@@ -67,13 +73,13 @@ async def received(request: Request, kinds: Mapping[str, str], folder: Path) -> 
         yield path
     except OSError as error:
         if error.errno in FULL:
-            raise Refusal(507, "There is no room on the server's disk.", "Try again later.") from error
+            raise disk_full() from error
         raise
     finally:
         path.unlink(missing_ok=True)
 
 
-def wanted(request: Request) -> str:
+def accepted_type(request: Request) -> str:
     """Return the first media type of Accept that rows can be sent in.
 
     Raises
@@ -85,12 +91,12 @@ def wanted(request: Request) -> str:
         kind = part.partition(";")[0].strip()
         if kind in TABLES or kind in ("*/*", "application/*"):
             return kind if kind in TABLES else JSON
-    raise Refusal(406, "Rows are not sent in that form.", f"Accept: {', or '.join(TABLES)}.")
+    raise Refusal(406, "Rows cannot be sent in this format.", f"Accept: {', or '.join(TABLES)}.")
 
 
 @asynccontextmanager
-async def written(folder: Path, suffix: str = "") -> AsyncIterator[Path]:
-    """Name a file for what a process writes; unless that ends well it is gone, and what was beside it."""
+async def output_path(folder: Path, suffix: str = "") -> AsyncIterator[Path]:
+    """Yield a path for a worker to write to; after an error all files of this name are removed."""
     path = folder / f"{secrets.token_hex(16)}{suffix}"
     try:
         yield path
@@ -100,9 +106,9 @@ async def written(folder: Path, suffix: str = "") -> AsyncIterator[Path]:
         raise
 
 
-def sent(path: Path, kind: str, called: str | None = None) -> Response:
-    """Send a file that a process wrote, perhaps to be kept, which is gone afterwards."""
-    headers = {} if called is None else {"Content-Disposition": f'attachment; filename="{called}"'}
+def send_file(path: Path, kind: str, filename: str | None = None) -> Response:
+    """Send a file that a worker wrote, perhaps as a download, and remove it."""
+    headers = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
     if os.path.getsize(path) > INLINE:
         return _SentOnce(path, headers=headers, media_type=kind)
     content = path.read_bytes()

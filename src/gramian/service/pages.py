@@ -1,4 +1,4 @@
-"""What is beside the API: pages for people who look, and answers for machines that watch."""
+"""The routes outside the API: pages for people, health and metrics for machines."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, FunctionLoader
 
-from gramian.checks import amount, counted, duration
-from gramian.service.api import Id, Whose, may_change
-from gramian.service.media import written
+from gramian.checks import amount, counted
+from gramian.service.api import Id
+from gramian.service.caller import CurrentCaller
+from gramian.service.items import Item
+from gramian.service.media import output_path
 from gramian.service.problems import Refusal
 from gramian.service.schemas import ID
-from gramian.service.shelves import Item
-from gramian.service.state import Here
+from gramian.service.state import AppState
 from gramian.version import __version__
 
 PAGE = files("gramian.service").joinpath("page")
-KINDS = {"css": "text/css", "js": "text/javascript"}
-TRIED = ("rbf + linear", "sigmoid", "exp(linear).normalized()", "(1 + linear) ** 1.5", "rbf - 0.5*laplacian")
+MEDIA_TYPES = {"css": "text/css", "js": "text/javascript"}
+EXAMPLES = (
+    *("rbf + linear", "sigmoid", "exp(linear).normalized()", "(1 + linear) ** 1.5"),
+    "rbf - 0.5*laplacian",
+)
+machines = APIRouter()
+people = APIRouter(include_in_schema=False)
 
 
 def about(item: Item) -> str:
-    """Return what an item is, in a few words."""
+    """Return the kind and size of an item."""
     summary, model = item.summary, item.summary.model
     if summary.rows is not None:
         what = "picture" if summary.picture_shape else "row"
@@ -44,82 +50,97 @@ TEMPLATES = Environment(
 TEMPLATES.globals |= {"version": __version__, "about": about}
 
 
-def page(name: str, status: int = 200, **known: Any) -> HTMLResponse:
+def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page."""
-    return HTMLResponse(TEMPLATES.get_template(name).render(known), status)
+    return HTMLResponse(TEMPLATES.get_template(name).render(values), status)
 
 
-def pages(api_only: bool) -> APIRouter:
-    """Return the routes for people and for machines that watch."""
-    beside = APIRouter()
-
-    @beside.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        """Say that the server answers."""
-        return {"status": "ok"}
-
-    @beside.get("/metrics", response_class=Response)
-    async def metrics(here: Here) -> Response:
-        """Return counts as Prometheus reads them."""
-        return Response(here.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    @beside.get("/docs", include_in_schema=False)
-    async def docs(request: Request) -> HTMLResponse:
-        return page("docs.html", alone=api_only, paths=request.app.openapi()["paths"])
-
-    @beside.get("/static/{name}", include_in_schema=False)
-    async def static(here: Here, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js)$")]) -> Response:
-        if name == "vega.js":
-            return await _program(here)
-        if not PAGE.joinpath(name).is_file():
-            raise Refusal(404, "There is no such file.")
-        return Response(PAGE.joinpath(name).read_bytes(), media_type=KINDS[name.rpartition(".")[2]])
-
-    if api_only:
-        return beside
-
-    @beside.get("/", include_in_schema=False)
-    def start(request: Request, here: Here, visitor: Whose) -> HTMLResponse:
-        if not request.state.entered:
-            return page("login.html")
-        reach, limits = here.reach(visitor), here.limits
-        known: Any = {"data": reach.items("data"), "models": reach.items("model")}
-        known |= {"limit": amount(limits.upload_bytes), "idle": duration(limits.idle_seconds)}
-        known["changeable"] = lambda item: may_change(request, here, item)
-        return page("start.html", galleries=reach.items("gallery"), **known)
-
-    @beside.get("/data/{id}", include_in_schema=False)
-    def data(here: Here, visitor: Whose, id: Id) -> Response:
-        item, facts = here.reach(visitor).described("data", id)
-        return page("data.html", item=item, facts=facts)
-
-    @beside.get("/models/{id}", include_in_schema=False)
-    def model(
-        here: Here,
-        visitor: Whose,
-        id: Id,
-        shown: Annotated[str | None, Query(alias="data", pattern=ID)] = None,
-    ) -> Response:
-        reach = here.reach(visitor)
-        item, facts = reach.described("model", id)
-        told = facts.get("model", {})
-        galleries = [one for one in reach.items("gallery") if told.get("kind") == "FaceSpace"]
-        known: Any = {"item": item, "facts": facts, "model": told, "title": item.name}
-        return page("model.html", galleries=galleries, sources=reach.items("data"), shown=shown, **known)
-
-    @beside.get("/kernels", include_in_schema=False)
-    async def kernels(here: Here) -> Response:
-        known = await here.quick.ask({"do": "kernel table"})
-        return page("kernels.html", tried=TRIED, table=known["text"])
-
-    return beside
+# ------------------------------------------------------------------ for machines
 
 
-async def _program(here: Here) -> Response:
-    """Return the program that draws, which a process writes once."""
-    path = here.work / "vega.js"
+@machines.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Return ok while the server answers."""
+    return {"status": "ok"}
+
+
+@machines.get("/metrics", response_class=Response)
+async def metrics(state: AppState) -> Response:
+    """Return metrics in the format of Prometheus."""
+    return Response(state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@machines.get("/docs", include_in_schema=False)
+async def docs(request: Request, state: AppState) -> HTMLResponse:
+    """Return the page of the API."""
+    return page("docs.html", alone=state.settings.api_only, paths=request.app.openapi()["paths"])
+
+
+@machines.get("/static/{name}", include_in_schema=False)
+async def static(state: AppState, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js)$")]) -> Response:
+    """Return a stylesheet or a script."""
+    if name == "vega.js":
+        return await _vega(state)
+    if not PAGE.joinpath(name).is_file():
+        raise Refusal(404, "There is no such file.")
+    return Response(PAGE.joinpath(name).read_bytes(), media_type=MEDIA_TYPES[name.rpartition(".")[2]])
+
+
+async def _vega(state: AppState) -> Response:
+    """Return the JavaScript that draws figures, which a worker writes once."""
+    path = state.work / "vega.js"
     if not path.is_file():
-        async with written(here.work) as fresh:
-            await here.quick.ask({"do": "program", "answer": {"path": str(fresh), "name": "the program"}})
+        async with output_path(state.work) as fresh:
+            answer = {"path": str(fresh), "name": "the program"}
+            await state.quick.ask({"do": "program", "answer": answer})
             fresh.replace(path)
-    return FileResponse(path, media_type=KINDS["js"])
+    return FileResponse(path, media_type=MEDIA_TYPES["js"])
+
+
+# ------------------------------------------------------------------ for people
+
+
+@people.get("/")
+def start(caller: CurrentCaller) -> HTMLResponse:
+    """Return the start page, or the login."""
+    if not caller.request.state.entered:
+        return page("login.html")
+    items, limits = caller.items, caller.state.limits
+    return page(
+        "start.html",
+        data=items.items("data"),
+        models=items.items("model"),
+        galleries=items.items("gallery"),
+        changeable=caller.may_change,
+        limit=amount(limits.upload_bytes),
+        idle=counted(max(1, round(limits.idle_seconds / 60)), "minute"),
+    )
+
+
+@people.get("/data/{id}")
+def data(caller: CurrentCaller, id: Id) -> Response:
+    """Return the page of data."""
+    item, facts = caller.items.with_facts("data", id)
+    return page("data.html", item=item, facts=facts)
+
+
+@people.get("/models/{id}")
+def model(
+    caller: CurrentCaller,
+    id: Id,
+    chosen: Annotated[str | None, Query(alias="data", pattern=ID)] = None,
+) -> Response:
+    """Return the page of a model, perhaps with data to plot."""
+    items = caller.items
+    item, facts = items.with_facts("model", id)
+    known = facts.get("model", {})
+    galleries = items.items("gallery") if known.get("kind") == "FaceSpace" else []
+    values: Any = {"item": item, "facts": facts, "model": known, "sources": items.items("data")}
+    return page("model.html", galleries=galleries, chosen=chosen, **values)
+
+
+@people.get("/kernels")
+async def kernels(state: AppState) -> Response:
+    """Return the page of kernels."""
+    table = await state.quick.ask({"do": "kernel table"})
+    return page("kernels.html", examples=EXAMPLES, table=table["text"])

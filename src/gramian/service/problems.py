@@ -1,4 +1,4 @@
-"""A request that is not answered as it was asked: a status, what is wrong, and what to do about it."""
+"""A request that fails: a status, what is wrong, and what to do about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 
 
 class Problem(BaseModel):
-    """What a request that failed gets as JSON."""
+    """The JSON of a failed request."""
 
     error: str
     what_to_do: str | None = None
@@ -21,23 +21,28 @@ class Refusal(Exception):
     def __init__(
         self, status: int, error: str, what_to_do: str | None = None, retry_after: int | None = None
     ) -> None:
-        # What clients wrote may be quoted, and need not be text that can be sent.
+        # It may quote the client, whose text may not be valid UTF-8.
         error = error.encode("utf-8", "replace").decode()
         super().__init__(error)
         self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do)
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
     def response(self) -> JSONResponse:
-        """Return what the client gets."""
+        """Return the response."""
         return JSONResponse(self.problem.model_dump(exclude_none=True), self.status, self.headers)
 
 
 def busy(what: str, seconds: int) -> Refusal:
-    """Return what is said while there is no room."""
-    return Refusal(429, f"{what}.", f"Ask again in {seconds} s.", seconds)
+    """Return the refusal of a busy server."""
+    return Refusal(429, f"{what}.", f"Try again in {seconds} s.", seconds)
+
+
+def disk_full() -> Refusal:
+    """Return the refusal of a server whose disk is full."""
+    return Refusal(507, "The server's disk is full.", "Try again later.")
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the problems that a route may answer with, for its description."""
+    """Return the problems of a route, for its OpenAPI description."""
     everywhere = (400, 401, 403, 404, 408, 413, 422, 429, 507)
     return {status: {"model": Problem} for status in (*everywhere, *statuses)}

@@ -1,4 +1,4 @@
-"""What comes in and goes out as JSON."""
+"""Parameters, bodies and responses as JSON."""
 
 from __future__ import annotations
 
@@ -13,97 +13,101 @@ ID = r"^[0-9a-f]{32}$"
 
 
 class Strict(BaseModel):
-    """Takes what it knows, and nothing else."""
+    """Rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Reading(Strict):
-    """Which part of data is read, and how: as ``gramian.scan``."""
+    """Which part of data is read, and how, as for ``gramian.scan``."""
 
     rows: str | None = Field(
         default=None, description='Rows A to B-1, counted from 0: "A:B", also "A:", ":B".'
     )
     columns: list[str] | None = Field(default=None, description="Columns to use, by name or position.")
     drop: list[str] | None = Field(default=None, description="Columns to leave out.")
-    id: str | None = Field(default=None, description="Column that names the rows.")
-    label: str | None = Field(default=None, description="Column to set aside as labels.")
+    id: str | None = Field(default=None, description="Column of row names.")
+    label: str | None = Field(default=None, description="Column of labels, which is not analysed.")
     transpose: bool = Field(default=False, description="Swap rows and columns.")
     missing: Literal["mean", "drop-rows", "drop-columns"] | None = None
     size: str | None = Field(
-        default=None, pattern=r"^[0-9]{1,5}x[0-9]{1,5}$", description="Of pictures, as 92x112."
+        default=None, pattern=r"^[0-9]{1,5}x[0-9]{1,5}$", description="Size of pictures, such as 92x112."
     )
-    na_values: list[str] | None = Field(default=None, description="What else stands for a missing value.")
+    na_values: list[str] | None = Field(default=None, description="Further marks of a missing value.")
 
 
-class New(Reading):
-    """Data that is uploaded: its name, and how it is read from then on."""
+class UploadQuery(Reading):
+    """Uploaded data: its name and its reading options."""
 
     name: str = Field(default="data", min_length=1, max_length=200)
-    draft: bool = Field(default=False, description="Take also a table whose columns still need a use.")
+    draft: bool = Field(default=False, description="Also accept a table that cannot be read as it is.")
 
 
-class Shown(Reading):
-    """Data beside a model: an id, and how it is read for this."""
+class DataQuery(Reading):
+    """Uploaded data, and reading options for this request."""
 
-    data: str | None = Field(default=None, pattern=ID, description="Id of data that was uploaded.")
-
-
-class Drawn(Shown):
-    """A figure: which components, and what points are coloured by."""
-
-    x: int = Field(default=1, ge=1, le=100_000)
-    y: int = Field(default=2, ge=1, le=100_000)
-    color: str | None = Field(default=None, max_length=200, description="A column. By default the labels.")
+    data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
 
 
-class Asked(Strict):
+class FigureQuery(DataQuery):
+    """The options of a figure."""
+
+    x: int = Field(default=1, ge=1, le=100_000, description="Component on the X axis.")
+    y: int = Field(default=2, ge=1, le=100_000, description="Component on the Y axis.")
+    color: str | None = Field(
+        default=None, max_length=200, description="Column that sets the colour, by default the labels."
+    )
+
+
+class KernelQuery(Strict):
     """A function that may be a kernel."""
 
     expression: str = Field(min_length=1, max_length=1000)
     features: int | None = Field(
-        default=None, ge=1, le=10, description="Of the points. 1, 2 and 3 by default."
+        default=None, ge=1, le=10, description="Coordinates of the points, by default 1, 2 and 3."
     )
 
 
-class Applied(Shown):
-    """What a model is applied to, the body or data that was uploaded, and with how many components."""
+class ApplyQuery(DataQuery):
+    """Rows for a model: the body, or uploaded data."""
 
-    components: int | None = Field(default=None, ge=1, description="For reconstruct. All by default.")
+    components: int | None = Field(default=None, ge=1, description="For reconstruct, by default all.")
 
 
 class Fit(Strict):
-    """A fit: of what, to which data."""
+    """A fit: estimator, parameters and data."""
 
     data: str = Field(pattern=ID)
     estimator: Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"] = "PCA"
-    parameters: dict[str, Any] = Field(default={}, description="Of the estimator, as in Python.")
+    parameters: dict[str, Any] = Field(default={}, description="Parameters of the estimator, as in Python.")
     reading: Reading = Reading()
     name: str = Field(default="model", min_length=1, max_length=200)
 
 
 class ItemFacts(BaseModel):
-    """A model, a gallery or data: its name, what is known of it, and who may see and change it."""
+    """A model, a gallery or data."""
 
     id: str
     kind: Kind
     name: str
     created: float
     bytes: int
-    whose: Literal["yours", "kept", "given"]
+    whose: Literal["yours", "kept", "given"] = Field(
+        description="Yours; kept in the store and shared; or given on the command line and read-only."
+    )
     changeable: bool = Field(description="Whether you may replace or delete it.")
-    facts: dict[str, Any] = Field(description="All that is known of one item; a summary in a list.")
+    facts: dict[str, Any] = Field(description="All facts of an item; in a list a summary.")
 
 
 class PlanFacts(BaseModel):
-    """How a fit would compute: as numbers, and in words."""
+    """The plan of a fit, as numbers and as text."""
 
     plan: dict[str, Any] | None
     text: str
 
 
 class Recognised(BaseModel):
-    """An answer for each picture, those that could not be read, and what thresholds promise."""
+    """A result for each picture, the unreadable pictures, and the predicted error rates."""
 
     answers: list[dict[str, Any]]
     skipped: list[dict[str, str]]
@@ -111,14 +115,15 @@ class Recognised(BaseModel):
 
 
 class FigureNames(BaseModel):
-    """The figures that there are of a model, and what rows can be coloured by."""
+    """The figures of a model."""
 
-    figures: list[str]
-    columns: list[str]
+    figures: list[str] = Field(description="Names, the most useful first.")
+    titles: dict[str, str] = Field(description="The title of each figure.")
+    columns: list[str] = Field(description="Columns that may set the colour of rows.")
 
 
 class ServerFacts(BaseModel):
-    """What the server is and allows."""
+    """The version and the limits of the server."""
 
     version: str
     keeps_models: bool

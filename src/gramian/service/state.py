@@ -1,76 +1,75 @@
-"""What one running application has: its visitors, its shelves and its processes."""
+"""The state of one running application: its visitors, its items and its workers."""
 
 from __future__ import annotations
 
 import json
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from gramian.service.descriptions import summary_of
+from gramian.service.item_storage import ItemStorage
+from gramian.service.items import Item, summary_of
 from gramian.service.jobs import FINISHED_KEPT, Job
 from gramian.service.logs import LOG
 from gramian.service.metrics import Metrics
 from gramian.service.problems import Refusal
 from gramian.service.schemas import Kind
 from gramian.service.settings import CORES, Settings
-from gramian.service.shelves import Item, Reach, Shelf
-from gramian.service.storage import empty_work
+from gramian.service.store_folder import empty_work
 from gramian.service.visitors import Visitor, Visitors
 from gramian.service.workers import Pool, Said
 
 
 class State:
-    """Everything that requests share.
+    """What all requests share.
 
     Parameters
     ----------
     settings : Settings
     root : Path
-        Where everything is kept.
-    given : sequence of Item
-        What the server was started with.
+        The folder of all items.
+    sources : sequence of Item
+        Items of the command line.
     metrics : Metrics
     """
 
-    def __init__(self, settings: Settings, root: Path, given: Sequence[Item], metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, root: Path, sources: Sequence[Item], metrics: Metrics) -> None:
         limits = settings.limits
-        self.settings, self.limits, self.given, self.metrics = settings, limits, list(given), metrics
+        self.settings, self.limits, self.sources, self.metrics = settings, limits, list(sources), metrics
         self.work = root / "work"
         self.work.mkdir(mode=0o700, exist_ok=True)
-        empty_work(self.work)  # what a server that was killed has left
+        empty_work(self.work)  # files of a server that was killed
         self.visitors = Visitors(root / "visitors", limits)
-        self.kept: Shelf | None = None
+        self.shared: ItemStorage | None = None
         if settings.store is not None:
-            self.kept = Shelf(root / "models", "kept", limits.store_items, limits.store_bytes)
-            self.kept.tidy()
+            self.shared = ItemStorage(root / "models", "kept", limits.store_items, limits.store_bytes)
+            self.shared.tidy()
         self.quick = Pool(
             limits.workers, limits.worker_bytes, limits.worker_seconds, limits.waiting, limits.patience
         )
         threads = max(1, CORES // limits.fits)
         self.fits = Pool(limits.fits, limits.fit_bytes, limits.fit_seconds, 0, 0.0, threads)
-        metrics.gauge("gramian_busy_workers", "Processes at work.", lambda: self.quick.busy)
-        metrics.gauge("gramian_running_fits", "Fits at work.", lambda: self.fits.busy)
-        metrics.gauge("gramian_visitors", "Visitors who keep something.", lambda: self.visitors.count)
+        metrics.gauge("gramian_busy_workers", "Workers that are busy.", lambda: self.quick.busy)
+        metrics.gauge("gramian_running_fits", "Fits that are running.", lambda: self.fits.busy)
+        metrics.gauge("gramian_visitors", "Visitors with items.", lambda: self.visitors.count)
 
     async def begin(self) -> None:
-        """Start processes, and look at what the server was started with."""
+        """Start a worker, and describe the items of the command line."""
         await self.quick.start()
-        for place, item in enumerate(self.given):
+        for place, item in enumerate(self.sources):
             try:
-                facts = await self.quick.ask(look(item.kind, item.part(Path()), draft=True))
+                facts = await self.quick.ask(describe(item.kind, item.payload(Path()), draft=True))
             except Refusal as refusal:
                 facts = {"error": refusal.problem.error}
                 LOG.warning(f"{item.name}: {refusal.problem.error}")
-            summary, details = summary_of(item.kind, facts), json.dumps(facts)
-            self.given[place] = replace(item, summary=summary, details=details)
+            known = {"summary": summary_of(item.kind, facts), "details": json.dumps(facts)}
+            self.sources[place] = item.model_copy(update=known)
 
     async def end(self) -> None:
-        """End all fits and processes."""
+        """End all fits and workers."""
         for visitor in self.visitors.known:
             for job in visitor.jobs.values():
                 await job.cancel()
@@ -78,19 +77,15 @@ class State:
         await self.fits.end()
         empty_work(self.work)
 
-    def reach(self, visitor: Visitor | None) -> Reach:
-        """Return what a visitor can see."""
-        return Reach(None if visitor is None else visitor.shelf, self.kept, self.given)
-
     def start_fit(self, visitor: Visitor, name: str, order: Said) -> Job:
-        """Begin a fit whose model will be the visitor's.
+        """Start a fit whose model the visitor will own.
 
         Raises
         ------
         Refusal
-            If they have too much already.
+            If their storage is full.
         """
-        visitor.shelf.check_room(0)
+        visitor.storage.check_space(0)
         path = self.work / f"{secrets.token_hex(16)}.gramian"
 
         async def run(told: Callable[[Said], None]) -> Item:
@@ -98,7 +93,7 @@ class State:
                 answer = {"path": str(path), "name": "the model"}
                 facts = await self.fits.ask({"do": "fit", "answer": answer, **order}, told)
                 visitor.touch()
-                return visitor.shelf.put(path, "model", name, facts)
+                return visitor.storage.put(path, "model", name, facts)
             finally:
                 path.unlink(missing_ok=True)
 
@@ -110,15 +105,15 @@ class State:
         return job
 
 
-def look(kind: Kind, part: dict[str, Any], draft: bool = False) -> Said:
-    """Return the order to say what something is."""
-    return {"do": f"look at {kind}", kind: part} | ({"draft": draft} if kind == "data" else {})
+def describe(kind: Kind, payload: dict[str, Any], draft: bool = False) -> Said:
+    """Return the order to describe an item."""
+    return {"do": f"describe {kind}", kind: payload} | ({"draft": draft} if kind == "data" else {})
 
 
 def state_of(request: Request) -> State:
-    """Return what the application has."""
-    found: State = request.app.state.gramian
-    return found
+    """Return the state of the application."""
+    state: State = request.app.state.gramian
+    return state
 
 
-Here = Annotated[State, Depends(state_of)]
+AppState = Annotated[State, Depends(state_of)]

@@ -23,6 +23,7 @@ from gramian.arrays import (
 )
 from gramian.operators.costs import PASS, Costs, Form, TableCosts
 from gramian.operators.operator import Operator
+from gramian.progress import note
 from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
 from gramian.solvers.route import Found, Route, Status, count_for_fraction, few, finishing, relative_tolerance
 
@@ -289,7 +290,7 @@ def krylov(
         # Only the last block's product leaves the span of the basis.
         estimates = np.linalg.norm(coupling @ Y[-candidate.shape[1] :, :], axis=0)
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
-        log.info("pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
+        note(log, "pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
         sure = (following is not None or before is not None) and _settled(values[:k], earlier)
         if (
             k

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import pace, told
 from gramian.errors import FileError, ParameterError
+from gramian.progress import pace, track
 from gramian.store.atomic import as_file_error, as_path, atomic_write
 from gramian.store.locks import lock_folder
 
@@ -159,7 +159,7 @@ class Passes:
             return f"pass {one.number} ({kind}): {told_of}"
 
         first = one.done
-        for done, lap in enumerate(told(laps, f"pass {one.number}", first=first, text=text), first + 1):
+        for done, lap in enumerate(track(laps, f"pass {one.number}", first=first, text=text), first + 1):
             part = work(lap)
             found = part if found is None else combine(found, part)
             one.keep(done, found)

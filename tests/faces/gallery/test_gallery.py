@@ -124,9 +124,9 @@ def test_all_or_nothing(gallery, path):
     before = path.read_bytes()
     vectors, hashes, _ = pictures_of("Ben", 3)
     taken = pictures_of("Anna")[1][0]
-    with pytest.raises(DataError, match="is enrolled for Anna already"):
+    with pytest.raises(DataError, match="is already enrolled for Anna"):
         gallery.enroll_many(["Ben", "Eve", "Ben"], vectors, [*hashes[:2], taken])
-    with pytest.raises(DataError, match="Vector 2 holds NaN"):
+    with pytest.raises(DataError, match="Vector 2 contains NaN"):
         gallery.enroll("Ben", vectors * [[1], [1], [np.nan]], hashes)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
@@ -137,7 +137,7 @@ def test_all_or_nothing(gallery, path):
 
 def test_a_gallery_belongs_to_a_model(gallery, path):
     expected = (
-        "people.gallery was made with the model abababababab, and this one is cdcdcdcdcdcd: .*new gallery"
+        "people.gallery was made with the model abababababab, but this model is cdcdcdcdcdcd.*new gallery"
     )
     with pytest.raises(DataError, match=expected):
         Gallery.open(path, Other)
@@ -153,18 +153,16 @@ def test_a_gallery_needs_a_fitted_model(gallery, path):
     for use in (lambda model: Gallery.open(path, model), lambda model: Gallery.create(f"{path}2", model)):
         with pytest.raises(NotFittedError, match="This FaceSpace instance is not fitted yet"):
             use(FaceSpace(3))
-        with pytest.raises(InputTypeError, match=r"The model is str\. Give a fitted FaceSpace"):
+        with pytest.raises(TypeError, match="is not an estimator instance"):
             use("m.gramian")
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_arguments_of_another_kind(gallery):
     vectors, hashes, _ = pictures_of("Anna")
-    with pytest.raises(InputTypeError, match=r"hashes is None\. Give a list with one for each vector"):
-        gallery.enroll("Anna", vectors, None)
-    with pytest.raises(InputTypeError, match=r"The name of a person is list\. Give text"):
+    with pytest.raises(InputTypeError, match=r"must be text, not list"):
         gallery.enroll(["Anna"], vectors, hashes)
-    with pytest.raises(InputTypeError, match=r"The name of a person is NoneType\. Give text"):
+    with pytest.raises(InputTypeError, match=r"must be text, not NoneType"):
         gallery.forget(None)
     with pytest.raises(InputTypeError, match="None is not a path"):
         Gallery.open(None)
@@ -181,9 +179,7 @@ def test_opened_for_reading(gallery, path):
             lambda: reader.configure(far=0.1),
             lambda: enroll(reader, "B"),
         ):
-            with pytest.raises(
-                FileError, match=r"people.gallery was opened for reading only\. Open it again"
-            ):
+            with pytest.raises(FileError, match=r"people.gallery was opened read-only\. Open it again"):
                 change()
     assert len(gallery) == 2
 
@@ -232,7 +228,7 @@ def test_forgetting_everybody(gallery, path):
     assert gallery.people() == ()
     assert gallery.vectors()[0].shape == (0, K)
     with pytest.raises(
-        DataError, match=r"Nobody is enrolled in .*people.gallery. Begin with: gramian faces enroll"
+        DataError, match=r"Nobody is enrolled in .*people.gallery. Start with: gramian faces enroll"
     ):
         gallery.recogniser()
     enroll(gallery, "Anna")
@@ -253,7 +249,7 @@ def test_forgetting_nobody(gallery, path):
         DataError, match=r"Anna Mara is not among the 1 person of the gallery\. Did you mean Anna Ma"
     ):
         gallery.forget("Anna Mara")
-    with pytest.raises(DataError, match="The name of a person is empty"):
+    with pytest.raises(DataError, match="A person's name is empty"):
         gallery.forget("")
     assert path.read_bytes() == before
 
@@ -266,7 +262,7 @@ def test_a_file_that_cannot_be_rebuilt_yet_is_rebuilt_later(gallery, path, monke
 
     with monkeypatch.context() as patched:
         patched.setattr(GalleryFile, "rebuild", refuse)
-        expected = r"Jane Doe is removed from .*but the file was not rebuilt: the disk is full. Old copies"
+        expected = r"Jane Doe was removed from .*but the file was not rebuilt: the disk is full. Unused parts"
         with pytest.raises(FileError, match=expected):
             gallery.forget("Jane Doe")
     assert [person.name for person in gallery.people()] == ["Anna"]
@@ -506,16 +502,16 @@ def test_a_new_gallery_and_one_that_is_there(path):
 
 def test_what_cannot_be_enrolled_makes_no_gallery(path):
     for people, vectors, match in (
-        (["Anna", "Ben"], VECTORS[:2], "is enrolled for Anna already"),
-        (["Anna", "\n"], VECTORS[:2], "The name of a person is empty"),
-        (["Anna", "Anna"], VECTORS[:2] * np.nan, "holds NaN"),
+        (["Anna", "Ben"], VECTORS[:2], "is already enrolled for Anna"),
+        (["Anna", "\n"], VECTORS[:2], "A person's name is empty"),
+        (["Anna", "Anna"], VECTORS[:2] * np.nan, "contains NaN"),
     ):
         with pytest.raises(DataError, match=match):
             enroll_into(path, Model, people, vectors, HASHES[:1] * 2)
         assert os.listdir(path.parent) == []
     with pytest.raises(FileError, match="there is no folder"):
         enroll_into(path / "deeper", Model, ["Anna"], VECTORS[:1], HASHES[:1])
-    with pytest.raises(InputTypeError, match=r"The model is NoneType\. Give a fitted FaceSpace"):
+    with pytest.raises(TypeError, match="is not an estimator instance"):
         enroll_into(path, None, ["Anna"], VECTORS[:1], HASHES[:1])
 
 

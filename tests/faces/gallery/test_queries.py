@@ -70,14 +70,14 @@ def test_a_picture_is_stored_once(connection):
 def test_a_picture_shows_one_person(connection):
     add(connection, ["Anna"], [1], sources=["a/1.png"])
     with pytest.raises(
-        DataError, match=r"b/1.png is enrolled for Anna already \(a/1.png\), so it cannot be Ben"
+        DataError, match=r"b/1.png is already enrolled for Anna \(a/1.png\), so it cannot be Ben"
     ):
         add(connection, ["Ben"], [1], sources=["b/1.png"])
     with pytest.raises(
-        DataError, match=r"A picture is enrolled for Anna already \(a/1.png\), so it cannot be Ben. Noth"
+        DataError, match=r"A picture is already enrolled for Anna \(a/1.png\), so it cannot be Ben. Noth"
     ):
         add(connection, ["Ben"], [1])
-    with pytest.raises(DataError, match=r"is enrolled for Eve already.*cannot be Ann. .*forget Eve first"):
+    with pytest.raises(DataError, match=r"is already enrolled for Eve.*cannot be Ann. .*forget Eve first"):
         add(connection, ["Eve", "Ann"], [7, 7])
 
 

@@ -48,43 +48,35 @@ def test_a_batch_is_what_is_stored():
 def test_vectors_of_any_kind_become_floats(array_kind):
     vectors = array_kind.make(np.array([[1.5, -2.0], [0.25, 4.0]]))
     made = batch(vectors=vectors, hashes=[digest("0"), digest("1")])
-    assert made.vectors.dtype == np.float32
-    np.testing.assert_array_equal(made.vectors, [[1.5, -2.0], [0.25, 4.0]])
+    assert [np.frombuffer(row[1], "<f4").tolist() for row in made] == [[1.5, -2.0], [0.25, 4.0]]
     big = np.array([[1.5, -2.0], [0.25, 4.0]], dtype=">f8")
     assert [row[1] for row in batch(vectors=big)] == [row[1] for row in made]
 
 
 def test_what_does_not_fit_together():
     for given, match in (
-        ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "have 3 components, and those of the people enrolled have 2"),
+        ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "have 3 components, but the enrolled people have 2"),
         ({"vectors": [1.0, 2.0]}, r"of shape \(2,\)"),
-        ({"vectors": [[1, np.nan], [1, 2]]}, "Vector 0 holds NaN, infinity, or a number too large"),
-        ({"vectors": [[1, 2], [1e39, 2]]}, "Vector 1 holds NaN, infinity, or a number too large"),
+        ({"vectors": [[1, np.nan], [1, 2]]}, "Vector 0 contains NaN, infinity, or a number too large"),
+        ({"vectors": [[1, 2], [1e39, 2]]}, "Vector 1 contains NaN, infinity, or a number too large"),
         ({"vectors": [[1j, 2], [3, 4]]}, "The vectors are complex128 of shape"),
         ({"people": ["Anna"]}, "2 vectors but 1 people. Give one for each vector"),
         ({"hashes": [digest("0")]}, "2 vectors but 1 hashes"),
         ({"sources": ["a", "b", "c"]}, "2 vectors but 3 sources"),
         ({"pictures": []}, "2 vectors but 0 pictures"),
-        ({"pictures": [b"0", b"2"]}, "Picture 1 is not the one with that SHA-256. Give pictures in the"),
-        ({"hashes": ["12", "34"]}, "'12' is not a SHA-256 in 64 small hexadecimal digits"),
+        ({"pictures": [b"0", b"2"]}, "Picture 1 has another SHA-256. Give pictures in the"),
+        ({"hashes": ["12", "34"]}, "'12' is not a SHA-256 of 64 lowercase hexadecimal digits"),
         ({"hashes": [digest("0").upper()] * 2}, "is not a SHA-256"),
         ({"hashes": [b"1" * 64] * 2}, "is not a SHA-256"),
-        ({"people": ["Anna", ""]}, "The name of a person is empty"),
+        ({"people": ["Anna", ""]}, "A person's name is empty"),
     ):
         with pytest.raises(DataError, match=match):
             batch(**given)
 
 
-def test_arguments_of_another_kind():
-    for given, match in (
-        ({"people": "Anna"}, r"people is 'Anna'\. Give a list with one for each vector"),
-        ({"people": None}, "people is None"),
-        ({"sources": "ab"}, "sources is 'ab'"),
-        ({"pictures": 5}, "pictures is 5"),
-        ({"people": ["Anna", None]}, r"The name of a person is NoneType\. Give text"),
-    ):
-        with pytest.raises(InputTypeError, match=match):
-            batch(**given)
+def test_a_name_of_another_kind():
+    with pytest.raises(InputTypeError, match=r"must be text, not NoneType"):
+        batch(people=["Anna", None])
 
 
 def test_what_was_stored_in_words():
@@ -157,7 +149,7 @@ def test_what_is_no_fitted_model():
         with pytest.raises(NotFittedError, match="This FaceSpace instance is not fitted yet"):
             use(FaceSpace(3))
         for other in (None, "m.gramian"):
-            with pytest.raises(InputTypeError, match=r"The model is \w+\. Give a fitted FaceSpace"):
+            with pytest.raises(TypeError, match="is not an estimator instance"):
                 use(other)
 
 

@@ -135,7 +135,7 @@ HIGHER = {
 @pytest.mark.parametrize("name", HIGHER)
 def test_what_only_more_features_refute(name):
     kernel, d = HIGHER[name]
-    assert audit(kernel, n_features=1, random_state=0).verdict == "no counter-example"
+    assert audit(kernel, n_features=1, random_state=0).verdict == "no counterexample"
     witness = audit(kernel, n_features=d, random_state=0).witness
     v = witness.vector
     K = np.array([[kernel(x, y) for y in witness.points] for x in witness.points])
@@ -230,12 +230,12 @@ def test_kernels_given_as_functions_are_not_refuted():
         far = () if name == "cancelling" else ("far apart", "offset")
         for data in ("scale 1e-60", "scale 1", "duplicated", "tiny gaps", "zeros", *far):
             report = audit(CALLED[name], HOSTILE[data])
-            assert report.verdict == "no counter-example", data
+            assert report.verdict == "no counterexample", data
     for name in ("poly", "cancelling", "brownian"):
         report = audit(CALLED[name], n_features=2, random_state=0)
         assert report.valid is None, name
         assert report.value_tol == 1e-10, name
-        assert "Assumed: every value is right to 1e-10 times the largest" in str(report), name
+        assert "Assumed: every value is accurate to 1e-10 times the largest" in str(report), name
 
 
 def test_value_tol_is_what_may_be_off():
@@ -439,6 +439,6 @@ def test_the_same_random_state_gives_the_same_report(state):
 
 def test_a_valid_report_shows_the_proof_of_every_part():
     text = str(audit(RBF(sigma=2.0) + 3 * Linear(), np.eye(2)))
-    assert "Verdict: valid, proved by theory." in text
+    assert "Verdict: valid, proven by theory." in text
     assert "Bochner" in text
     assert "A sum of kernels is a kernel." in text

@@ -70,7 +70,7 @@ def test_the_printed_table_is_enough_to_check():
     v = np.array([float(row[0]) for row in rows])
     K = np.array([[float(x) for x in row[1:]] for row in rows])
     assert v @ K @ v < 0
-    assert "of a kernel it is never negative" in str(found)
+    assert "for a kernel it is never negative" in str(found)
 
 
 def test_large_witnesses_are_printed_without_their_matrix():

@@ -1,4 +1,4 @@
-"""The people that a recogniser knows: vectors of their pictures, in one file beside the model."""
+"""A gallery: vectors of the pictures of enrolled people, in one SQLite file."""
 
 from gramian.faces.gallery.gallery import Gallery, enroll_into
 

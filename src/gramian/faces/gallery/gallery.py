@@ -1,4 +1,4 @@
-"""The people that a recogniser knows: vectors of their pictures, in one file beside the model."""
+"""A gallery: vectors of the pictures of enrolled people, in one SQLite file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from gramian.faces.gallery.queries import (
     remove_person,
 )
 from gramian.faces.gallery.records import (
-    Batch,
     Description,
     Enrolled,
-    FittedModel,
     Person,
     as_batch,
     check_model,
@@ -43,7 +41,7 @@ class Gallery:
     """People, and the vectors of their pictures under one model, in one SQLite file.
 
     Make one with :meth:`create` or :meth:`open`, and close it, or use it in a ``with`` statement. Several
-    processes and threads may use the same file at once. A change is made as a whole or not at all.
+    processes and threads may use the same file at once. Every change is one transaction.
 
     Parameters
     ----------
@@ -100,18 +98,18 @@ class Gallery:
     ) -> None:
         self._file = GalleryFile(path, read_only=read_only, timeout=timeout)
         self._fitted: tuple[Any, Recogniser] | None = None
-        told = self._file.description
+        description = self._file.description
         self.path: Path = self._file.path
         self.read_only: bool = read_only
-        self.fingerprint: str = told.fingerprint
-        self.n_components: int = told.n_components
-        self.variances: FloatArray = told.variances
-        self.shift_covariance: FloatArray | None = told.shifts
-        self.created: str = told.created
+        self.fingerprint: str = description.fingerprint
+        self.n_components: int = description.n_components
+        self.variances: FloatArray = description.variances
+        self.shift_covariance: FloatArray | None = description.shifts
+        self.created: str = description.created
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], model: FittedModel, *, timeout: float = 5.0, **settings: Any
+        cls, path: str | os.PathLike[str], model: Any, *, timeout: float = 5.0, **settings: Any
     ) -> Gallery:
         """Make an empty gallery for the vectors of a model, and open it.
 
@@ -129,7 +127,7 @@ class Gallery:
         ------
         FileError
             When the name is taken, or the file cannot be written.
-        InputTypeError, NotFittedError
+        TypeError, NotFittedError
             For what is no fitted model.
         ParameterError, TypeError
             As for :meth:`configure`.
@@ -141,7 +139,7 @@ class Gallery:
     def open(
         cls,
         path: str | os.PathLike[str],
-        model: FittedModel | None = None,
+        model: Any = None,
         *,
         read_only: bool = False,
         timeout: float = 5.0,
@@ -154,7 +152,7 @@ class Gallery:
             When it was made with another model.
         FileError
             As for the class.
-        InputTypeError, NotFittedError
+        TypeError, NotFittedError
             For what is no fitted model.
         """
         if model is not None:
@@ -163,9 +161,9 @@ class Gallery:
         if model is not None and model.fingerprint_ != gallery.fingerprint:
             gallery.close()
             raise DataError(
-                f"{path} was made with the model {gallery.fingerprint[:SHORT]}, and this one is "
-                f"{model.fingerprint_[:SHORT]}: vectors of one say nothing to the other. Name the model that "
-                "the gallery was made with, or enroll everybody into a new gallery."
+                f"{path} was made with the model {gallery.fingerprint[:SHORT]}, but this model is "
+                f"{model.fingerprint_[:SHORT]}. Their vectors cannot be compared. Use the gallery's "
+                "own model, or enroll everybody in a new gallery."
             )
         return gallery
 
@@ -244,11 +242,9 @@ class Gallery:
         DataError, FileError
             As for :meth:`enroll`.
         """
-        return self._store(as_batch(people, vectors, hashes, sources, pictures, self.n_components))
-
-    def _store(self, batch: Batch) -> Enrolled:
+        rows = as_batch(people, vectors, hashes, sources, pictures, self.n_components)
         with self._file.changing() as connection:
-            return add_pictures(connection, batch)
+            return add_pictures(connection, rows)
 
     def forget(self, person: str) -> int:
         """Remove a person with everything that is stored about them.
@@ -276,13 +272,13 @@ class Gallery:
                 self._file.rebuild()
             except FileError as error:
                 raise FileError(
-                    f"{person_name(person)} is removed from {self.path}, but the file was not rebuilt: "
-                    f"{error} Old copies may be in its unused parts until it is next opened for a change."
+                    f"{person_name(person)} was removed from {self.path}, but the file was not rebuilt: "
+                    f"{error} Unused parts of the file may hold copies until it is next opened for a change."
                 ) from error
         return removed
 
     def configure(self, **settings: Any) -> None:
-        """Choose how this gallery's people are told apart, instead of the recogniser's defaults.
+        """Store settings of the recogniser with this gallery.
 
         Parameters
         ----------
@@ -357,8 +353,8 @@ class Gallery:
     def recogniser(self, **settings: Any) -> Recogniser:
         """Return a recogniser of the people enrolled.
 
-        It is kept as long as neither the gallery nor the settings change, so a program that runs for long
-        asks for it with every picture, and never recognises somebody who has been forgotten.
+        It is cached until the gallery or the settings change. A long-running program can call this for
+        every picture, and never recognises somebody who has been forgotten.
 
         Parameters
         ----------
@@ -379,7 +375,7 @@ class Gallery:
                 vectors, people = self.vectors()
                 if not len(vectors):
                     raise DataError(
-                        f"Nobody is enrolled in {self.path}. Begin with: "
+                        f"Nobody is enrolled in {self.path}. Start with: "
                         "gramian faces enroll MODEL GALLERY PICTURES"
                     )
                 recogniser = Recogniser(**(self.settings | given))
@@ -390,7 +386,7 @@ class Gallery:
 
 def enroll_into(
     path: str | os.PathLike[str],
-    model: FittedModel,
+    model: Any,
     people: Iterable[str],
     vectors: Any,
     hashes: Iterable[str],
@@ -417,16 +413,16 @@ def enroll_into(
         As for :meth:`Gallery.open` and :meth:`Gallery.enroll_many`; no new gallery is left then.
     """
     check_model(model)
-    # Made first: what is given one after the other is there once, and may be needed twice.
-    batch = as_batch(people, vectors, hashes, sources, pictures, model.n_components_)
+    # Iterators are read once, and may be needed twice.
+    rows = as_batch(people, vectors, hashes, sources, pictures, model.n_components_)
     if not os.path.exists(as_path(path)):
         try:
             return create_file(
-                path, Description.of(model).rows({}), lambda connection: add_pictures(connection, batch)
+                path, Description.of(model).rows({}), lambda connection: add_pictures(connection, rows)
             )
         except FileError:
             # Another process may have made it meanwhile.
             if not os.path.exists(path):
                 raise
-    with Gallery.open(path, model, timeout=timeout) as gallery:
-        return gallery._store(batch)
+    with Gallery.open(path, model, timeout=timeout) as gallery, gallery._file.changing() as connection:
+        return add_pictures(connection, rows)

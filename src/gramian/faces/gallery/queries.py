@@ -1,6 +1,6 @@
-"""What is asked of a gallery's file and put into it, each in SQL; the caller sees to transactions.
+"""Queries of a gallery's file, in SQL; the caller handles transactions.
 
-What is not as it was stored is an error of the database, like any other damage.
+A checksum that does not match is an error of the database, like any other damage.
 """
 
 from __future__ import annotations
@@ -9,30 +9,31 @@ import difflib
 import hashlib
 import sqlite3
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted
 from gramian.errors import DataError
-from gramian.faces.gallery.records import Batch, Enrolled, Person, now
+from gramian.faces.gallery.records import Enrolled, Person, Row, now
 from gramian.faces.names import person_name
 from gramian.rows.pictures import natural_key
 
 
-def add_pictures(connection: sqlite3.Connection, batch: Batch) -> Enrolled:
-    """Store what is new in a batch, inside of the caller's transaction.
+def add_pictures(connection: sqlite3.Connection, rows: Sequence[Row]) -> Enrolled:
+    """Store the rows that are new, inside of the caller's transaction.
 
     Raises
     ------
     DataError
         When a picture is enrolled for somebody else.
     """
-    counts = dict.fromkeys(batch.people, 0)
+    counts = dict.fromkeys((row[0] for row in rows), 0)
     connection.executemany("INSERT OR IGNORE INTO people (name) VALUES (?)", [(name,) for name in counts])
     numbers = {name: person_number(connection, name) for name in counts}
     repeated, time = [], now()
-    for name, vector, digest, source, original in batch:
+    for name, vector, digest, source, original in rows:
         found = connection.execute(
             "SELECT pictures.id, name, source FROM pictures JOIN people ON people.id = person WHERE hash = ?",
             (digest,),
@@ -50,7 +51,7 @@ def add_pictures(connection: sqlite3.Connection, batch: Batch) -> Enrolled:
             if owner != name:
                 known_as = f" ({known_as})" if known_as and known_as != source else ""
                 raise DataError(
-                    f"{source or 'A picture'} is enrolled for {owner} already{known_as}, so it cannot be "
+                    f"{source or 'A picture'} is already enrolled for {owner}{known_as}, so it cannot be "
                     f"{name}. Nothing was stored. Leave it out, or forget {owner} first."
                 )
             repeated.append((name, source))

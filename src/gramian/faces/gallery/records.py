@@ -1,4 +1,4 @@
-"""What a gallery holds: pictures of people as vectors, the model these belong to, and the settings chosen."""
+"""Contents of a gallery: pictures of people as vectors, the model of the vectors, and settings."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.checks import counted
-from gramian.errors import DataError, InputTypeError
+from gramian.errors import DataError
 from gramian.faces.names import person_name
 from gramian.faces.recognition import Recogniser
 from gramian.faces.similarity import as_vectors
@@ -30,31 +28,8 @@ HASH = re.compile("[0-9a-f]{64}")
 # ------------------------------------------------------------------ pictures of people
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Rows that are ready to be stored, one a picture.
-
-    Attributes
-    ----------
-    people : tuple of str
-    vectors : ndarray of shape (n, k), float32
-    hashes : tuple of bytes
-        SHA-256 of each picture file.
-    sources : tuple of str
-    originals : tuple of bytes or None
-    """
-
-    people: tuple[str, ...]
-    vectors: npt.NDArray[np.float32]
-    hashes: tuple[bytes, ...]
-    sources: tuple[str, ...]
-    originals: tuple[bytes, ...] | None
-
-    def __iter__(self) -> Iterator[tuple[str, bytes, bytes, str, bytes | None]]:
-        """Yield person, vector, hash, source and original of each picture."""
-        originals = self.originals or (None,) * len(self.people)
-        vectors = (vector.tobytes() for vector in self.vectors.astype("<f4", copy=False))
-        return zip(self.people, vectors, self.hashes, self.sources, originals, strict=True)
+# Person, vector, hash, source and, where it is stored too, the picture file.
+Row = tuple[str, bytes, bytes, str, bytes | None]
 
 
 @dataclass(frozen=True)
@@ -107,8 +82,8 @@ def as_batch(
     sources: Iterable[str] | None,
     pictures: Iterable[bytes] | None,
     n_components: int,
-) -> Batch:
-    """Check what is to be enrolled.
+) -> list[Row]:
+    """Check pictures and return one row for each, ready to be stored.
 
     Parameters
     ----------
@@ -126,69 +101,43 @@ def as_batch(
         For anything that cannot be stored as it is.
     """
     values = as_vectors(vectors, n_components)
-    names, digests = _as_list("people", people, len(values)), _as_list("hashes", hashes, len(values))
-    sources = [""] * len(values) if sources is None else _as_list("sources", sources, len(values))
-    originals = None if pictures is None else _as_list("pictures", pictures, len(values))
-    for digest in digests:
+    empty: dict[str, list[Any]] = {"sources": [""] * len(values), "pictures": [None] * len(values)}
+    columns = {"people": people, "hashes": hashes, "sources": sources, "pictures": pictures}
+    lists = {name: empty[name] if given is None else list(given) for name, given in columns.items()}
+    for name, given in lists.items():
+        if len(given) != len(values):
+            raise DataError(f"{len(values):,} vectors but {len(given):,} {name}. Give one for each vector.")
+    rows = []
+    for place, (name, digest, source, picture) in enumerate(zip(*lists.values(), strict=True)):
         if not isinstance(digest, str) or not HASH.fullmatch(digest):
             raise DataError(
-                f"{digest!r} is not a SHA-256 in 64 small hexadecimal digits. Give that of the picture file: "
-                "hashlib.sha256(data).hexdigest()"
+                f"{digest!r} is not a SHA-256 of 64 lowercase hexadecimal digits. Give that of the picture "
+                "file: hashlib.sha256(data).hexdigest()"
             )
-    for place, picture in enumerate(originals or ()):
-        if hashlib.sha256(picture).hexdigest() != digests[place]:
-            raise DataError(
-                f"Picture {place} is not the one with that SHA-256. Give pictures in the order of the hashes."
-            )
-    return Batch(
-        tuple(person_name(name) for name in names),
-        values,
-        tuple(bytes.fromhex(digest) for digest in digests),
+        if picture is not None and hashlib.sha256(picture).hexdigest() != digest:
+            raise DataError(f"Picture {place} has another SHA-256. Give pictures in the order of the hashes.")
+        vector = values[place].astype("<f4").tobytes()
         # A name from a disk may hold bytes that are no text.
-        tuple(str(source).encode("utf-8", "replace").decode() for source in sources),
-        None if originals is None else tuple(originals),
-    )
-
-
-def _as_list(what: str, given: Any, count: int) -> list[Any]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InputTypeError(f"{what} is {given!r}. Give a list with one for each vector.")
-    found = list(given)
-    if len(found) != count:
-        raise DataError(f"{count:,} vectors but {len(found):,} {what}. Give one for each vector.")
-    return found
+        source = str(source).encode("utf-8", "replace").decode()
+        rows.append((person_name(name), vector, bytes.fromhex(digest), source, picture))
+    return rows
 
 
 # ------------------------------------------------------------------ the model
 
 
-class FittedModel(Protocol):
-    """What a gallery needs to know of a fitted :class:`gramian.faces.FaceSpace`."""
-
-    fingerprint_: str
-    n_components_: int
-    eigenvalues_: FloatArray
-    shift_covariance_: FloatArray | None
-
-
 def check_model(model: Any) -> None:
-    """Refuse what is no fitted model of faces.
+    """Refuse what is no fitted FaceSpace, in scikit-learn's words.
 
     Raises
     ------
-    InputTypeError
-        For something else than a model.
+    TypeError
+        For something other than a model.
     sklearn.exceptions.NotFittedError
         For a model that is not fitted.
     """
-    if hasattr(model, "fingerprint_"):
-        return
-    if isinstance(model, BaseEstimator):
+    if not hasattr(model, "fingerprint_"):
         check_is_fitted(model, "fingerprint_")
-    raise InputTypeError(
-        f"The model is {type(model).__name__}. Give a fitted FaceSpace: that which FaceSpace(...).fit "
-        "returns, or load of a saved one."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,12 +163,12 @@ class Description:
         return len(self.variances)
 
     @classmethod
-    def of(cls, model: FittedModel) -> Self:
+    def of(cls, model: Any) -> Self:
         """Describe a model.
 
         Raises
         ------
-        InputTypeError, NotFittedError
+        TypeError, NotFittedError
             As :func:`check_model`.
         """
         check_model(model)

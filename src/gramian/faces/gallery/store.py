@@ -1,7 +1,7 @@
-"""The file of a gallery: its tables, how it is made, opened and changed, and what goes wrong in plain words.
+"""The SQLite file of a gallery: tables, creating, opening, changing, and errors as messages.
 
-One SQLite file, with a rollback journal and not a write-ahead log: beside the file nothing is left after a
-change, a reader needs no right to write, and what was removed is in no second file.
+It has a rollback journal, not a write-ahead log: no second file is left after a change, a reader needs no
+write permission, and removed rows are in no other file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import secrets
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
@@ -47,27 +46,14 @@ CREATE TABLE originals (
 );
 """
 REBUILD = "rebuild"  # in the table meta: the file is to be written anew, without its unused parts
-# What a gallery is called while it is written, which takes seconds, and not an hour.
-UNFINISHED = ".gramian-gallery-"
-HOUR = 3600.0
-
-NOT_A_GALLERY = "is not a gallery. Name a file made by: gramian faces enroll"
-REFUSALS = {
-    sqlite3.SQLITE_READONLY_ROLLBACK: "was left in the middle of a change, which must be undone first. Open "
-    "it once where it and its folder may be written to.",
-    sqlite3.SQLITE_BUSY: "is in use by another program. Try again later.",
-    sqlite3.SQLITE_LOCKED: "is in use by another program. Try again later.",
-    sqlite3.SQLITE_READONLY: "is write-protected or was opened for reading only. Nothing was changed.",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened, or its folder does not let a journal be written beside it. "
-    "Check permissions. Nothing was changed.",
-    sqlite3.SQLITE_NOTADB: NOT_A_GALLERY,
-    sqlite3.SQLITE_FULL: "was not changed: the disk is full. Free some space.",
-    sqlite3.SQLITE_IOERR: "cannot be read or written. Check the disk. Nothing was changed.",
-}
+NOT_A_GALLERY = "is not a gallery. Name a file written by gramian faces enroll."
+IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+# Codes of errors that are not the file's own fault.
+OUTSIDE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 class GalleryFile:
-    """One connection, used by one thread at a time, every refusal in plain words.
+    """One connection, used by one thread at a time; errors of SQLite become FileError.
 
     Parameters
     ----------
@@ -95,7 +81,7 @@ class GalleryFile:
         self.read_only: bool = read_only
         self.guard: AbstractContextManager[Any] = threading.RLock()
         _check_place(self.path, read_only)
-        with _plainly(self.path):
+        with _as_file_errors(self.path):
             uri = f"{Path(os.path.abspath(self.path)).as_uri()}?mode=rw"
             self.connection: sqlite3.Connection = sqlite3.connect(
                 uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
@@ -119,7 +105,6 @@ class GalleryFile:
             connection.execute("PRAGMA secure_delete = ON")
             # Where another program chose a write-ahead log, old vectors would stay in it.
             connection.execute("PRAGMA journal_mode = DELETE")
-        remove_leftovers(Path(os.path.realpath(self.path)).parent)
         if REBUILD in rows:
             self.rebuild()
 
@@ -131,14 +116,14 @@ class GalleryFile:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection for questions."""
-        with self.guard, _plainly(self.path):
+        with self.guard, _as_file_errors(self.path):
             yield self.connection
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection for a change as a whole or not at all; others may read meanwhile."""
         if self.read_only:
-            raise FileError(f"{self.path} was opened for reading only. Open it again without read_only.")
+            raise FileError(f"{self.path} was opened read-only. Open it again without read_only.")
         with self.reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -184,8 +169,8 @@ def _check_place(path: Path, read_only: bool) -> None:
     for place in () if read_only else (path, Path(os.path.realpath(path)).parent):
         if not os.access(place, os.W_OK):
             raise FileError(
-                f"{path} cannot be changed: {place} is write-protected. Lift the protection, or copy the "
-                "gallery to another place."
+                f"{path} cannot be changed: {place} is write-protected. Change its permissions, or copy the "
+                "gallery."
             )
 
 
@@ -200,8 +185,8 @@ def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
     (version,) = ask("PRAGMA user_version")
     if version > SCHEMA_VERSION:
         raise FileError(
-            f"{path} was made by a newer gramian (schema {version}); this gramian {__version__} knows up "
-            f"to schema {SCHEMA_VERSION}: upgrade with pip install -U gramian"
+            f"{path} was made by a newer gramian (schema {version}). gramian {__version__} reads schemas up "
+            f"to {SCHEMA_VERSION}. Upgrade with: pip install -U gramian"
         )
     # SQLite would fill a page that is cut with zeros.
     if path.stat().st_size % 512:
@@ -214,8 +199,8 @@ def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _plainly(path: Path) -> Iterator[None]:
-    """Say in plain words what SQLite refuses."""
+def _as_file_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into FileError."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -226,12 +211,16 @@ def _refusal(error: Exception) -> str:
     if isinstance(error, sqlite3.ProgrammingError):
         return "has been closed. Open the gallery again."
     code = getattr(error, "sqlite_errorcode", None) or 0
-    damage = " ".join(shown(str(error)).split())
-    return (
-        REFUSALS.get(code)
-        or REFUSALS.get(code & 0xFF)
-        or f"is damaged: {damage}. Restore it from a copy, or enroll everybody again."
-    )
+    cause = " ".join(shown(str(error)).split())
+    if code == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return "has an unfinished change, which must be undone first. Open it once with write permission."
+    if code & 0xFF in IN_USE:
+        return "is in use by another program. Try again later."
+    if code & 0xFF in OUTSIDE:
+        return f"was not changed: {cause}. Check permissions of the file and its folder, and the disk."
+    if code & 0xFF == sqlite3.SQLITE_NOTADB:
+        return NOT_A_GALLERY
+    return f"is damaged: {cause}. Restore it from a copy, or enroll everybody again."
 
 
 # ------------------------------------------------------------------ making
@@ -259,14 +248,13 @@ def create_file(
     """
     target = Path(os.path.realpath(as_path(path)))
     _require_free(target)
-    with _plainly(target), closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+    with _as_file_errors(target), closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(TABLES)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.executemany("INSERT INTO meta VALUES (?, ?)", description.items())
         result, content = fill(connection), connection.serialize()
-    remove_leftovers(target.parent)
-    temporary = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
     try:
         with as_file_error(target):
             with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
@@ -282,7 +270,7 @@ def create_file(
 
 def _require_free(target: Path) -> None:
     if os.path.lexists(target):
-        raise FileError(f"{shown(target)} exists already. Open it, or name a new file for another gallery.")
+        raise FileError(f"{shown(target)} exists already. Open it, or choose another name.")
 
 
 def _name(temporary: Path, target: Path) -> None:
@@ -293,11 +281,3 @@ def _name(temporary: Path, target: Path) -> None:
         _require_free(target)
         # A disk without hard links.
         os.rename(temporary, target)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what a process left that was killed while it wrote a new gallery, an hour ago or more."""
-    for path in folder.glob(f"{UNFINISHED}*.tmp"):
-        with suppress(OSError):
-            if path.stat().st_mtime < time.time() - HOUR:
-                path.unlink()

@@ -1,4 +1,4 @@
-"""The search for counter-examples: is a function a kernel, and which points show that it is not."""
+"""Checks functions for positive semidefiniteness, and searches for counterexamples."""
 
 from gramian.kernels.auditing.mercer import AuditReport, Verdict, audit
 from gramian.kernels.auditing.witness import Asymmetry, Witness

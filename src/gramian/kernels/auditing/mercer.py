@@ -1,4 +1,4 @@
-"""Mercer's condition put to the test: is a function a kernel, which points refute it, and the verdict."""
+"""Tests Mercer's condition: whether a function is a kernel, with points that refute it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
 from gramian.records import FloatArray
 
-Verdict = Literal["valid", "not a kernel", "no counter-example"]
+Verdict = Literal["valid", "not a kernel", "no counterexample"]
 
 
 @dataclass(frozen=True, eq=False)
 class AuditReport:
-    """What is known about a function being a kernel, and how.
+    """Whether a function is a kernel, with the proof or a counterexample.
 
     Attributes
     ----------
@@ -70,10 +70,10 @@ class AuditReport:
 
     @property
     def verdict(self) -> Verdict:
-        """In three words: "valid", "not a kernel" or "no counter-example"."""
+        """In three words: "valid", "not a kernel" or "no counterexample"."""
         if self.witness is not None or self.validity.refuted:
             return "not a kernel"
-        return "valid" if self.validity.proven else "no counter-example"
+        return "valid" if self.validity.proven else "no counterexample"
 
     @property
     def eigenvalue(self) -> float | None:
@@ -101,12 +101,12 @@ class AuditReport:
         if self.eigenvalue is not None and self.bound is not None:
             lines.append(
                 f"Smallest eigenvalue: {self.eigenvalue:.4g}{self._scaling()}; above {-self.bound:.1e} it "
-                f"would say nothing ({self._sources()})."
+                f"could be rounding of the {self._sources()}, and of the eigenvalue solver."
             )
         lines.append(f"Tested: {self.tested}")
         if self.value_tol is not None:
             lines.append(
-                f"Assumed: every value is right to {self.value_tol:g} times the largest. "
+                f"Assumed: every value is accurate to {self.value_tol:g} times the largest. "
                 "Raise value_tol for a function that is less accurate."
             )
         if self.witness is not None:
@@ -115,10 +115,10 @@ class AuditReport:
 
     def _verdict(self) -> str:
         if self.verdict == "valid":
-            return "\n  ".join(["valid, proved by theory.", *str(self.validity).splitlines()])
-        if self.verdict == "no counter-example":
+            return "\n  ".join(["valid, proven by theory.", *str(self.validity).splitlines()])
+        if self.verdict == "no counterexample":
             return (
-                f"no counter-example found in {counted(self.trials, 'trial')}; that proves nothing. "
+                f"no counterexample found in {counted(self.trials, 'trial')}, which proves nothing. "
                 f"{self.validity.reason}"
             )
         if isinstance(self.witness, Witness):
@@ -142,8 +142,7 @@ class AuditReport:
         return ", rows and columns scaled to a diagonal near 1" if scaled else ""
 
     def _sources(self) -> str:
-        values = "values of k as far as assumed below" if self.value_tol is not None else "values of k"
-        return f"rounding of the {values}, and of the eigenvalue solver"
+        return "values of k, as assumed below" if self.value_tol is not None else "values of k"
 
 
 # Rows of given data that are tested at most: of a formula, and of a function called once for each pair.
@@ -159,11 +158,10 @@ def audit(
     random_state: Any = None,
     time_limit: float | None = None,
 ) -> AuditReport:
-    """Say whether a function is a kernel: proven, refuted by points that show it, or neither.
+    """Check a function for positive semidefiniteness: proven, refuted by a counterexample, or neither.
 
     A function is a kernel if and only if it is symmetric and none of its Gram matrices has a negative
-    eigenvalue.
-    One set of points refutes; no number of them proves, so that a proof comes from theory alone.
+    eigenvalue. One set of points can refute it; only theory can prove it.
 
     Parameters
     ----------
@@ -172,7 +170,8 @@ def audit(
         ``"precomputed"``, when X is a Gram matrix.
     X : array of shape (n, d), optional
         The rows to test. They alone are tested, at most 1,000 of them (400 for a function of the user's),
-        evenly spaced; a witness consists of some of them. Without X, counter-examples are searched for.
+        evenly spaced; a witness consists of some of them. Without X, the function searches for a
+        counterexample.
     n_features : int, optional
         Search among points of so many features; by default 1, 2 and 3, as far as the function accepts them.
     value_tol : float
@@ -186,7 +185,7 @@ def audit(
     Returns
     -------
     AuditReport
-        Its ``witness`` is small and in few digits, so that it can be checked by hand.
+        Its ``witness`` has few points of few digits, so that you can verify it by hand.
 
     Raises
     ------
@@ -328,7 +327,7 @@ def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Genera
     kernel = examiner.kernel
     validity = kernel.validity
     if isinstance(kernel, Callable):
-        validity = unknown("A bare function carries no proof.", repr(kernel))
+        validity = unknown("A Python function has no proof.", repr(kernel))
     # Counted before a witness is made smaller, which tests more.
     trials, skipped, evaluations = examiner.trials, examiner.skipped, examiner.evaluations
     witness: Witness | Asymmetry | None = None

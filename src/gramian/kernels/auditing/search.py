@@ -1,4 +1,4 @@
-"""Where counter-examples are looked for without data: sets of points, and a local search from them."""
+"""The search for counterexamples without data: sets of points, and a local search from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A counter-example that a person can check: few points, few digits, and weights that give a negative sum."""
+"""A counterexample you can verify by hand: few points, few digits, weights with a negative sum."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Witness:
             lines.append(line)
         lines.append(
             f"The {sum_of} is {self.quadratic_form:.4g} (error at most {self.uncertainty:.1e}), "
-            "and of a kernel it is never negative."
+            "and for a kernel it is never negative."
         )
         return "\n".join(lines)
 

@@ -1,7 +1,7 @@
-// Asks the API, and says what came of it.
+// Sends requests to the API and shows messages.
 
 export const byId = (id) => document.getElementById(id);
-// What needs this program can be used from now on: a form that is sent without it only loads the page again.
+// Forms need this script, so they are inert until it runs.
 for (const one of document.querySelectorAll("[inert]")) one.inert = false;
 const BASE = "/api/v1/";
 const KINDS = { csv: "text/csv", tsv: "text/csv", txt: "text/csv", json: "application/json", ndjson: "application/x-ndjson",
@@ -24,11 +24,11 @@ export async function ask(path, options = {}) {
     answer = await fetch(BASE + path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server does not answer. Is it still running?");
+    throw new Error("The server is not responding. Check that it is running.");
   }
   if (answer.ok) return answer;
-  const told = await answer.json().catch(() => ({ error: `The server answers ${answer.status}.` }));
-  throw new Error([told.error, told.what_to_do].filter(Boolean).join(" "));
+  const problem = await answer.json().catch(() => ({ error: `The server returned status ${answer.status}.` }));
+  throw new Error([problem.error, problem.what_to_do].filter(Boolean).join(" "));
 }
 
 export const asked = async (path, options) => (await ask(path, options)).json();
@@ -36,7 +36,7 @@ export const asked = async (path, options) => (await ask(path, options)).json();
 export const upload = (path, file, options = {}) => ask(path, { method: "POST", body: file, ...options,
   headers: { "Content-Type": KINDS[file.name.split(".").pop().toLowerCase()] ?? "application/octet-stream" } });
 
-// Runs what a person asked for, and says what went wrong.
+// Runs an action of the user and shows its error.
 export async function tried(work, button = null, text = "") {
   if (button) button.disabled = true;
   say(text);

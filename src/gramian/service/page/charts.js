@@ -1,4 +1,4 @@
-// Draws what the server specifies, with the Vega that it serves.
+// Draws the figures of the server with Vega.
 
 import { asked } from "./api.js";
 
@@ -7,17 +7,11 @@ const loaded = () => program ??= new Promise((resolve, reject) => {
   const script = document.createElement("script");
   script.src = "/static/vega.js";
   script.onload = () => resolve(globalThis.vegaEmbed);
-  script.onerror = () => reject(new Error('Figures need: pip install "gramian[plots]"'));
+  script.onerror = () => reject(new Error('Figures are not available. The administrator can install them: pip install "gramian[plots]"'));
   document.head.append(script);
 });
 
-const WORDS = { scree: "What each component carries", eigenvalues: "Eigenvalues and what is certain of them",
-  scores: "Rows along two components", loadings: "Loadings of the columns", biplot: "Rows and columns together",
-  "correlation-circle": "Correlations of columns with components", components: "Components as pictures",
-  reconstructions: "Pictures beside what is rebuilt of them", contours: "Lines of equal score",
-  whitening: "Before and after whitening", "face-scores": "How unlike the fitted faces pictures are" };
-
-// Makes a figure as narrow as the page: its panels, its legend below, its words in shorter lines.
+// Fits a figure into a narrow page: panels and legend below each other, caption in shorter lines.
 function narrowed(spec, room) {
   if (room >= 640) return spec;
   const wrap = (lines) => [lines].flat().join(" ").split(" ").reduce((made, word) => {
@@ -38,36 +32,36 @@ function narrowed(spec, room) {
   return spec;
 }
 
-export async function draw(place, told, words) {
+export async function draw(place, content, words) {
   const figure = document.createElement("figure");
   figure.tabIndex = 0;
   figure.setAttribute("role", "group");
   figure.setAttribute("aria-label", words);
   place.replaceChildren(figure);
-  if (told.png) {
+  if (content.png) {
     const picture = new Image();
     picture.alt = words;
-    picture.src = `data:image/png;base64,${told.png}`;
+    picture.src = `data:image/png;base64,${content.png}`;
     figure.append(picture);
     return null;
   }
   const embed = await loaded();
-  // Expressions are interpreted, since the page allows no code but its own.
-  const { view } = await embed(figure, narrowed(told.spec, place.clientWidth), { actions: false, ast: true, renderer: "svg", defaultStyle: false,
+  // The content security policy forbids eval, so Vega interprets its expressions.
+  const { view } = await embed(figure, narrowed(content.spec, place.clientWidth), { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true } });
-  figure.querySelector("svg").setAttribute("aria-hidden", "true");  // its marks have no words; the group has
+  figure.querySelector("svg").setAttribute("aria-hidden", "true");  // the label of the group describes it
   return view;
 }
 
-export async function show(parent, model, name, query) {
+export async function show(parent, model, name, words, query) {
   const section = document.createElement("section");
   section.dataset.figure = name;
   const title = document.createElement("h2");
-  title.textContent = WORDS[name] ?? name;
+  title.textContent = words;
   const place = document.createElement("div");
   section.append(title, place);
   parent.append(section);
   const redraw = async (more = {}) => draw(place, await asked(
-    `models/${model}/figures/${name}?${new URLSearchParams([...query, ...Object.entries(more)])}`), WORDS[name] ?? name);
+    `models/${model}/figures/${name}?${new URLSearchParams([...query, ...Object.entries(more)])}`), words);
   return { section, title, redraw };
 }

@@ -1,4 +1,4 @@
-// Choose what of the data is used and how; see the plan; run, watch, cancel.
+// Select columns and a method, show the plan, run and cancel the fit.
 
 import { ask, asked, byId, say, tried } from "./api.js";
 
@@ -12,7 +12,7 @@ for (const select of [byId("label"), byId("row-names")].filter(Boolean)) {
   if (likely) likely.selected = true;
 }
 
-// How the data are read, as gramian.scan takes it.
+// The reading options, as for gramian.scan.
 function reading() {
   const found = {};
   if (!byId("label")) return found;
@@ -65,18 +65,18 @@ async function plan() {
   try {
     if (method() === "KernelPCA" && value("kernel") === "rbf") {
       if (median === null) await widths();
-      byId("sigma-is").value = `${sigma()}, ${(10 ** Number(value("sigma"))).toPrecision(2)} times the median distance of rows`;
+      byId("sigma-is").value = `${sigma()}, ${(10 ** Number(value("sigma"))).toPrecision(2)} times the median distance between rows`;
     }
-    const told = await asked("plans", { json: order() });
+    const result = await asked("plans", { json: order() });
     if (mine !== turn) return;
-    const [summary, why] = told.text.split("\n");
+    const [summary, why] = result.text.split("\n");
     byId("plan-summary").textContent = [summary, why].filter(Boolean).join("\n").replace("Why: ", "");
     byId("plan-summary").className = "";
-    byId("plan").textContent = told.text;
+    byId("plan").textContent = result.text;
     byId("run").disabled = job !== null;
   } catch (error) {
     if (mine !== turn) return;
-    byId("plan-summary").textContent = error.message.replace(/ Leave out with drop=.*/, " Untick it, or choose it under Labels or Names of rows.");
+    byId("plan-summary").textContent = error.message.replace(/ Leave out with drop=.*/, " Clear its box, or select it under Labels or Row names.");
     byId("plan-summary").className = "bad";
     byId("plan").textContent = "";
   }
@@ -89,7 +89,7 @@ form.addEventListener("input", (event) => {
   if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
   if (["label", "row-names", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
   layout();
-  byId("run").disabled = true;  // what runs is what the plan says
+  byId("run").disabled = true;  // only a planned fit may run
   clearTimeout(waiting);
   waiting = setTimeout(plan, 250);
 });
@@ -138,7 +138,7 @@ form.addEventListener("submit", (event) => {
 byId("cancel").addEventListener("click", () => tried(() => ask(`jobs/${job}`, { method: "DELETE" }), null, "Cancelling …"));
 
 const sheet = document.querySelector("#sheet img");
-const unseen = () => { byId("sheet").textContent = "The pictures are too large to be shown on one sheet."; };
+const unseen = () => { byId("sheet").textContent = "The pictures are too large for a sample sheet."; };
 if (sheet?.complete && !sheet.naturalWidth) unseen();
 sheet?.addEventListener("error", unseen);
 plan();

@@ -1,4 +1,4 @@
-// A face rebuilt from r components as the slider moves, and who it is.
+// Reconstructs a face from r components while the slider moves, and identifies it.
 
 import { ask, asked, byId, say, tried } from "./api.js";
 
@@ -18,16 +18,16 @@ function paint(canvas, values) {
 const rebuilt = (r) => asked(`models/${id}/reconstruct?components=${r}`, { method: "POST", body: picture,
   headers: { "Content-Type": picture.type } });
 
-// One request at a time: the next begins with where the slider is then.
+// One request at a time; the next one takes the latest position of the slider.
 async function rebuild() {
   byId("r-is").value = byId("r").value;
   if (!picture) return;
   if (busy) { again = true; return; }
   busy = true;
   try {
-    const told = await rebuilt(byId("r").value);
-    paint(byId("rebuilt"), told.values[0]);
-    byId("rebuilt-is").textContent = `from ${byId("r").value} components, error ${told.error[0].toPrecision(3)}`;
+    const answer = await rebuilt(byId("r").value);
+    paint(byId("rebuilt"), answer.values[0]);
+    byId("rebuilt-is").textContent = `${byId("r").value} components, relative error ${answer.error[0].toPrecision(3)}`;
     say("");
   } catch (error) {
     say(error.message, true);
@@ -37,7 +37,7 @@ async function rebuild() {
 }
 
 async function take(file) {
-  const bitmap = await createImageBitmap(file).catch(() => { throw new Error("This is no picture that can be shown. Give a PNG or a JPEG."); });
+  const bitmap = await createImageBitmap(file).catch(() => { throw new Error("This file cannot be displayed. Choose a PNG or a JPEG picture."); });
   const canvas = byId("original");
   canvas.width = width;
   canvas.height = height;
@@ -64,21 +64,21 @@ byId("enroll").addEventListener("click", (event) => tried(async () => {
   byId("gallery").focus();
 }, event.target, "Enrolling …"));
 
-const SAID = {
-  person: (one) => `This is ${one.person}: likeness ${one.score.toFixed(3)}, and ${one.threshold.toFixed(3)} is enough.`,
-  unknown: (one) => `Nobody who is known: the most alike is ${one.runner_up}, with ${one.score.toFixed(3)} of the ${one.threshold.toFixed(3)} that it takes.`,
-  "not-a-face": (one) => `This looks like no face: ${one.face_score.toPrecision(3)} away, and faces stay below ${one.face_threshold.toPrecision(3)}.`,
+const ANSWERS = {
+  person: (one) => `This is ${one.person} (similarity ${one.score.toFixed(3)}; threshold ${one.threshold.toFixed(3)}).`,
+  unknown: (one) => `Unknown person. The most similar is ${one.runner_up} (similarity ${one.score.toFixed(3)}; threshold ${one.threshold.toFixed(3)}).`,
+  "not-a-face": (one) => `Not recognised as a face (distance ${one.face_score.toPrecision(3)}; limit ${one.face_threshold.toPrecision(2)}).`,
 };
 byId("identify").addEventListener("click", (event) => tried(async () => {
   const how = new URLSearchParams({ gallery: byId("gallery").value });
   if (byId("far").value) how.set("far", byId("far").value);
-  const told = await asked(`faces/${id}/identify?${how}`, { method: "POST", body: picture, headers: { "Content-Type": picture.type } });
-  const one = told.answers[0];
-  byId("answer").textContent = one ? SAID[one.kind](one) : told.skipped[0].why;
+  const result = await asked(`faces/${id}/identify?${how}`, { method: "POST", body: picture, headers: { "Content-Type": picture.type } });
+  const one = result.answers[0];
+  byId("answer").textContent = one ? ANSWERS[one.kind](one) : result.skipped[0].why;
 }, event.target));
 
-asked(`models/${id}/components?count=1`).then((told) => {
-  const shown = told.values[0], low = Math.min(...shown), high = Math.max(...shown);
+asked(`models/${id}/components?count=1`).then((table) => {
+  const shown = table.values[0], low = Math.min(...shown), high = Math.max(...shown);
   paint(byId("mean"), shown.map((value) => 255 * (value - low) / (high - low || 1)));
 });
 if (data) asked(`data/${data}`).then((item) => { byId("door").hidden = item.name !== "drawn-faces.zip"; });

@@ -1,4 +1,4 @@
-// The figures of a model, its unusual rows linked with its scores, and what can be taken along.
+// Shows the figures of a model, and its unusual rows linked with its scores.
 
 import { asked, byId, say } from "./api.js";
 import { show } from "./charts.js";
@@ -22,8 +22,8 @@ function chooser(words, values, chosen, changed) {
   return { label, select };
 }
 
-async function scores(parent, columns) {
-  const figure = await show(parent, id, "scores", query);
+async function scores(parent, title, columns) {
+  const figure = await show(parent, id, "scores", title, query);
   const names = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const redraw = async () => {
     try {
@@ -37,8 +37,8 @@ async function scores(parent, columns) {
       say(error.message, true);
     }
   };
-  const x = chooser("Across", names, "1", redraw), y = chooser("Upwards", names, "2", redraw);
-  const color = chooser("Colour", [["", "the labels"], ...columns.map((name) => [name, name])], "", redraw);
+  const x = chooser("X axis", names, "1", redraw), y = chooser("Y axis", names, "2", redraw);
+  const color = chooser("Colour", [["", "labels"], ...columns.map((name) => [name, name])], "", redraw);
   const bar = document.createElement("div");
   bar.className = "fields";
   bar.append(...(k > 1 ? [x.label, y.label] : []), ...(columns.length ? [color.label] : []));
@@ -46,7 +46,7 @@ async function scores(parent, columns) {
   await redraw();
 }
 
-// The points of the figure are the rows in their order, or a sample that names its rows.
+// The points of the figure: all rows in order, or a sample with row names.
 const points = () => {
   const state = view.getState({ data: (name) => name.startsWith("data-") || name === "source_0", signals: () => false, recurse: true });
   return Object.values(state.data).find((data) => Array.isArray(data) && data.length && ("row" in data[0] || "name" in data[0])) ?? [];
@@ -73,7 +73,7 @@ function list(chosen) {
     cell.scope = "col";
     cell.textContent = name;
     cell.className = ["T squared", "Q"].includes(name) ? "n" : "";
-    if (!name) cell.innerHTML = '<span class="hidden">in the figure</span>';
+    if (!name) cell.innerHTML = '<span class="hidden">show in the figure</span>';
     top.append(cell);
   }
   const body = table.createTBody();
@@ -96,19 +96,19 @@ function list(chosen) {
     line.insertCell().append(button);
   }
   byId("rows-said").textContent = chosen === null
-    ? `The ${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows that are farthest from the middle (T squared)`
-      + (head.includes("Q") ? "; Q is the squared distance from what the components tell." : ".")
-      + " Select points in the figure with the pointer to see their rows only."
-    : `${shown.length.toLocaleString("en")} rows are selected${shown.length > FIRST ? `; these are the ${FIRST} farthest of them` : ""}. A click into the figure selects all again.`;
+    ? `The ${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows with the largest distance from the mean (T squared).`
+      + (head.includes("Q") ? " Q is the squared distance of a row from its reconstruction." : "")
+      + " Select points in the figure to list only these rows."
+    : `${shown.length.toLocaleString("en")} rows selected${shown.length > FIRST ? `; the ${FIRST} with the largest T squared are listed` : ""}. Click in the figure to clear the selection.`;
 }
 
-// Select one point of the figure, as the pointer would.
+// Selects one point of the figure.
 function mark(name) {
   const point = points().find((one) => String(one.row ?? one.name) === name);
-  if (!point || !view) return say("The figure shows a sample, and this row is not in it.");
+  if (!point || !view) return say("The figure shows a sample without this row.");
   const fields = Object.keys(point).filter((field) => /^PC\d+$|^position$/.test(field));
-  const across = k > 1 ? `PC${document.querySelector("#figures select").value}` : "position";
-  const store = fields.map((field) => ({ field, channel: field === across ? "x" : "y", type: "R" }));
+  const horizontal = k > 1 ? `PC${document.querySelector("#figures select").value}` : "position";
+  const store = fields.map((field) => ({ field, channel: field === horizontal ? "x" : "y", type: "R" }));
   const values = fields.map((field) => [point[field] - Number.EPSILON, point[field] + Number.EPSILON]);
   view.data("chosen_store", [{ unit: "", fields: store, values }]).run();
   say(`Row ${name} is marked in the figure.`);
@@ -116,26 +116,25 @@ function mark(name) {
 }
 
 async function unusual() {
-  const told = await asked(`models/${id}/unusual?${query}`, { method: "POST" });
-  rows = told.values.map((values, place) => ({ name: String(told.names?.[place] ?? place),
-    ...Object.fromEntries(told.columns.map((column, j) => [column, values[j]])) }));
+  const table = await asked(`models/${id}/unusual?${query}`, { method: "POST" });
+  rows = table.values.map((values, place) => ({ name: String(table.names?.[place] ?? place),
+    ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])) }));
   rows.sort((a, b) => b["T squared"] - a["T squared"]);
   byId("rows").hidden = false;
   list(null);
 }
 
 async function all() {
-  const parent = byId("figures"), first = ["scores", "contours", "scree", "components", "loadings"];
-  const { figures, columns } = await asked(`models/${id}/figures?${query}`);
-  figures.sort((a, b) => (first.indexOf(a) + 1 || 99) - (first.indexOf(b) + 1 || 99));
+  const parent = byId("figures");
+  const { figures, titles, columns } = await asked(`models/${id}/figures?${query}`);
   for (const name of figures) {
     try {
       if (name === "scores") {
-        await scores(parent, columns);
+        await scores(parent, titles[name], columns);
         parent.after(byId("rows"));
         await unusual();
         parent.children[0].after(byId("rows"));
-      } else await (await show(parent, id, name, query)).redraw();
+      } else await (await show(parent, id, name, titles[name], query)).redraw();
     } catch (error) {
       say(error.message, true);
     }

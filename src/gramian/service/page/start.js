@@ -12,7 +12,7 @@ byId("upload")?.addEventListener("submit", (event) => {
   event.preventDefault();
   const file = byId("file").files[0];
   tried(async () => {
-    if (!file.size) throw new Error(`${file.name} is empty. Choose a file that holds rows or pictures.`);
+    if (!file.size) throw new Error(`${file.name} is empty. Choose a file with rows or pictures.`);
     const item = await (await upload(`data?draft=true&name=${encodeURIComponent(file.name)}`, file)).json();
     location.href = `/data/${item.id}`;
   }, event.submitter, `Uploading ${file.name} …`);
@@ -22,7 +22,7 @@ for (const button of document.querySelectorAll("[data-example]")) {
   button.addEventListener("click", () => tried(async () => {
     const item = await asked(`examples/${button.dataset.example}`, { method: "POST" });
     location.href = `/data/${item.id}`;
-  }, button, "Making the example …"));
+  }, button, "Preparing the example …"));
 }
 
 for (const button of document.querySelectorAll("[data-remove]")) {

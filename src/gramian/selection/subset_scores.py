@@ -1,65 +1,22 @@
-"""Scores of subsets that are kept: none is fitted twice, and a search that was stopped can go on."""
+"""Scores of subsets, cached: no subset is fitted twice within a search."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from gramian.progress import track
 from gramian.records import FloatArray, IntArray
 from gramian.selection.least_squares import least_squares_scorer
 from gramian.selection.search import CandidateScorer
-from gramian.selection.validating import Fold, Validation
+from gramian.selection.validation import Validation
 
 
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """What a search leaves for the next one.
-
-    Attributes
-    ----------
-    folds : list of (train, test)
-        The parts that were drawn.
-    known : dict
-        Scores of subsets, by their keys.
-    mark : tuple or None
-        :func:`fingerprint` of everything that scores depend on; None while the search runs.
-    """
-
-    folds: list[Fold]
-    known: dict[int, FloatArray] = field(default_factory=dict)
-    mark: tuple[Any, ...] | None = None
-
-
-def fingerprint(*parts: Any) -> tuple[Any, ...]:
-    """Return what is equal when all parts are: a hash each, or the part itself where it cannot be hashed.
-
-    Examples
-    --------
-    >>> fingerprint(np.arange(3), "r2") == fingerprint(np.arange(3), "r2")
-    True
-    >>> fingerprint(np.arange(3), "r2") == fingerprint(np.arange(3), None)
-    False
-    """
-    return tuple(_mark(part) for part in parts)
-
-
-def _mark(part: Any) -> Any:
-    try:
-        # What an estimator learnt before does not matter: it is cloned for each fit.
-        return joblib.hash(clone(part) if hasattr(part, "get_params") else part)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # A generator or a lambda: the same object.
-        return part
-
-
-class Remembering:
+class SubsetScores:
     """Asks for the score of a subset once: the exact fast scorer first, the general one for what it leaves.
 
     Parameters
@@ -68,24 +25,18 @@ class Remembering:
         Fits and scores what is left.
     fast : CandidateScorer or None
         May give NaN for what it cannot do exactly.
-    known : dict
-        Scores by key; filled as scores come in, so that nothing is lost when something stops the search.
     n_jobs : int or None
         How many candidates are fitted at a time, as in joblib. Results do not depend on it.
-    tell : callable
-        Called with how many candidates of a round are known, and how many there are.
     """
 
     def __init__(
         self,
         validation: Validation,
         fast: CandidateScorer | None,
-        known: dict[int, FloatArray] | None = None,
         n_jobs: int | None = None,
-        tell: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
-        self._validation, self._fast, self._n_jobs, self._tell = validation, fast, n_jobs, tell
-        self._known = {} if known is None else known
+        self._validation, self._fast, self._n_jobs = validation, fast, n_jobs
+        self._known: dict[int, FloatArray] = {}
         self.computed = 0
 
     def scores(self, kept: IntArray, groups: Sequence[IntArray], adding: bool) -> FloatArray:
@@ -102,9 +53,7 @@ class Remembering:
             todo = [todo[k] for k in np.flatnonzero(~exact).tolist()]
         if todo:
             each = self._fitted([np.setxor1d(kept, groups[j]) for j in todo])
-            for done, (j, row) in enumerate(zip(todo, each, strict=True), start=len(groups) - len(todo) + 1):
-                self._known[keys[j]] = row
-                self._tell(done, len(groups))
+            self._known.update((keys[j], row) for j, row in zip(track(todo, "candidate"), each, strict=True))
         return np.array([self._known[key] for key in keys])
 
     def _fitted(self, subsets: list[IntArray]) -> Iterator[FloatArray]:
@@ -121,7 +70,7 @@ def _key(columns: IntArray) -> int:
     return sum(1 << j for j in set(columns.tolist()))
 
 
-def remembering(validation: Validation, scoring: Any, n_jobs: int | None, **more: Any) -> Remembering:
+def subset_scores(validation: Validation, scoring: Any, n_jobs: int | None) -> SubsetScores:
     """Return what scores candidates: fast where the estimator has a fast way."""
     fast = least_squares_scorer(validation.estimator, validation.X, validation.y, validation.folds, scoring)
-    return Remembering(validation, fast, n_jobs=n_jobs, **more)
+    return SubsetScores(validation, fast, n_jobs)

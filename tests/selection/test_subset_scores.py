@@ -1,16 +1,13 @@
-"""Scores that are kept, and when they may be used again."""
-
-import pickle
+"""Scores of subsets are cached within a search."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import FunctionTransformer
 
 from gramian import DataError
-from gramian.selection.remembered import Memory, Remembering, fingerprint, remembering
-from gramian.selection.validating import Validation, scorer_of
+from gramian.selection.subset_scores import SubsetScores, subset_scores
+from gramian.selection.validation import Validation, scorer_of
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 5))
@@ -43,7 +40,7 @@ def singles(*columns):
 
 def test_no_subset_is_fitted_twice():
     general = counting()
-    memory = Remembering(general, None, {})
+    memory = SubsetScores(general, None)
     first = memory.scores(np.array([0]), singles(1, 2), True)
     again = memory.scores(np.array([0]), singles(1, 2), True)
     # {0, 2} also comes from {0, 2, 3} without 3, and from {2} with 0.
@@ -59,35 +56,30 @@ def test_no_subset_is_fitted_twice():
 
 
 def test_groups_are_keyed_by_their_columns():
-    memory = Remembering(counting(), None, {})
+    memory = SubsetScores(counting(), None)
     pair = memory.scores(NONE, [np.array([0, 1])], True)
     assert memory.scores(np.array([1]), singles(0), True).tolist() == pair.tolist()
     assert memory.computed == 1
 
 
-def test_a_later_search_finds_what_an_earlier_one_knew():
-    known = {}
-    Remembering(counting(), None, known).scores(NONE, singles(0, 1), True)
+def test_a_later_step_fits_only_what_is_new():
     general = counting()
-    told = []
-    memory = Remembering(general, None, known, tell=lambda done, total: told.append((done, total)))
-    memory.scores(NONE, singles(0, 1, 2, 3), True)
-    assert general.fitted == [{2}, {3}]
-    assert memory.computed == 2
-    assert told == [(3, 4), (4, 4)]
+    cached = SubsetScores(general, None)
+    cached.scores(NONE, singles(0, 1), True)
+    cached.scores(NONE, singles(0, 1, 2, 3), True)
+    assert general.fitted == [{0}, {1}, {2}, {3}]
+    assert cached.computed == 4
 
 
-def test_what_was_scored_before_something_failed_is_kept():
+def test_a_failing_candidate_is_named():
     class Stops(Ridge):
         def fit(self, X, y):
             if X[0, 0] in (float(v) for v in globals()["X"][[0, 10], 2]):
                 raise ValueError("stop")
             return super().fit(X, y)
 
-    known = {}
     with pytest.raises(DataError, match=r"on {'c'}.*stop"):
-        Remembering(counting(Stops()), None, known).scores(NONE, singles(0, 1, 2, 3), True)
-    assert len(known) == 2
+        SubsetScores(counting(Stops()), None).scores(NONE, singles(0, 1, 2, 3), True)
 
 
 def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
@@ -98,7 +90,7 @@ def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
             return found
 
     general = counting()
-    found = Remembering(general, Fast(), {}).scores(NONE, singles(3, 4, 2), True)
+    found = SubsetScores(general, Fast()).scores(NONE, singles(3, 4, 2), True)
     assert general.fitted == [{4}]
     assert (found[[0, 2]] == 9).all()
     assert found[1].tolist() == validation().scores(np.array([4])).tolist()
@@ -106,49 +98,17 @@ def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
 
 def test_the_fast_scorer_is_there_for_least_squares():
     for estimator in [LinearRegression(), Ridge(alpha=3)]:
-        memory = remembering(validation(estimator), None, None)
+        memory = subset_scores(validation(estimator), None, None)
         assert memory._fast is not None
         exact = [validation(estimator).scores(np.array(c)) for c in ([0, 1, 2], [1, 2, 3])]
         np.testing.assert_allclose(memory.scores(np.array([1, 2]), singles(0, 3), True), exact, atol=1e-9)
-        assert remembering(validation(Ridge(positive=True)), None, None)._fast is None
-
-
-def test_fingerprint_is_equal_where_scores_are():
-    known = fingerprint(X, y, Ridge(2.0), "r2", KFold(3))
-    assert known == fingerprint(X.copy(), y.copy(), Ridge(alpha=2.0), "r2", KFold(3))
-    assert known == fingerprint(X, y, Ridge(2.0).fit(X, y), "r2", KFold(3))
-    assert known == pickle.loads(pickle.dumps(known))
-    other = X.copy()
-    other[3, 2] += 1e-12
-    for different in (
-        fingerprint(other, y, Ridge(2.0), "r2", KFold(3)),
-        fingerprint(X, -y, Ridge(2.0), "r2", KFold(3)),
-        fingerprint(X, y, Ridge(2.5), "r2", KFold(3)),
-        fingerprint(X, y, LinearRegression(), "r2", KFold(3)),
-        fingerprint(X, y, Ridge(2.0), None, KFold(3)),
-        fingerprint(X, y, Ridge(2.0), "r2", KFold(3, shuffle=True)),
-    ):
-        assert different != known
-
-
-def test_what_cannot_be_hashed_is_compared_as_it_is():
-    scoring = lambda estimator, X, y: 0.0  # noqa: E731
-    splits = (pair for pair in FOLDS)
-    step = FunctionTransformer(lambda v: v)
-    assert fingerprint(scoring, splits, step) == fingerprint(scoring, splits, step)
-    assert fingerprint(scoring) != fingerprint(lambda estimator, X, y: 0.0)
-
-
-def test_memory_is_empty_at_first():
-    memory = Memory(FOLDS)
-    assert (memory.known, memory.mark) == ({}, None)
+        assert subset_scores(validation(Ridge(positive=True)), None, None)._fast is None
 
 
 def test_jobs_give_the_same_in_the_same_order():
     groups = singles(3, 0, 2)
     alone, many = (
-        Remembering(validation(), None, {}, n_jobs).scores(np.array([1]), groups, True)
-        for n_jobs in (None, 2)
+        SubsetScores(validation(), None, n_jobs).scores(np.array([1]), groups, True) for n_jobs in (None, 2)
     )
     assert many.tolist() == alone.tolist()
-    assert Remembering(validation(), None, {}).scores(np.array([1]), [], True).shape[0] == 0
+    assert SubsetScores(validation(), None).scores(np.array([1]), [], True).shape[0] == 0

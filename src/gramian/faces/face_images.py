@@ -1,4 +1,4 @@
-"""Pictures of faces in memory, with what is known of each."""
+"""Pictures of faces in memory, with their people, names and hashes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gramian.rows import as_rows
 from gramian.rows.scan import Scan
 from gramian.rows.table import Table
 
-SMALLEST = 8  # pixels of a side below which nothing of a face is left
+SMALLEST = 8  # pixels a side: smaller pictures show no face
 # Sides of small pictures are whole numbers, so that proportions are never quite the same.
 TOLERATED = 1.1
 Pictures = npt.NDArray[Any]
@@ -24,14 +24,14 @@ Pictures = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Faces:
-    """Pictures of one size, and what is known of each.
+    """Pictures of one size, with their people, names and hashes.
 
     Attributes
     ----------
     pictures : ndarray of shape (n, height, width)
         Grey values: uint8, uint16, or float32 where kinds are mixed or deeper.
     people : tuple of str or None
-        Who is on each: the folder it was in. None where pictures are not in folders.
+        The person on each: the name of its folder. None where pictures are not in folders.
     names : tuple of str
         Path of each within the source.
     hashes : tuple of str
@@ -39,7 +39,7 @@ class Faces:
     skipped : tuple of (name, why)
         Pictures that could not be used.
     notes : tuple of str
-        What the reader decided by itself.
+        Automatic decisions of the reader.
     source : str
     sizes : tuple of (width, height) or None
         Of each file, before it was resized. None where pictures came as an array.
@@ -74,11 +74,11 @@ class Faces:
     def take(self, places: Any) -> Faces:
         """Return some of the pictures, by a slice, positions or a mask."""
         chosen = np.arange(len(self))[places]
-        told: dict[str, Any] = {
+        columns: dict[str, Any] = {
             name: None if (values := getattr(self, name)) is None else tuple(values[i] for i in chosen)
             for name in ("people", "names", "hashes", "sizes", "files")
         }
-        return replace(self, pictures=self.pictures[places], **told)
+        return replace(self, pictures=self.pictures[places], **columns)
 
     def stretched(self) -> list[tuple[str, tuple[int, int]]]:
         """Return pictures whose proportions resizing has changed by more than 10 %, and their sizes."""
@@ -100,9 +100,9 @@ def as_pictures(faces: Any) -> Pictures:
     Raises
     ------
     DataError
-        For another number of axes, pictures of several sizes, NaN, infinity, complex numbers or text.
+        For another number of axes, NaN, infinity, complex numbers or text.
     InputTypeError
-        For what is no array, such as None or the path of a file.
+        For None and the path of a file.
     """
     if isinstance(faces, Faces):
         return faces.pictures
@@ -112,20 +112,14 @@ def as_pictures(faces: Any) -> Pictures:
         faces = faces.values
     if faces is None or isinstance(faces, str | bytes | os.PathLike):
         raise InputTypeError(
-            f"Pictures of faces are an array (n, height, width), and this is {type(faces).__name__}. Read "
-            "files with read_faces(path)."
+            f"Pictures of faces are an array (n, height, width), not {type(faces).__name__}. Read files with "
+            "read_faces(path)."
         )
-    try:
-        pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
-    except ValueError as error:
-        raise DataError(
-            f"Pictures of faces have one size, and these {len(faces)} cannot be stacked to an array "
-            "(n, height, width). Bring them to one size first."
-        ) from error
+    pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
     if pictures.ndim != 3:
         raise DataError(
-            f"Pictures of faces have three axes (n, height, width), and these have the shape "
-            f"{pictures.shape}. One picture is given as picture[None]."
+            f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}. For one "
+            "picture use picture[None]."
         )
     if not pictures.size:
         raise DataError(
@@ -140,7 +134,6 @@ def as_pictures(faces: Any) -> Pictures:
     bad = np.flatnonzero(~np.isfinite(pictures).all(axis=(1, 2)))
     if len(bad):
         raise DataError(
-            f"Picture {bad[0]} (counted from 0) contains NaN or infinity, and grey values are finite. "
-            "Leave it out, or repair it."
+            f"Picture {bad[0]} (counted from 0) contains NaN or infinity. Leave it out, or repair it."
         )
     return pictures

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import evenly
 from gramian.errors import FileError
-from gramian.plots.pictures import Picture, contact_sheet, grey, require_pillow
+from gramian.plots.pixels import Picture, contact_sheet, grey, require_pillow
 from gramian.report.tables import row_names, write_table
 from gramian.rows import as_rows
 from gramian.rows.pictures import PICTURE_SUFFIXES

@@ -14,9 +14,9 @@ from gramian import PCA, KernelPCA, Whitener, plots
 from gramian.faces import Gallery, drawn_faces
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
-from gramian.plots.drawable import drawable
+from gramian.plots.registry import available
 from gramian.report.survey import survey
-from gramian.service import looks
+from gramian.service import views
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
@@ -34,7 +34,7 @@ def rows_csv():
 
 
 def zipped(faces):
-    from gramian.plots.pictures import Picture
+    from gramian.plots.pixels import Picture
 
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -104,19 +104,19 @@ def test_figures_are_those_of_python(visitor, models, beside):
     for name, (model, id) in models.items():
         place = f"{API}/models/{id}/figures"
         shown = {} if name == "faces" else query
-        expected = drawable(model) if name == "faces" else drawable(model, table, color="kind")
+        expected = available(model, None if name == "faces" else table)
         listed = visitor.get(place, params=shown).json()
-        assert listed["figures"] == list(expected)
+        assert listed["figures"] == list(listed["titles"]) == [figure.name for figure in expected]
         assert listed["columns"] == ([] if name == "faces" else list("abcde"))
-        for figure, draw in expected.items():
-            got = visitor.get(f"{place}/{figure}", params=shown)
+        for figure in expected:
+            got = visitor.get(f"{place}/{figure.name}", params=shown)
             assert got.status_code == 200, got.text
-            drawn = draw()
+            drawn = figure.draw(model, None if name == "faces" else table, color="kind")
             if isinstance(drawn, plots.Picture):
                 assert set(got.json()) == {"png"}
             else:
                 same = json.loads(json.dumps(numbers_in(drawn.to_dict())))
-                assert numbers_in(got.json()["spec"]) == same, figure
+                assert numbers_in(got.json()["spec"]) == same, figure.name
     scores = f"{API}/models/{models['pca'][1]}/figures/scores"
     got = visitor.get(scores, params=query | {"x": 3, "y": 1, "color": "b"}).json()["spec"]
     assert set(numbers_in(got)[0][0]) >= {"PC3", "PC1"}
@@ -131,7 +131,7 @@ def test_figures_are_those_of_python(visitor, models, beside):
         got = visitor.get(scores, params=query | wrong)
         assert (got.status_code, word in got.json()["error"]) == (422, True), got.text
     got = visitor.get(scores)
-    assert (got.status_code, "?data=ID" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "Choose the data to plot" in got.json()["error"]) == (422, True)
     for name in ("nothing", "__class__", "x" * 5000, "%2e%2e%2fpasswd", "Scree"):
         assert visitor.get(f"{API}/models/{models['pca'][1]}/figures/{name}").status_code in (404, 422)
 
@@ -211,7 +211,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = looks.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
+    answer = views.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
     assert "It ended at its time limit" in answer["text"]
 
 
@@ -237,7 +237,7 @@ def test_people_are_enrolled_once_they_agree(visitor, ids, files):
     sent = visitor.post(f"{API}/data?draft=true", content=faces, headers=ZIP)
     place = f"{API}/faces/{ids['faces']}/enroll?data={sent.json()['id']}"
     got = visitor.post(place)
-    assert (got.status_code, "must agree" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "must consent" in got.json()["error"]) == (422, True)
     assert visitor.get(f"{API}/galleries").json()[-1]["whose"] == "given"
     got = visitor.post(f"{place}&agreed=true")
     assert got.status_code == 201, got.text
@@ -310,7 +310,7 @@ def test_files_of_every_kind_are_looked_at(client):
         assert (got.status_code, word in got.json()["error"]) == (status, True), got.text
     named = json.dumps([{5_000_000 * "x": 1}, {5_000_000 * "x": 2}])
     got = client.post(draft, content=named.encode(), headers=JSON)
-    assert (got.status_code, "too much to say" in got.json()["error"]) == (413, True)
+    assert (got.status_code, "names are too long" in got.json()["error"]) == (413, True)
     # A label of any length is told in few letters.
     long = b"a,kind\n1," + 100_000 * b"u" + b"\n2,v\n"
     got = client.post(f"{draft}&label=kind", content=long, headers=CSV)

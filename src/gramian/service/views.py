@@ -1,4 +1,4 @@
-"""What a process is asked to show: examples, figures, reports, results and what is known of a kernel."""
+"""Tasks of a worker that show: examples, figures, reports, results and kernels."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.kernels import audit, kernel_from_name, table
 from gramian.kernels.widths import median_distance
 from gramian.loading import load
-from gramian.plots.drawable import drawable
-from gramian.plots.pictures import Picture, contact_sheet, enlarged, grey
+from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
+from gramian.plots.registry import available
 from gramian.report.facts import audit_facts, plain
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
 from gramian.report.summary import Fitted
 from gramian.rows.table import Table
 from gramian.service.bodies import Said, read_table
-from gramian.service.work import Say, applied, held
+from gramian.service.tasks import Say, applied, held
 
 SHOWN = 24  # pictures of data
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
@@ -39,7 +39,7 @@ PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn f
 
 
 def example(say: Say, name: str, answer: Said) -> Said:
-    """Write data to try things on: pictures of digits, points on two rings, or drawn faces."""
+    """Write example data: pictures of digits, points on two rings, or drawn faces."""
     if name == "circle":
         _write_rings(answer["path"])
     elif name == "digits":
@@ -65,15 +65,15 @@ def _write_rings(path: str) -> None:
 
 
 def _write_pictures(path: str, pictures: Any, folders: Any) -> None:
-    """Write pictures to a .zip with a folder for each kind."""
+    """Write pictures to a .zip with a folder for each class."""
     with zipfile.ZipFile(path, "w") as archive:
         for place, (picture, folder) in enumerate(zip(pictures, folders, strict=True)):
             png = Picture(np.asarray(picture).astype(np.uint8)).png()
             archive.writestr(f"{folder}/{place:04d}.png", png)
 
 
-def visitor_at_the_door(say: Say, who: str, answer: Said) -> Said:
-    """Draw a picture for the model of the drawn faces: of somebody it knows, of a stranger, or of a house."""
+def example_visitor(say: Say, who: str, answer: Said) -> Said:
+    """Draw a test picture for the model of the drawn faces: a known person, a stranger, or a house."""
     if who == "house":
         picture = drawn_others(1, size=SIZE, seed=SEED).pictures[0]
     else:
@@ -85,15 +85,15 @@ def visitor_at_the_door(say: Say, who: str, answer: Said) -> Said:
 
 
 def width(say: Say, data: Said) -> Said:
-    """Return the median distance between rows, the first guess of a kernel's width."""
+    """Return the median distance between rows, a first guess of a kernel's width."""
     return {"median": median_distance(read_table(data).flat)}
 
 
 def sheet(say: Say, data: Said, answer: Said) -> Said:
-    """Draw the first pictures of data, a few of each folder."""
+    """Draw some pictures, evenly spaced."""
     rows = read_table(data)
     if rows.picture_shape is None:
-        raise DataError("These are no pictures.")
+        raise DataError("This data has no pictures.")
     shown = np.linspace(0, len(rows.values) - 1, min(SHOWN, len(rows.values))).astype(int)
     pictures = as_float64(rows.values[shown])
     names = rows.row_names or tuple(map(str, range(len(rows.values))))
@@ -107,7 +107,7 @@ def sheet(say: Say, data: Said, answer: Said) -> Said:
 
 
 def folders_of(table: Table) -> Any:
-    """Return the labels of rows; of pictures in folders those of which there are several."""
+    """Return the labels of rows, or the folders of pictures if there are several."""
     if table.labels is not None:
         return table.labels
     if table.picture_shape is None or table.row_names is None:
@@ -121,20 +121,20 @@ def figure(
 ) -> Said:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
     fitted, table = (held(model, load), None) if data is None else applied(model, data)
-    points: Said = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
-    drawn = drawable(fitted, table, **points)
+    figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
-        raise ParameterError("A figure of scores is about data. Add ?data=ID.")
-    found = drawn[check_choice("figure", name, tuple(drawn))]()
-    if isinstance(found, Picture):
-        written = {"png": base64.b64encode(found.png()).decode()}
+        raise ParameterError("A figure of scores needs data. Choose the data to plot.")
+    options: Said = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
+    drawn = figures[check_choice("figure", name, tuple(figures))].draw(fitted, table, **options)
+    if isinstance(drawn, Picture):
+        content = {"png": base64.b64encode(drawn.png()).decode()}
     else:
-        spec = found.to_dict()
-        if name == "scores":  # the page sets a table of its own beside it
+        spec = drawn.to_dict()
+        if name == "scores":  # the page shows its own table
             spec |= spec.pop("hconcat")[0]
-        written = {"spec": spec}
+        content = {"spec": spec}
     with open(answer["path"], "x", encoding="utf-8") as file:
-        file.write(json.dumps(plain(written), allow_nan=False))
+        file.write(json.dumps(plain(content), allow_nan=False))
     return {}
 
 
@@ -145,16 +145,18 @@ def _colour(table: Table | None, color: str | None) -> Any:
 
 
 def figures(say: Say, model: Said, data: Said | None) -> Said:
-    """Say which figures there are, and which columns rows can be coloured by."""
+    """List the figures, and the columns that may set the colour of rows."""
     fitted, table = (held(model, load), None) if data is None else applied(model, data)
     names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
-    return {"figures": list(drawable(fitted, table)), "columns": names}
+    known = available(fitted, table)
+    titles = {figure.name: figure.title for figure in known}
+    return {"figures": list(titles), "titles": titles, "columns": names}
 
 
 # ------------------------------------------------------------------- downloads
 
 
-def _told(model: Said, data: Said | None) -> Fitted:
+def _fitted(model: Said, data: Said | None) -> Fitted:
     if data is None:
         return Fitted(held(model, load), None)
     fitted, table = applied(model, data)
@@ -164,10 +166,10 @@ def _told(model: Said, data: Said | None) -> Fitted:
 
 
 def report(say: Say, model: Said, data: Said | None, answer: Said) -> Said:
-    """Write the page that explains a model."""
+    """Write the report of a model."""
     faces = held(model, load).model_kind.faces
     with open(answer["path"], "x", encoding="utf-8") as file:
-        file.write(report_page(_told(model, None if faces else data)))
+        file.write(report_page(_fitted(model, None if faces else data)))
     return {}
 
 
@@ -176,11 +178,10 @@ def results(say: Say, model: Said, data: Said, answer: Said) -> Said:
     fitted, folder = held(model, load), Path(answer["path"] + "-folder")
     if not fitted.model_kind.has_components or fitted.model_kind.faces:
         raise ParameterError(
-            f"A {type(fitted).__name__} has no folder of results. Name a PCA or a KernelPCA."
+            f"A {type(fitted).__name__} has no folder of results. Choose a PCA or a KernelPCA."
         )
-    told = _told(model, data)
     try:
-        write_results(folder, told, report=True)
+        write_results(folder, _fitted(model, data), report=True)
         with zipfile.ZipFile(answer["path"], "x", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.rglob("*")):
                 archive.write(path, path.relative_to(folder).as_posix())
@@ -190,7 +191,7 @@ def results(say: Say, model: Said, data: Said, answer: Said) -> Said:
 
 
 def code(say: Say, model: Said, data: Said | None) -> Said:
-    """Return the Python calls that fit such a model again."""
+    """Return Python code that fits the same model."""
     reading = None if data is None else {"path": data["name"], **data["reading"]}
     return {"python": python_calls(held(model, load), reading)}
 
@@ -199,14 +200,14 @@ def code(say: Say, model: Said, data: Said | None) -> Said:
 
 
 def kernel(say: Say, expression: str, features: int | None, seconds: float) -> Said:
-    """Say whether an expression is a kernel, with the proof or with the points that refute it."""
+    """Check whether an expression is a kernel; return the proof or a counterexample."""
     kernel = kernel_from_name(expression)
-    found = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
-    told = plain(audit_facts(found)) | {"text": str(found), "figure": None}
-    if found.witness is not None:
+    report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
+    facts = plain(audit_facts(report)) | {"text": str(report), "figure": None}
+    if report.witness is not None:
         with suppress(MissingExtraError):
-            told["figure"] = plain(plots.counter_example(found).to_dict())
-    return dict(told)
+            facts["figure"] = plain(plots.counter_example(report).to_dict())
+    return dict(facts)
 
 
 def kernel_table(say: Say) -> Said:
@@ -215,7 +216,7 @@ def kernel_table(say: Say) -> Said:
 
 
 def program(say: Say, answer: Said) -> Said:
-    """Write the JavaScript that draws specifications, which vl-convert carries."""
+    """Write the JavaScript of Vega, which vl-convert contains."""
     try:
         from gramian.plots.style import browser_program
     except ModuleNotFoundError as error:
@@ -224,9 +225,9 @@ def program(say: Say, answer: Said) -> Said:
     return {}
 
 
-LOOKS: dict[str, Callable[..., Said]] = {
+VIEWS: dict[str, Callable[..., Said]] = {
     "example": example,
-    "visitor at the door": visitor_at_the_door,
+    "example visitor": example_visitor,
     "width": width,
     "figure": figure,
     "figures": figures,

@@ -1,22 +1,23 @@
-"""What is written down of an item, in two files: a short description for lists, and all facts.
+"""Records of models, galleries and data: a short description for lists, and a file with all facts.
 
-A description is read from disk, where anybody may have changed it: this is the one place that checks it.
+A description is read from disk, where anybody may have changed it: this module checks it.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gramian.errors import shortened
-from gramian.service.bodies import check_depth
+from gramian.service.bodies import check_depth, strict_json
 from gramian.service.schemas import ID, Kind, Reading
 
+Ownership = Literal["yours", "kept", "given"]
 LONGEST_FACTS = 4 << 20  # bytes of the facts of an item
-LONGEST_DESCRIPTION = 256 << 10  # bytes; the longest URL, which says how data is read, is shorter
+LONGEST_DESCRIPTION = 256 << 10  # bytes; the longest URL, which sets the reading options, is shorter
 FILE = r"[0-9a-f]{32}-[0-9a-f]{8}(\.[a-z0-9]{1,10})?"
 
 
@@ -27,7 +28,7 @@ class Stored(BaseModel):
 
 
 class ModelSummary(Stored):
-    """What a list says of a model."""
+    """What lists show of a model."""
 
     kind: str = Field(max_length=100)
     n_components: int | None = None
@@ -36,7 +37,7 @@ class ModelSummary(Stored):
 
 
 class Summary(Stored):
-    """What a list says of an item: sizes, and why it cannot be used."""
+    """What lists show of an item: sizes, and why it cannot be used."""
 
     rows: int | None = None
     columns: int | None = None
@@ -47,23 +48,30 @@ class Summary(Stored):
     error: str | None = Field(default=None, max_length=200)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON has it, without what is not known."""
+        """Return the known fields for JSON."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
-class Description(Stored):
-    """The description of an item on disk.
+class Item(Stored):
+    """A model, a gallery or data on the server. It cannot be changed, only replaced.
 
     Attributes
     ----------
-    id, kind, name, created, bytes
-    file, details : str
-        Names in the same folder: what was uploaded or fitted, and all facts.
+    id, kind, name
+    created : float
+        Seconds since 1970.
+    bytes : int
+    file : str
+        Its name in the folder; for an item of the command line its path.
+    details : str
+        All facts: the name of their file; for an item of the command line the facts themselves, as JSON.
     owner : str or None
-        The visitor who put it there.
+        The visitor who added it.
     summary : Summary
     reading : Reading
         Which part of data is read, and how.
+    whose : {"yours", "kept", "given"}
+        A visitor's own, shared through ``--store``, or from the command line. It is not written to disk.
     """
 
     id: str = Field(pattern=ID)
@@ -71,15 +79,27 @@ class Description(Stored):
     name: str = Field(min_length=1, max_length=200)
     created: float = Field(ge=0)
     bytes: int = Field(ge=0)
-    file: str = Field(pattern=f"^{FILE}$")
-    details: str = Field(pattern=f"^{FILE}$")
+    file: str
+    details: str = "{}"
     owner: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     summary: Summary = Summary()
     reading: Reading = Reading()
+    whose: Ownership = "yours"
+
+    def payload(self, folder: Path) -> dict[str, Any]:
+        """Return what a worker needs to open it, as a new dict."""
+        given = self.whose == "given"
+        path = Path(self.file) if given else folder / self.file
+        reading = self.reading.model_dump(exclude_defaults=True)
+        return {"path": str(path), "name": self.name, "kind": path.suffix, "given": given, "reading": reading}
+
+    def description(self) -> str:
+        """Return what is written to disk."""
+        return self.model_dump_json(exclude_defaults=True, exclude={"whose"})
 
 
 def summary_of(kind: Kind, facts: dict[str, Any]) -> Summary:
-    """Return what a list says of an item with these facts.
+    """Return the summary of an item with these facts.
 
     Raises
     ------
@@ -102,15 +122,19 @@ def summary_of(kind: Kind, facts: dict[str, Any]) -> Summary:
     )
 
 
-def read_description(path: Path, id: str) -> Description:
+def read_item(path: Path, id: str, whose: Ownership) -> Item:
     """Read the description of an item.
 
     Raises
     ------
     OSError, ValueError
-        If it cannot be read, is not as this version writes it, or is not that item's.
+        If it cannot be read, was not written by this version, or names files of another item.
     """
-    return _checked(Description.model_validate_json(_read(path, LONGEST_DESCRIPTION)), id)
+    item = Item.model_validate_json(_read(path, LONGEST_DESCRIPTION))
+    files = item.file, item.details
+    if item.id != id or not all(name.startswith(id) and re.fullmatch(FILE, name) for name in files):
+        raise ValueError("it names files of another item")
+    return item.model_copy(update={"whose": whose})
 
 
 def read_facts(path: Path) -> dict[str, Any]:
@@ -121,24 +145,14 @@ def read_facts(path: Path) -> dict[str, Any]:
     OSError, ValueError
         If they cannot be read, or are not finite.
     """
-
-    def refuse(name: str) -> float:
-        raise ValueError(f"{name} is not JSON")
-
     try:
-        facts = json.loads(_read(path, LONGEST_FACTS), parse_constant=refuse)
+        facts = strict_json(_read(path, LONGEST_FACTS))
         check_depth(facts)
     except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
+        raise ValueError("it is nested too deeply") from error
     if not isinstance(facts, dict):
         raise ValueError("it is not an object")
     return facts
-
-
-def _checked(description: Description, id: str) -> Description:
-    if not all(name.startswith(id) for name in (description.id, description.file, description.details)):
-        raise ValueError("it names files of another item")
-    return description
 
 
 def _read(path: Path, longest: int) -> bytes:

@@ -1,0 +1,115 @@
+"""The figures of gramian, declared once: Python, the shell, the API and the page read this list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from gramian.errors import needs
+
+Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"]
+MAPS: tuple[Kind, ...] = ("PCA", "KernelPCA")
+DECOMPOSED: tuple[Kind, ...] = (*MAPS, "Whitener", "FaceSpace")
+POINTS = ("x", "y", "color")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a fitted model.
+
+    Attributes
+    ----------
+    name : str
+        As in the shell and in URLs.
+    title : str
+        The heading on the page.
+    place : str
+        The module of ``gramian.plots`` that draws it, by a function of the same name or "module:function".
+    models : tuple of str
+        The kinds of models that it shows.
+    fitted_on : {"tables", "pictures", "two columns"} or None
+        The data that the model was fitted on, None for any.
+    components : int
+        The least number of components.
+    data : bool
+        Whether it shows rows.
+    options : tuple of str
+        The options of ``gramian plot`` that it takes.
+    """
+
+    name: str
+    title: str
+    place: str
+    models: tuple[Kind, ...]
+    fitted_on: Literal["tables", "pictures", "two columns"] | None = None
+    components: int = 0
+    data: bool = False
+    options: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The module of its function."""
+        return self.place.partition(":")[0]
+
+    @property
+    def function(self) -> str:
+        """The name of its function."""
+        return self.place.partition(":")[2] or self.name.replace("-", "_")
+
+    @property
+    def needs(self) -> str:
+        """What it needs, for messages and help."""
+        text = " or ".join([", ".join(self.models[:-1]), self.models[-1]] if self.models[1:] else self.models)
+        text += "" if self.fitted_on is None else f" of {self.fitted_on}"
+        text += f" with {self.components} components" if self.components else ""
+        return f"a {text}{' and DATA' if self.data else ''}"
+
+    def is_available(self, model: Any, table: Any) -> bool:
+        """Return whether it can be drawn of a model, with rows or with None."""
+        from gramian.analysis.components import kind_of  # help needs the names of figures only
+
+        kind = kind_of(model).value
+        if kind not in self.models or (self.data and table is None):
+            return False
+        pictures = getattr(model, "picture_shape_", None) is not None
+        of = {"tables": not pictures, "pictures": pictures, "two columns": model.n_features_in_ == 2}
+        return of.get(self.fitted_on or "", True) and int(model.n_components_) >= self.components
+
+    def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
+        """Return the chart or picture; other options than its own are ignored."""
+        given = {name: options[name] for name in self.options if name in options}
+        return function_of(self.module, self.function)(model, *([table] if self.data else []), **given)
+
+
+# The most useful first: the page shows them in this order.
+FIGURES = (
+    Figure("scores", "Scores", "points", MAPS, data=True, options=(*POINTS, "linked")),
+    Figure("contours", "Lines of equal score", "contours:compared", MAPS, "two columns", 0, True, ("color",)),
+    Figure("scree", "Explained variance", "spectra", DECOMPOSED),
+    Figure("components", "Components as pictures", "images", ("PCA", "FaceSpace"), "pictures"),
+    Figure("loadings", "Loadings", "columns", ("PCA",), "tables"),
+    Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
+    Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=POINTS),
+    Figure("correlation-circle", "Correlation circle", "columns", ("PCA",), "tables", 2, True, ("x", "y")),
+    Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),
+    Figure("whitening", "Effect of whitening", "whitening_panels", ("Whitener",), None, 0, True, ("x", "y")),
+    Figure("face-scores", "Distances from the face space", "score_histograms", ("FaceSpace",)),
+)
+# Where the public functions of gramian.plots are: those of figures, and others.
+FUNCTIONS = {
+    **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
+    **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
+    **{"selection": "curves", "counter_example": "witness"},
+}
+
+
+def available(model: Any, table: Any = None) -> list[Figure]:
+    """Return the figures of a fitted model, with rows or without."""
+    return [figure for figure in FIGURES if figure.is_available(model, table)]
+
+
+def function_of(module: str, name: str) -> Any:
+    """Return a function of ``gramian.plots``."""
+    with needs("plots", "altair", "Drawing figures"):
+        return getattr(import_module(f"gramian.plots.{module}"), name)

@@ -1,0 +1,96 @@
+"""Progress of long work: whoever wants to show it sets a reporter, and loops report to it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Reporter(Protocol):
+    """Shows how far work is. It may be called by several threads at once."""
+
+    def update(self, message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
+        """Take note of a message, and of how many units are done.
+
+        Parameters
+        ----------
+        message : str
+        unit : str or None
+            What is counted; "" for a stage of work that is not counted, and None for a message in between.
+        done, total : int
+        """
+
+
+R = TypeVar("R", bound=Reporter)
+_reporter: ContextVar[Reporter | None] = ContextVar("_reporter", default=None)
+
+
+@contextmanager
+def report_to(reporter: R) -> Iterator[R]:
+    """Send the progress of what runs inside to a reporter, which is yielded.
+
+    Threads see the reporter if they run in a copy of the context, as those of :mod:`gramian.arrays` do.
+    """
+    token = _reporter.set(reporter)
+    try:
+        yield reporter
+    finally:
+        _reporter.reset(token)
+
+
+def report(message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
+    """Send a message to the reporter, if there is one."""
+    reporter = _reporter.get()
+    if reporter is not None:
+        reporter.update(message, unit, done, total)
+
+
+def note(log: logging.Logger, message: str, *values: object) -> None:
+    """Log a message at level INFO, and send it to the reporter."""
+    log.info(message, *values)
+    report(message % values if values else message)
+
+
+def track(
+    items: Sequence[T], unit: str, *, first: int = 0, text: Callable[[int], str] | None = None
+) -> Iterator[T]:
+    """Yield items, and report which of how many is next.
+
+    Parameters
+    ----------
+    items : sequence
+    unit : str
+        What is counted.
+    first : int
+        Number of items that are done already.
+    text : callable, optional
+        Makes the message from the number of items done.
+
+    Examples
+    --------
+    >>> list(track("abc", "letter"))
+    ['a', 'b', 'c']
+    """
+    total = len(items)
+    for done, item in enumerate(items[first:], first):
+        report(text(done) if text else f"{unit} {done + 1} of {total}", unit, done, total)
+        yield item
+    report(f"{unit}: done", unit, total, total)
+
+
+def pace(done: int, total: int, what: str, began: float, first: int = 0) -> str:
+    """Return how many of how many are done, and how fast since a time of ``time.perf_counter``.
+
+    Examples
+    --------
+    >>> pace(0, 2000, "rows", time.perf_counter())
+    '0 of 2,000 rows'
+    """
+    rate = (done - first) / max(time.perf_counter() - began, 1e-9)
+    return f"{done:,} of {total:,} {what}" + (f", {rate:,.0f} {what}/s" if done > first else "")

@@ -1,0 +1,19 @@
+"""The command ``plot`` of a space of faces."""
+
+import os
+
+import pytest
+
+from gramian.faces import FaceSpace, drawn_faces
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+
+def test_a_model_of_faces(folder, gramian):
+    pytest.importorskip("PIL")
+    FaceSpace(3).fit(drawn_faces(4, 3, size=(16, 20))).save("f.gramian")
+    ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
+    assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
+    ran = gramian("plot", "f.gramian", "faces.npz::X")
+    assert (ran.code, "take no DATA" in ran.err) == (2, True)

@@ -1,0 +1,48 @@
+"""What every model can do, of a space of faces: be saved, drawn, shown in a notebook and on a page."""
+
+import numpy as np
+import pytest
+
+import gramian
+from damaged import refusals_of_damaged
+from gramian import DataError, plots
+from gramian.faces import FaceSpace, drawn_faces
+from gramian.report.page import report_page
+from gramian.report.summary import Fitted
+
+
+def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch):
+    space = FaceSpace(4, shift=0.05).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
+    data = np.full((2, *space.picture_shape_), 0.5)
+    assert refusals_of_damaged(space, data, tmp_path, monkeypatch) > 50
+
+
+def test_a_file_of_an_unknown_kind_names_faces_among_the_known(tmp_path):
+    gramian.store.write_model(tmp_path / "m.gramian", "Oracle", {"parameters": {}, "state": {}}, {})
+    with pytest.raises(gramian.ModelFileError, match="It knows FaceSpace, "):
+        gramian.load(tmp_path / "m.gramian")
+
+
+def test_a_notebook_shows_the_certificate():
+    space = FaceSpace(3).fit(drawn_faces(3, 3, size=(16, 20)))
+    assert "Certificate: holds" in space._repr_mimebundle_()["text/html"]
+
+
+def test_rows_are_not_reconstructed_by_the_figure_of_a_pca():
+    space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
+    with pytest.raises(DataError, match="use its reconstruct"):
+        plots.reconstructions(space, np.zeros((2, 320)))
+
+
+def test_face_scores_with_thresholds():
+    pytest.importorskip("altair")
+    space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
+    chart = plots.face_scores(space)
+    assert sum(chart.data.to_pydict()["share"]) == pytest.approx(100)
+    assert f"{space.face_threshold_:.4g}." in " ".join(chart.title.subtitle)
+
+
+def test_the_report_says_how_to_repeat_it():
+    page = report_page(Fitted(FaceSpace(4).fit(drawn_faces(5, 3, size=(24, 28))), None))
+    assert "Turk" in page
+    assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in page
