@@ -99,7 +99,7 @@ def test_correlations_and_pictures(large, gramian):
 def test_what_needs_all_of_it_says_so(large, gramian, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "5MB")
     ran = gramian("relations", "x.npy")
-    assert "x.npy has 9.6 MB, and this command needs all of it in memory" in ran.err
+    assert "This command needs all 9.6 MB of x.npy in memory" in ran.err
 
 
 def test_a_bad_entry_is_named_by_its_row_in_the_file(model, gramian):
