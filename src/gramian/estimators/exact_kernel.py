@@ -49,7 +49,8 @@ class ExactFit(KernelFit):
         if isinstance(count, str):
             check_choice("n_components", count, RULES)
         target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self._target()
-        return with_kernel_rule(self._planned(target)[2].plan, count, self.rows, self.kernel)
+        plan = self._planned(target)[2].plan
+        return with_kernel_rule(plan, count, self.rows, self.kernel)
 
     def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
         """Find the components, and keep all rows."""

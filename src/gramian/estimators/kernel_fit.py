@@ -96,7 +96,7 @@ class KernelFit(ABC):
         if is_precomputed(self.parameters):
             return None
         kernel, rows = asked_kernel(self.parameters), self.rows.at_home
-        values = rows.in_memory() if rows.free_to_revisit else some_of(rows)
+        values = some_of(rows) if not rows.free_to_revisit else rows.in_memory()
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)
 

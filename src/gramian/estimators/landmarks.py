@@ -206,7 +206,7 @@ class FeatureFit(KernelFit):
         rows = self.rows.at_home
         rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
         mapping = RandomFourierMap(self.count, gamma=rates, random_state=self._rng())
-        mapping.fit(rows.in_memory() if rows.free_to_revisit else rows)
+        mapping.fit(rows if not rows.free_to_revisit else rows.in_memory())
         mapping.random_state = mapping.gamma = None
         return Nodes(mapping=mapping)
 

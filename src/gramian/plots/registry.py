@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-from gramian.analysis.components import kind_of
 from gramian.errors import needs
 
 Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"]
@@ -68,6 +67,8 @@ class Figure:
 
     def is_available(self, model: Any, table: Any) -> bool:
         """Return whether it can be drawn of a model, with rows or with None."""
+        from gramian.analysis.components import kind_of  # help needs the names of figures only
+
         kind = kind_of(model).value
         if kind not in self.models or (self.data and table is None):
             return False
