@@ -163,7 +163,7 @@ def test_most_new_faces_are_faces_and_things_are_not():
     assert np.mean(space.face_score(drawn_faces(10, 3, size=(40, 48), seed=7)) <= space.face_threshold_) > 0.9
     assert np.mean(space.face_score(drawn_others(20, size=(40, 48))) > space.face_threshold_) > 0.9
     assert "split by people" in space.notes_[-1]
-    assert "whole pictures at a time" in FaceSpace(20).fit(faces.pictures).notes_[-1]
+    assert "split by pictures" in FaceSpace(20).fit(faces.pictures).notes_[-1]
 
 
 def test_the_face_score_is_the_same_for_all_treatments():
